@@ -1,0 +1,146 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every target of ours is compiled with: any warning stops the build.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+/// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop`.
+let strictAndSafe: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+let package = Package(
+    name: "squall",
+    products: [
+        .executable(name: "squall", targets: ["squall"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibevent",
+            pkgConfig: "libevent_core",
+            providers: [.apt(["libevent-dev"])]
+        ),
+        .target(name: "Units", swiftSettings: strictAndSafe),
+        .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
+        .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
+        .target(name: "EventLoop", dependencies: ["CLibevent", "Units"], swiftSettings: strict),
+        .target(
+            name: "ProxyEngine",
+            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "TransferProtocol",
+            dependencies: [
+                "Units",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "TransferClient",
+            dependencies: [
+                "TransferProtocol",
+                "Units",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "OriginServer",
+            dependencies: [
+                "TransferProtocol",
+                "Units",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .executableTarget(
+            name: "squall",
+            dependencies: [
+                "EventLoop",
+                "FaultPlan",
+                "FaultProfile",
+                "OriginServer",
+                "ProxyEngine",
+                "TransferClient",
+                "TransferProtocol",
+                "Units",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
+        .testTarget(name: "FaultProfileTests", dependencies: ["FaultProfile", "Units"], swiftSettings: strict),
+        .testTarget(
+            name: "FaultPlanTests",
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "Units"], swiftSettings: strict),
+        .testTarget(
+            name: "ProxyEngineTests",
+            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TransferProtocolTests",
+            dependencies: [
+                "TransferProtocol", "Units", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TransferClientTests",
+            dependencies: [
+                "TransferClient", "TransferProtocol", "Units",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "OriginServerTests",
+            dependencies: [
+                "OriginServer", "TransferProtocol", "Units",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "squall",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

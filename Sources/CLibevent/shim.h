@@ -1,0 +1,43 @@
+// What Swift needs of libevent and of Linux that it can't import by itself.
+#pragma once
+
+// Before any libevent header: event-config.h defines _GNU_SOURCE, and a glibc header read after that
+// point would describe fd_set differently from the copy that Swift's Glibc module knows.
+#include <sys/select.h>
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/thread.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+int accept4(int, struct sockaddr *, socklen_t *, int);
+
+/// accept4(2), non-blocking and close-on-exec from the first moment.
+static inline int squall_accept(int listener) {
+    return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// Bytes in the send queue that the receiver's kernel hasn't acknowledged, or -1 with errno (SIOCOUTQ, tcp(7)).
+static inline int squall_unacknowledged(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, SIOCOUTQ, &count) < 0 ? -1 : count;
+}
+
+/// Bytes that can be received without waiting, or -1 with errno (FIONREAD, tcp(7)).
+static inline int squall_receivable(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, FIONREAD, &count) < 0 ? -1 : count;
+}
+
+/// An event descriptor that wakes a loop from another thread (eventfd(2)).
+static inline int squall_eventfd(void) {
+    return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+}

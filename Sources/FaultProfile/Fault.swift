@@ -1,0 +1,83 @@
+import Units
+
+/// One fault: what it does, to which direction of which connections.
+public struct Fault: Hashable, Sendable {
+    /// The name that the journal and the draws use. Unique in the profile. Where the profile gives
+    /// none it is the kind ("cut"), numbered from the second of the same kind ("cut-2"), with the
+    /// phase in front ("gone/outage") for a fault of a phase.
+    public var name: String
+    /// The directions it acts on.
+    public var stream: StreamSelection
+    /// The connections it acts on, and when in their lives.
+    public var condition: Condition
+    /// What it does.
+    public var kind: FaultKind
+
+    public init(name: String, stream: StreamSelection = .both, condition: Condition = Condition(), kind: FaultKind) {
+        self.name = name
+        self.stream = stream
+        self.condition = condition
+        self.kind = kind
+    }
+}
+
+/// Which directions of a connection a fault acts on.
+public enum StreamSelection: String, Hashable, Sendable, CaseIterable {
+    /// Client to server.
+    case upstream
+    /// Server to client.
+    case downstream
+    /// Each of the two, on its own.
+    case both
+}
+
+/// What a fault does.
+public enum FaultKind: Hashable, Sendable {
+    case latency(Latency)
+    case bandwidth(Bandwidth)
+    case cut(Cut)
+    case stall(Stall)
+    case outage(Outage)
+}
+
+/// `when`: which connections a fault acts on. Everything given must hold.
+public struct Condition: Hashable, Sendable {
+    /// The connections by number; the first connection that a proxy accepts is number 1.
+    public var connections: ConnectionSelection
+    /// The chance that the fault is on for a connection, drawn once for each from the seed.
+    public var chance: Probability
+    /// The age of the connection from which the fault is on. Zero or more.
+    public var ageFrom: Duration
+    /// The age of the connection at which the fault is off again; `nil` is never. Above `ageFrom`.
+    public var ageUntil: Duration?
+
+    public init(
+        connections: ConnectionSelection = .all,
+        chance: Probability = .always,
+        ageFrom: Duration = .zero,
+        ageUntil: Duration? = nil
+    ) {
+        self.connections = connections
+        self.chance = chance
+        self.ageFrom = ageFrom
+        self.ageUntil = ageUntil
+    }
+}
+
+/// Connections of a proxy by number, counted from 1.
+public enum ConnectionSelection: Hashable, Sendable {
+    case all
+    /// From the first to the second, both included.
+    case range(ClosedRange<UInt64>)
+    /// Every connection whose number is a multiple of this, which is 1 or more.
+    case every(UInt64)
+
+    /// Whether the connection of this number, counted from 1, is among them.
+    public func contains(_ ordinal: UInt64) -> Bool {
+        switch self {
+        case .all: true
+        case .range(let range): range.contains(ordinal)
+        case .every(let step): ordinal.isMultiple(of: step)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Units
+
+/// Exactly so many bytes pass, then the connection ends.
+///
+/// Offsets count the bytes that this link (this direction of this connection) has passed on since
+/// the connection was accepted.
+public struct Cut: Hashable, Sendable {
+    public var position: Position
+    public var how: Ending
+
+    public enum Position: Hashable, Sendable {
+        /// After this many bytes.
+        case at(ByteCount)
+        /// The first connection that the fault meets is cut at the first offset, the second at the
+        /// second, and so on; connections after the last are left alone. Never empty.
+        case inTurn([ByteCount])
+        /// At the next multiple of this, which is above zero.
+        case every(ByteCount)
+        /// At an offset drawn for each connection, evenly, both ends included.
+        case between(ByteCount, ByteCount)
+    }
+
+    public enum Ending: String, Hashable, Sendable, CaseIterable {
+        /// The receiver sees an orderly end (FIN).
+        case close
+        /// The receiver sees a reset (RST), after everything before the cut has reached it.
+        case reset
+    }
+
+    public init(position: Position, how: Ending) {
+        self.position = position
+        self.how = how
+    }
+}

@@ -1,0 +1,70 @@
+import Units
+
+/// A profile: which faults a proxy inflicts, on which connections and when. Pure data; `FaultPlan`
+/// turns it into behaviour.
+public struct Profile: Hashable, Sendable {
+    /// The profile's name, as `squall run NAME` finds it. Never empty.
+    public var name: String
+    /// What it feels like, in a line.
+    public var summary: String
+    /// The seed of every draw; `nil` leaves the choice to whoever runs the profile.
+    public var seed: UInt64?
+    /// Proxies that the profile itself defines; empty when the command line gives them.
+    public var proxies: [ProxyDefinition]
+    /// The faults that are always on, in the order in which a link's stages apply them.
+    public var faults: [Fault]
+    /// The phases, in order, on the clock of the proxy. Empty when the profile has none.
+    public var phases: [Phase]
+    /// Whether the phases start again after the last. A last phase without a duration never ends.
+    public var repeats: Bool
+
+    public init(
+        name: String,
+        summary: String = "",
+        seed: UInt64? = nil,
+        proxies: [ProxyDefinition] = [],
+        faults: [Fault] = [],
+        phases: [Phase] = [],
+        repeats: Bool = false
+    ) {
+        self.name = name
+        self.summary = summary
+        self.seed = seed
+        self.proxies = proxies
+        self.faults = faults
+        self.phases = phases
+        self.repeats = repeats
+    }
+}
+
+/// A proxy that a profile defines by itself.
+public struct ProxyDefinition: Hashable, Sendable {
+    /// The name in the journal and in the seed of its draws. Unique in the profile.
+    public var name: String
+    /// Where it listens, `host:port`; port 0 takes a free one.
+    public var listen: String
+    /// Where it forwards to, `host:port`.
+    public var upstream: String
+
+    public init(name: String, listen: String, upstream: String) {
+        self.name = name
+        self.listen = listen
+        self.upstream = upstream
+    }
+}
+
+/// A stretch of the proxy's time with faults of its own.
+public struct Phase: Hashable, Sendable {
+    /// The phase's name. Unique in the profile.
+    public var name: String
+    /// How long it lasts, above zero; `nil` is for ever, in the last phase only.
+    public var duration: Duration?
+    /// The faults that are on in this phase, beside those that always are.
+    public var faults: [Fault]
+
+    public init(name: String, duration: Duration? = nil, faults: [Fault] = []) {
+        self.name = name
+        self.duration = duration
+        self.faults = faults
+    }
+}

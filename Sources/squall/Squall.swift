@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct Squall: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "squall", abstract: "A network fault-injection proxy.")
+}
