@@ -1,0 +1,55 @@
+import Units
+
+/// One line of the journal: a fault that acted, where and when.
+public struct JournalEntry: Hashable, Sendable {
+    /// When, on the proxy's monotonic clock.
+    public var moment: Moment
+    /// The proxy's name.
+    public var proxy: String
+    /// The connection's number, from 1; `nil` where the whole proxy is concerned.
+    public var connection: UInt64?
+    /// The direction; `nil` where both are concerned.
+    public var direction: Direction?
+    /// The fault's name in the profile.
+    public var fault: String
+    /// The offset at which it struck, where a position decided; `nil` where the clock did, because
+    /// then the offset depends on how fast the machine happened to be.
+    public var offset: Int64?
+    /// What it did.
+    public var effect: Strike.Effect
+
+    /// Makes an entry out of its parts.
+    public init(
+        moment: Moment,
+        proxy: String,
+        connection: UInt64?,
+        direction: Direction?,
+        fault: String,
+        offset: Int64?,
+        effect: Strike.Effect
+    ) {
+        self.moment = moment
+        self.proxy = proxy
+        self.connection = connection
+        self.direction = direction
+        self.fault = fault
+        self.offset = offset
+        self.effect = effect
+    }
+}
+
+extension Strike.Effect {
+    /// The word that the journal uses for it.
+    public var word: String {
+        switch self {
+        case .delays: "delays"
+        case .limits: "limits"
+        case .cuts(.close): "closes"
+        case .cuts(.reset): "resets"
+        case .stalls: "stalls"
+        case .silences: "silences"
+        case .resets: "resets"
+        case .refuses: "refuses"
+        }
+    }
+}

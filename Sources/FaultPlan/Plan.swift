@@ -1,0 +1,174 @@
+import FaultProfile
+import Units
+
+/// A profile at work behind one proxy: who is hit by what, decided by the seed, the proxy's name and
+/// the number of the connection.
+///
+/// A value that isn't shared: the proxy's acceptor owns it and calls `accept` once for each
+/// connection, in order.
+public struct Plan {
+    /// The profile that the plan carries out.
+    public let profile: Profile
+    /// The seed of all its draws.
+    public let seed: UInt64
+    /// The name of the proxy, which is part of every draw.
+    public let proxy: String
+    /// The profile's faults in one list: those that are always on, then those of each phase.
+    public let faults: [Fault]
+    /// The phases on the proxy's clock.
+    public let schedule: Schedule
+    /// The bytes that one link may hold in memory.
+    public let holdLimit: ByteCount
+
+    private let phaseOfFault: [Int?]
+    private let buckets: [Int: [Direction: SharedBucket]]
+    private var turns: [Int]
+    private var accepted: UInt64 = 0
+
+    /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`.
+    public init(
+        profile: Profile,
+        seed: UInt64,
+        proxy: String,
+        start: Moment,
+        holdLimit: ByteCount = Link.defaultHoldLimit
+    ) {
+        self.profile = profile
+        self.seed = seed
+        self.proxy = proxy
+        self.holdLimit = holdLimit
+        schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start)
+        var faults = profile.faults
+        var phaseOfFault = [Int?](repeating: nil, count: faults.count)
+        for (index, phase) in profile.phases.enumerated() {
+            faults += phase.faults
+            phaseOfFault += [Int?](repeating: index, count: phase.faults.count)
+        }
+        var buckets: [Int: [Direction: SharedBucket]] = [:]
+        for (index, fault) in faults.enumerated() {
+            guard case .bandwidth(let bandwidth) = fault.kind, bandwidth.scope == .proxy else { continue }
+            buckets[index] = [.upstream: SharedBucket(bandwidth), .downstream: SharedBucket(bandwidth)]
+        }
+        self.faults = faults
+        self.phaseOfFault = phaseOfFault
+        self.buckets = buckets
+        turns = [Int](repeating: 0, count: faults.count)
+    }
+
+    /// The plan of the next connection, accepted at `now`.
+    public mutating func accept(at now: Moment) -> ConnectionPlan {
+        accepted += 1
+        let ordinal = accepted
+        var upstream: [(Int, Link.Slot)] = []
+        var downstream: [(Int, Link.Slot)] = []
+        var interruptions: [ConnectionPlan.Interruption] = []
+        let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
+        for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
+            let window = window(of: index)
+            if case .outage(let outage) = fault.kind, outage.how != .silence {
+                interruptions.append(ConnectionPlan.Interruption(fault: index, window: window))
+                continue
+            }
+            for direction in Direction.allCases where fault.stream.includes(direction) {
+                let key = connectionKey.adding(direction.rawValue).adding(fault.name)
+                guard let (rank, stage) = stage(of: index, direction: direction, key: key) else { continue }
+                let slot = Link.Slot(fault: index, window: window, stage: stage)
+                switch direction {
+                case .upstream: upstream.append((rank, slot))
+                case .downstream: downstream.append((rank, slot))
+                }
+            }
+            turns[index] += 1
+        }
+        return ConnectionPlan(
+            ordinal: ordinal,
+            opened: now,
+            upstream: link(.upstream, upstream, opened: now),
+            downstream: link(.downstream, downstream, opened: now),
+            schedule: schedule,
+            interruptions: interruptions
+        )
+    }
+
+    /// The outage that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
+    public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
+        let stretch = schedule.stretch(at: now)
+        var until = Moment.distantFuture
+        var refusing: Int?
+        for (index, fault) in faults.enumerated() where refusesEverybody(fault) {
+            if let phase = phaseOfFault[index] {
+                until = stretch.end
+                if phase == stretch.phase { refusing = refusing ?? index }
+            } else {
+                refusing = refusing ?? index
+            }
+        }
+        return (refusing, until)
+    }
+
+    /// What the journal says of a strike. `connection` and `direction` are `nil` where it concerns the
+    /// proxy, or both directions.
+    public func journalEntry(
+        of strike: Strike,
+        connection: UInt64?,
+        direction: Direction?,
+        at moment: Moment
+    ) -> JournalEntry {
+        JournalEntry(
+            moment: moment,
+            proxy: proxy,
+            connection: connection,
+            direction: direction,
+            fault: faults[strike.fault].name,
+            offset: strike.offset,
+            effect: strike.effect
+        )
+    }
+
+    /// An outage that hits all connections refuses them by not listening; any other is told to a
+    /// connection once it has been accepted.
+    private func refusesEverybody(_ fault: Fault) -> Bool {
+        guard case .outage(let outage) = fault.kind, outage.how == .refuse else { return false }
+        return fault.condition == Condition()
+    }
+
+    private func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
+        guard fault.condition.connections.contains(ordinal) else { return false }
+        guard fault.condition.chance < .always else { return true }
+        return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
+    }
+
+    private func window(of index: Int) -> Window {
+        let condition = faults[index].condition
+        return Window(
+            phase: phaseOfFault[index],
+            ageFrom: condition.ageFrom.nanoseconds,
+            ageUntil: condition.ageUntil?.nanoseconds ?? .max
+        )
+    }
+
+    /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
+    /// ended, then held to its rate, then stalled, then delayed, so that a link takes in no more than
+    /// is in flight; silence is last.
+    private func stage(of index: Int, direction: Direction, key: RandomKey) -> (rank: Int, stage: Stage)? {
+        switch faults[index].kind {
+        case .cut(let cut):
+            return CutStage(cut, key: key, turn: turns[index]).map { (0, .cut($0)) }
+        case .bandwidth(let bandwidth):
+            if let bucket = buckets[index]?[direction] { return (1, .sharedBandwidth(SharedBandwidthStage(bucket))) }
+            return (1, .bandwidth(BandwidthStage(bandwidth)))
+        case .stall(let stall):
+            return (2, .stall(StallStage(stall)))
+        case .latency(let latency):
+            return (3, .latency(LatencyStage(latency, key: key)))
+        case .outage:
+            return (4, .silence(SilenceStage()))
+        }
+    }
+
+    private func link(_ direction: Direction, _ ranked: [(Int, Link.Slot)], opened: Moment) -> Link {
+        var slots: [Link.Slot] = []
+        for rank in 0...4 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        return Link(direction: direction, slots: slots, schedule: schedule, opened: opened, holdLimit: holdLimit)
+    }
+}

@@ -1,0 +1,109 @@
+import Units
+
+/// One link run in virtual time, without a socket: the source offers bytes at given moments, the
+/// sink takes whatever it is given at once.
+public struct LinkSimulation {
+    /// Something that the source does.
+    public struct Arrival: Hashable, Sendable {
+        /// When.
+        public var moment: Moment
+        /// The bytes that are there from then on, beside those before.
+        public var bytes: Int64
+        /// How the source ends behind them, if it does.
+        public var end: Ending?
+
+        /// Makes an arrival of `bytes`, 0 or more.
+        public init(at moment: Moment, bytes: Int64, end: Ending? = nil) {
+            self.moment = moment
+            self.bytes = bytes
+            self.end = end
+        }
+    }
+
+    /// Something that the sink was given.
+    public struct Delivery: Hashable, Sendable {
+        /// When.
+        public var moment: Moment
+        /// The offset that had been reached then.
+        public var offset: Int64
+        /// The end of the stream, if it came with it.
+        public var end: Ending?
+    }
+
+    /// The link as it is now.
+    public private(set) var link: Link
+    /// What the sink was given so far.
+    public private(set) var deliveries: [Delivery] = []
+    /// The faults that struck so far.
+    public private(set) var strikes: [Strike] = []
+    /// The time that the simulation has come to.
+    public private(set) var now: Moment
+
+    private var arrivals: ArraySlice<Arrival>
+    private var waiting: Int64 = 0
+    private var endWaiting: Ending?
+    private let readSize: Int64
+    private let stepLimit: Int
+
+    /// A simulation of `link`, whose source does `arrivals`, in order of time.
+    ///
+    /// - Parameters:
+    ///   - readSize: the bytes that are taken at a time at most; it must not change what happens.
+    ///   - stepLimit: the events after which the run stops, 10 million if nothing is said.
+    public init(_ link: Link, arrivals: [Arrival], readSize: Int64 = 1 << 20, stepLimit: Int = 10_000_000) {
+        self.link = link
+        self.arrivals = arrivals[...]
+        self.readSize = max(1, readSize)
+        self.stepLimit = stepLimit
+        now = arrivals.first?.moment ?? .zero
+    }
+
+    /// Runs until `deadline`, or until nothing more can happen.
+    public mutating func run(until deadline: Moment = .distantFuture) {
+        for _ in 0..<stepLimit {
+            takeArrivals()
+            let wake = settle()
+            guard !link.isFinished else { return }
+            let next = min(wake, arrivals.first?.moment ?? .distantFuture)
+            guard next <= deadline, next < .distantFuture else { return }
+            now = max(now, next)
+        }
+    }
+
+    private mutating func takeArrivals() {
+        while let arrival = arrivals.first, arrival.moment <= now {
+            waiting += arrival.bytes
+            endWaiting = endWaiting ?? arrival.end
+            arrivals.removeFirst()
+        }
+    }
+
+    /// Moves what may move at `now`; returns when to look again.
+    private mutating func settle() -> Moment {
+        while true {
+            let decision = link.decide(available: waiting, now: now)
+            strikes += link.takeStrikes()
+            if let end = decision.end {
+                deliveries.append(Delivery(moment: now, offset: link.delivered, end: end))
+                return .distantFuture
+            }
+            let writable = decision.writeOffset - link.delivered
+            if writable > 0 {
+                link.bytesDelivered(writable)
+                deliveries.append(Delivery(moment: now, offset: link.delivered, end: nil))
+                continue
+            }
+            let readable = min(decision.readLimit, waiting, readSize)
+            if readable > 0 {
+                link.bytesArrived(readable)
+                waiting -= readable
+                continue
+            }
+            if waiting == 0, let end = endWaiting, link.sourceEnd == nil {
+                link.sourceEnded(end)
+                continue
+            }
+            return decision.wake
+        }
+    }
+}

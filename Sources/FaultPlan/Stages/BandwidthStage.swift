@@ -1,0 +1,72 @@
+import FaultProfile
+import Units
+
+/// A rate for one link.
+///
+/// What may have passed is a line through an anchor: so many bytes at the anchor's moment, and the
+/// rate from there. The anchor moves only when the link has been idle, or when whoever takes the
+/// bytes has fallen behind by more than `latenessAllowance`; so rounding never adds up, and a timer
+/// that fires late costs no throughput.
+struct BandwidthStage {
+    /// How far a busy link may fall behind the line and still catch up: 250 ms.
+    static let latenessAllowance: Int64 = 250_000_000
+
+    private let rate: BitRate
+    private let burst: Int64
+    private let quantum: Int64
+    private var anchorOffset: Int64 = 0
+    private var anchorTime: Int64 = 0
+    private var isBusy = false
+    private var announced = false
+
+    init(_ bandwidth: Bandwidth) {
+        rate = bandwidth.rate
+        burst = bandwidth.burst.bytes
+        quantum = Self.quantum(of: rate)
+    }
+
+    /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of
+    /// 1,460 bytes, but no more than those of 10 ms.
+    static func quantum(of rate: BitRate) -> Int64 {
+        let millisecond = rate.bytes(inNanoseconds: 1_000_000)
+        return max(1, min(max(millisecond, 1_460), rate.bytes(inNanoseconds: 10_000_000)))
+    }
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        guard visit.isActive else {
+            isBusy = false
+            announced = false
+            return reach
+        }
+        let wants = reach.horizon > visit.passed
+        guard wants else {
+            isBusy = false
+            return reach
+        }
+        if !announced {
+            announced = true
+            visit.effect = .limits
+        }
+        let now = visit.now.nanoseconds
+        let credit = line(at: now).subtractingSaturated(visit.passed)
+        let allowance = isBusy ? burst.addingSaturated(rate.bytes(inNanoseconds: Self.latenessAllowance)) : burst
+        if credit > allowance || !isBusy && credit < 0 {
+            anchorOffset = visit.passed.addingSaturated(min(max(credit, 0), allowance))
+            anchorTime = now
+        }
+        isBusy = true
+        var passing = reach
+        let limit = line(at: now)
+        passing.clamp(to: limit)
+        if reach.horizon > limit {
+            let target = min(reach.horizon, limit.addingSaturated(quantum))
+            let needed = rate.nanoseconds(forBytes: target - anchorOffset)
+            visit.wake(at: Moment(nanoseconds: anchorTime.addingSaturated(needed)))
+        }
+        return passing
+    }
+
+    private func line(at now: Int64) -> Int64 {
+        anchorOffset.addingSaturated(rate.bytes(inNanoseconds: now.subtractingSaturated(anchorTime)))
+    }
+}

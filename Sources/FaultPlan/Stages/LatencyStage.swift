@@ -1,0 +1,119 @@
+import FaultProfile
+import Glibc
+import Units
+
+/// A delay line: remembers when each stretch of bytes arrived and lets it out a delay later.
+///
+/// A delay is drawn by the position at which a stretch begins, so it doesn't depend on what was
+/// drawn before. Order is kept: nothing leaves before what came in front of it.
+struct LatencyStage {
+    /// With jitter, a stretch is at most this many bytes: a new delay is drawn at every multiple.
+    static let stretchLength: Int64 = 16 << 10
+    /// The stretches that are remembered; beyond it a new one joins the last and leaves with it.
+    static let stretchLimit = 8_192
+
+    private struct Stretch {
+        /// The position at which the stretch ends.
+        var end: Int64
+        /// The nanosecond at which it may leave.
+        var release: Int64
+    }
+
+    private let delay: Int64
+    private let jitter: Int64
+    private let distribution: Latency.Distribution
+    private let key: RandomKey
+    private var stretches: [Stretch] = []
+    private var head = 0
+    private var count = 0
+    private var arrived: Int64 = 0
+    private var released: Int64 = 0
+    private var end: Int64 = -1
+    private var lastRelease: Int64 = .min
+    private var announced = false
+
+    init(_ latency: Latency, key: RandomKey) {
+        delay = latency.delay.nanoseconds
+        jitter = latency.jitter.nanoseconds
+        distribution = latency.distribution
+        self.key = key
+    }
+
+    /// Whether bytes are in the line.
+    var holds: Bool { count > 0 }
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        let now = visit.now.nanoseconds
+        if reach.hasEnded { end = reach.position }
+        if reach.position > arrived {
+            if visit.isActive {
+                if !announced {
+                    announced = true
+                    visit.effect = .delays
+                }
+                record(upTo: reach.position, at: now)
+            } else {
+                append(end: reach.position, release: max(now, lastRelease))
+            }
+        }
+        if !visit.isActive { announced = false }
+        while count > 0, stretches[head].release <= now {
+            released = stretches[head].end
+            head = (head + 1) & (stretches.count - 1)
+            count -= 1
+        }
+        if count > 0 { visit.wake(at: Moment(nanoseconds: stretches[head].release)) }
+        return Reach(position: released, horizon: max(released, arrived), hasEnded: released == end)
+    }
+
+    private mutating func record(upTo position: Int64, at now: Int64) {
+        guard jitter > 0 else {
+            append(end: position, release: max(now.addingSaturated(delay), lastRelease))
+            return
+        }
+        while arrived < position {
+            let boundary = (arrived / Self.stretchLength + 1) * Self.stretchLength
+            let release = now.addingSaturated(drawnDelay(at: arrived))
+            append(end: min(position, boundary), release: max(release, lastRelease))
+        }
+    }
+
+    private mutating func append(end: Int64, release: Int64) {
+        arrived = end
+        lastRelease = release
+        if count == Self.stretchLimit {
+            let last = (head + count - 1) & (stretches.count - 1)
+            stretches[last] = Stretch(end: end, release: release)
+            return
+        }
+        if count == stretches.count { grow() }
+        stretches[(head + count) & (stretches.count - 1)] = Stretch(end: end, release: release)
+        count += 1
+    }
+
+    private mutating func grow() {
+        var larger: [Stretch] = []
+        larger.reserveCapacity(max(8, stretches.count * 2))
+        for index in 0..<count { larger.append(stretches[(head + index) & (stretches.count - 1)]) }
+        let missing = max(8, stretches.count * 2) - larger.count
+        larger.append(contentsOf: repeatElement(Stretch(end: 0, release: 0), count: missing))
+        stretches = larger
+        head = 0
+    }
+
+    /// The delay, in nanoseconds, of what begins at `position`. Never below zero.
+    func drawnDelay(at position: Int64) -> Int64 {
+        let offset: Double
+        switch distribution {
+        case .uniform:
+            offset = 2 * key.fraction(at: position) - 1
+        case .normal:
+            // Box and Muller, "A note on the generation of random normal deviates", 1958.
+            let first = 1 - key.adding(1).fraction(at: position)
+            let second = key.adding(2).fraction(at: position)
+            offset = (-2 * log(first)).squareRoot() * cos(2 * Double.pi * second)
+        }
+        let drawn = Double(delay) + offset * Double(jitter)
+        return drawn <= 0 ? 0 : drawn >= 9e18 ? .max : Int64(drawn)
+    }
+}

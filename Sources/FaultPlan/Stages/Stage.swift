@@ -1,0 +1,64 @@
+/// One fault's say in one link: how far the stream may have come behind it by now.
+///
+/// An enum of values, so that asking a stage neither allocates nor counts references.
+enum Stage {
+    case latency(LatencyStage)
+    case bandwidth(BandwidthStage)
+    case sharedBandwidth(SharedBandwidthStage)
+    case cut(CutStage)
+    case stall(StallStage)
+    case silence(SilenceStage)
+
+    /// Whether the stage takes bytes in before it lets them out.
+    var holds: Bool {
+        switch self {
+        case .latency: true
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence: false
+        }
+    }
+
+    /// Whether the stage must know if anything waits in front of the link.
+    var measuresAvailability: Bool {
+        switch self {
+        case .bandwidth, .sharedBandwidth, .stall, .silence: true
+        case .latency, .cut: false
+        }
+    }
+
+    /// Asks the stage: with the stream at `reach` in front of it, how far has it come behind?
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        switch consume self {
+        case .latency(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .latency(stage)
+            return passing
+        case .bandwidth(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .bandwidth(stage)
+            return passing
+        case .sharedBandwidth(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .sharedBandwidth(stage)
+            return passing
+        case .cut(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .cut(stage)
+            return passing
+        case .stall(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .stall(stage)
+            return passing
+        case .silence(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .silence(stage)
+            return passing
+        }
+    }
+
+    /// Gives back what the stage shares with other links.
+    mutating func leave() {
+        guard case .sharedBandwidth(var stage) = self else { return }
+        stage.leave()
+        self = .sharedBandwidth(stage)
+    }
+}

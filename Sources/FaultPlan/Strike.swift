@@ -1,0 +1,36 @@
+import FaultProfile
+
+/// A fault that acted: what the journal is told. Which connection and direction it was is known to
+/// whoever took the strike from the link.
+public struct Strike: Hashable, Sendable {
+    /// The index of the fault in `Plan.faults`.
+    public var fault: Int
+    /// The offset at which the fault struck, where its position is what decided; `nil` where time did.
+    public var offset: Int64?
+    /// What it did.
+    public var effect: Effect
+
+    public enum Effect: Hashable, Sendable {
+        /// Bytes are delayed from here on.
+        case delays
+        /// Bytes are held to a rate from here on.
+        case limits
+        /// The connection was ended after `offset` bytes.
+        case cuts(Cut.Ending)
+        /// The next byte waits.
+        case stalls
+        /// Nothing passes.
+        case silences
+        /// The live connection was reset.
+        case resets
+        /// New connections are refused.
+        case refuses
+    }
+
+    /// Makes a strike of the fault at index `fault`.
+    public init(fault: Int, offset: Int64?, effect: Effect) {
+        self.fault = fault
+        self.offset = offset
+        self.effect = effect
+    }
+}
