@@ -29,18 +29,26 @@ public struct Decision: Hashable, Sendable {
 /// A link never sees a byte, a socket or a clock. Whoever moves the bytes tells it what came
 /// (`bytesArrived`, `sourceEnded`) and what went (`bytesDelivered`), and asks it what may happen now
 /// (`decide`). The same positions at the same moments give the same answers.
-public struct Link {
+public struct Link: Sendable {
     /// What `decide` is told when bytes wait in front of the link and nobody has counted them.
     public static let uncounted: Int64 = 1 << 40
     /// The bytes that a link holds at most if nothing else is said: 8 MiB.
     public static let defaultHoldLimit = ByteCount.mebibytes(8)
 
     /// One fault's stage and when it is on.
-    struct Slot {
+    struct Slot: Sendable {
         let fault: Int
         let window: Window
         var stage: Stage
         var passed: Int64 = 0
+    }
+
+    /// What the stages said in one round, beside how far the stream may come.
+    private struct Outcome {
+        var readHorizon: Int64?
+        var wake = Moment.distantFuture
+        var awaitsWindow = false
+        var isSilent = false
     }
 
     /// Which direction it is.
@@ -62,6 +70,7 @@ public struct Link {
     private let opened: Moment
     private let schedule: Schedule
     private let holdLimit: Int64
+    private let delaysBytes: Bool
     private var stretch: Schedule.Stretch
     private var slots: [Slot]
     private var cut: (offset: Int64, how: Cut.Ending, fault: Int)?
@@ -73,11 +82,19 @@ public struct Link {
         self.opened = opened
         self.holdLimit = max(1, holdLimit.bytes)
         measuresAvailability = slots.contains { $0.stage.measuresAvailability }
+        takesAhead = slots.contains { $0.stage.holds }
+        delaysBytes = slots.contains { $0.stage.holds }
         stretch = schedule.stretch(at: opened)
     }
 
     /// Whether no fault is on this link: every byte may pass at any time.
     public var isTransparent: Bool { slots.isEmpty }
+
+    /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
+    /// best left where they are until they may pass.
+    public let takesAhead: Bool
+    /// Whether the link may hold another byte.
+    public var hasRoom: Bool { held < holdLimit }
 
     /// Bytes taken from the source and not handed over yet.
     public var held: Int64 { arrived - delivered }
@@ -101,29 +118,34 @@ public struct Link {
 
     /// What may happen at `now`, with `available` bytes waiting in front of the link: their count, or
     /// `uncounted`; 0 is none. `now` never goes back.
+    ///
+    /// To be asked again after every `bytesArrived`, `bytesDelivered` and `sourceEnded`, when bytes
+    /// have come to wait in front of the link, and at `Decision.wake`. The end of the source is no
+    /// byte: it may be reported whatever `readLimit` is.
     public mutating func decide(available: Int64, now: Moment) -> Decision {
-        if slots.isEmpty { return decideWithoutFaults() }
+        if slots.isEmpty || isFinished { return decideWithoutFaults() }
         let position = arrived + (sourceEnd == nil ? 0 : 1)
-        let horizon = sourceEnd == nil ? position + available : position
+        let horizon = sourceEnd == nil ? position.addingSaturated(available) : position
         var reach = Reach(position: position, horizon: horizon, hasEnded: sourceEnd != nil)
-        var readHorizon: Int64?
-        var wake = Moment.distantFuture
+        var outcome = Outcome()
         if now >= stretch.end { stretch = schedule.stretch(at: now) }
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         for index in slots.indices {
-            if readHorizon == nil, slots[index].stage.holds { readHorizon = reach.horizon }
-            reach = advance(index, reach, age: age, now: now, wake: &wake)
+            if outcome.readHorizon == nil, slots[index].stage.holds { outcome.readHorizon = reach.horizon }
+            reach = advance(index, reach, age: age, now: now, &outcome)
         }
-        if reach.position < horizon { wake = min(wake, nextWindowChange(after: now)) }
+        let readHorizon = outcome.readHorizon ?? reach.horizon
+        if outcome.isSilent { reach.clamp(to: delivered) }
+        let furthest = min(horizon, cut.map { $0.offset + 1 } ?? .max)
+        if reach.position < furthest || outcome.awaitsWindow {
+            outcome.wake = min(outcome.wake, nextWindowChange(after: now))
+        }
 
         let endOffset = cut?.offset ?? (sourceEnd == nil ? nil : arrived)
         let writeOffset = min(reach.bytes, endOffset ?? .max)
-        var readLimit: Int64 = 0
-        if endOffset == nil {
-            readLimit = max(0, min((readHorizon ?? reach.horizon) - arrived, holdLimit - held))
-        }
+        let readLimit = endOffset == nil ? max(0, min(readHorizon - arrived, holdLimit - held)) : 0
         let end = reach.hasEnded && delivered == endOffset ? takeEnd() : nil
-        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: wake)
+        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: outcome.wake)
     }
 
     /// The faults that struck since this was last called, in the order in which they did.
@@ -138,9 +160,10 @@ public struct Link {
     }
 
     private mutating func decideWithoutFaults() -> Decision {
+        let readLimit = sourceEnd == nil && !isFinished ? max(0, holdLimit - held) : 0
+        let writeOffset = isFinished ? delivered : arrived
         let end = sourceEnd != nil && delivered == arrived ? takeEnd() : nil
-        let readLimit = sourceEnd == nil ? max(0, holdLimit - held) : 0
-        return Decision(readLimit: readLimit, writeOffset: arrived, end: end, wake: .distantFuture)
+        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: .distantFuture)
     }
 
     private mutating func advance(
@@ -148,30 +171,23 @@ public struct Link {
         _ reach: Reach,
         age: Int64,
         now: Moment,
-        wake: inout Moment
+        _ outcome: inout Outcome
     ) -> Reach {
-        var visit = Visit(now: now, delivered: delivered)
+        var visit = Visit(now: now, delivered: delivered, settled: delaysBytes ? arrived : delivered)
         visit.isActive = slots[index].window.contains(age: age, currentPhase: stretch.phase)
         visit.passed = slots[index].passed
         let passing = slots[index].stage.advance(reach, &visit)
         slots[index].passed = passing.position
-        wake = min(wake, visit.wake)
+        outcome.wake = min(outcome.wake, visit.wake)
+        outcome.awaitsWindow = outcome.awaitsWindow || visit.awaitsWindow
+        outcome.isSilent = outcome.isSilent || visit.isSilent
         if let ended = visit.cut, ended.offset < cut?.offset ?? .max {
             cut = (ended.offset, ended.how, slots[index].fault)
         }
         if let effect = visit.effect {
-            strikes.append(Strike(fault: slots[index].fault, offset: offset(of: effect), effect: effect))
+            strikes.append(Strike(fault: slots[index].fault, offset: visit.effectOffset, effect: effect))
         }
         return passing
-    }
-
-    /// The offset that the journal is told: only where the profile's position decided, and not the clock.
-    private func offset(of effect: Strike.Effect) -> Int64? {
-        switch effect {
-        case .stalls: delivered
-        case .cuts: cut?.offset
-        case .delays, .limits, .silences, .resets, .refuses: nil
-        }
     }
 
     private mutating func takeEnd() -> Ending? {

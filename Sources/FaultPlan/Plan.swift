@@ -6,7 +6,7 @@ import Units
 ///
 /// A value that isn't shared: the proxy's acceptor owns it and calls `accept` once for each
 /// connection, in order.
-public struct Plan {
+public struct Plan: Sendable {
     /// The profile that the plan carries out.
     public let profile: Profile
     /// The seed of all its draws.
@@ -61,12 +61,12 @@ public struct Plan {
         let ordinal = accepted
         var upstream: [(Int, Link.Slot)] = []
         var downstream: [(Int, Link.Slot)] = []
-        var interruptions: [ConnectionPlan.Interruption] = []
+        var interruptions: [Interruptions.Outage] = []
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
             if case .outage(let outage) = fault.kind, outage.how != .silence {
-                interruptions.append(ConnectionPlan.Interruption(fault: index, window: window))
+                interruptions.append(Interruptions.Outage(fault: index, window: window))
                 continue
             }
             for direction in Direction.allCases where fault.stream.includes(direction) {
@@ -85,8 +85,7 @@ public struct Plan {
             opened: now,
             upstream: link(.upstream, upstream, opened: now),
             downstream: link(.downstream, downstream, opened: now),
-            schedule: schedule,
-            interruptions: interruptions
+            interruptions: Interruptions(outages: interruptions, schedule: schedule, opened: now)
         )
     }
 
@@ -148,27 +147,28 @@ public struct Plan {
     }
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
-    /// ended, then held to its rate, then stalled, then delayed, so that a link takes in no more than
-    /// is in flight; silence is last.
+    /// ended, then silenced, then stalled, then held to its own rate, then to a shared one, so that
+    /// nobody uses up a rate for bytes that can't pass; and at last delayed, so that a link takes in no
+    /// more than is in flight.
     private func stage(of index: Int, direction: Direction, key: RandomKey) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
             return CutStage(cut, key: key, turn: turns[index]).map { (0, .cut($0)) }
         case .bandwidth(let bandwidth):
-            if let bucket = buckets[index]?[direction] { return (1, .sharedBandwidth(SharedBandwidthStage(bucket))) }
-            return (1, .bandwidth(BandwidthStage(bandwidth)))
+            if let bucket = buckets[index]?[direction] { return (4, .sharedBandwidth(SharedBandwidthStage(bucket))) }
+            return (3, .bandwidth(BandwidthStage(bandwidth)))
         case .stall(let stall):
             return (2, .stall(StallStage(stall)))
         case .latency(let latency):
-            return (3, .latency(LatencyStage(latency, key: key)))
+            return (5, .latency(LatencyStage(latency, key: key)))
         case .outage:
-            return (4, .silence(SilenceStage()))
+            return (1, .silence(SilenceStage()))
         }
     }
 
     private func link(_ direction: Direction, _ ranked: [(Int, Link.Slot)], opened: Moment) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...4 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...5 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(direction: direction, slots: slots, schedule: schedule, opened: opened, holdLimit: holdLimit)
     }
 }

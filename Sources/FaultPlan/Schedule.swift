@@ -37,7 +37,7 @@ public struct Schedule: Hashable, Sendable {
         guard let total = ends.last else { return Stretch(phase: nil, begin: start, end: .distantFuture) }
         var origin = start
         var elapsed = max(0, moment.nanoseconds.subtractingSaturated(start.nanoseconds))
-        if elapsed >= total {
+        if elapsed >= total, total < .max {
             guard repeats else {
                 return Stretch(phase: nil, begin: start.advanced(byNanoseconds: total), end: .distantFuture)
             }

@@ -2,7 +2,7 @@ import Units
 
 /// One link run in virtual time, without a socket: the source offers bytes at given moments, the
 /// sink takes whatever it is given at once.
-public struct LinkSimulation {
+public struct LinkSimulation: Sendable {
     /// Something that the source does.
     public struct Arrival: Hashable, Sendable {
         /// When.

@@ -20,6 +20,7 @@ public struct Window: Hashable, Sendable {
 
     /// The first moment after `now` at which the answer of `contains` may change.
     public func nextChange(after now: Moment, opened: Moment, stretchEnd: Moment) -> Moment {
+        guard now < opened.advanced(byNanoseconds: ageUntil) else { return .distantFuture }
         var next = phase == nil ? Moment.distantFuture : stretchEnd
         for age in [ageFrom, ageUntil] where age > 0 && age < .max {
             let boundary = opened.advanced(byNanoseconds: age)

@@ -15,7 +15,7 @@ struct BandwidthStage {
     private let burst: Int64
     private let quantum: Int64
     private var anchorOffset: Int64 = 0
-    private var anchorTime: Int64 = 0
+    private var anchorTime: Int64?
     private var isBusy = false
     private var announced = false
 
@@ -48,25 +48,33 @@ struct BandwidthStage {
             visit.effect = .limits
         }
         let now = visit.now.nanoseconds
-        let credit = line(at: now).subtractingSaturated(visit.passed)
-        let allowance = isBusy ? burst.addingSaturated(rate.bytes(inNanoseconds: Self.latenessAllowance)) : burst
-        if credit > allowance || !isBusy && credit < 0 {
-            anchorOffset = visit.passed.addingSaturated(min(max(credit, 0), allowance))
-            anchorTime = now
-        }
+        let start = anchor(passed: visit.passed, now: now)
         isBusy = true
         var passing = reach
-        let limit = line(at: now)
+        let limit = line(from: start, at: now)
         passing.clamp(to: limit)
         if reach.horizon > limit {
             let target = min(reach.horizon, limit.addingSaturated(quantum))
             let needed = rate.nanoseconds(forBytes: target - anchorOffset)
-            visit.wake(at: Moment(nanoseconds: anchorTime.addingSaturated(needed)))
+            visit.wake(at: Moment(nanoseconds: start.addingSaturated(needed)))
         }
         return passing
     }
 
-    private func line(at now: Int64) -> Int64 {
-        anchorOffset.addingSaturated(rate.bytes(inNanoseconds: now.subtractingSaturated(anchorTime)))
+    /// Moves the anchor if it has to move, and returns its moment. A link that wants to pass bytes for
+    /// the first time finds the whole burst.
+    private mutating func anchor(passed: Int64, now: Int64) -> Int64 {
+        let credit = anchorTime.map { line(from: $0, at: now).subtractingSaturated(passed) } ?? .max
+        // A busy link comes when a quantum is due, and up to the allowance later; one byte is for rounding.
+        let lateness = rate.bytes(inNanoseconds: Self.latenessAllowance).addingSaturated(quantum + 1)
+        let allowance = isBusy ? burst.addingSaturated(lateness) : burst
+        if let anchorTime, credit <= allowance, isBusy || credit >= 0 { return anchorTime }
+        anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
+        anchorTime = now
+        return now
+    }
+
+    private func line(from start: Int64, at now: Int64) -> Int64 {
+        anchorOffset.addingSaturated(rate.bytes(inNanoseconds: now.subtractingSaturated(start)))
     }
 }

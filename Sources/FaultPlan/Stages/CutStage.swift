@@ -46,7 +46,10 @@ struct CutStage {
         case .struck(let offset):
             return ended(at: offset, &visit)
         case .off:
-            guard visit.isActive else { return reach }
+            guard visit.isActive else {
+                if case .at(visit.passed) = target { visit.awaitsWindow = true }
+                return reach
+            }
             state = armed(at: visit.passed)
         case .armed, .missed:
             guard visit.isActive else {

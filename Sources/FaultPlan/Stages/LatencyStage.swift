@@ -4,13 +4,17 @@ import Units
 
 /// A delay line: remembers when each stretch of bytes arrived and lets it out a delay later.
 ///
-/// A delay is drawn by the position at which a stretch begins, so it doesn't depend on what was
-/// drawn before. Order is kept: nothing leaves before what came in front of it.
+/// A delay is drawn by the position of the first byte that came at one moment, and again at every
+/// multiple of `stretchLength`; so it depends neither on what was drawn before nor on how many reads
+/// took the bytes in. Order is kept: nothing leaves before what came in front of it.
 struct LatencyStage {
     /// With jitter, a stretch is at most this many bytes: a new delay is drawn at every multiple.
     static let stretchLength: Int64 = 16 << 10
-    /// The stretches that are remembered; beyond it a new one joins the last and leaves with it.
+    /// The stretches that are remembered; beyond it a new one joins the last and leaves with it. From
+    /// half of it on, those that are due within a `jointFraction` of the delay leave together.
     static let stretchLimit = 8_192
+    /// The part of the delay by which a stretch may leave late when very many are in the line.
+    static let jointFraction: Int64 = 2_048
 
     private struct Stretch {
         /// The position at which the stretch ends.
@@ -30,6 +34,10 @@ struct LatencyStage {
     private var released: Int64 = 0
     private var end: Int64 = -1
     private var lastRelease: Int64 = .min
+    /// When the oldest part of the last stretch was due.
+    private var jointRelease: Int64 = .min
+    private var batchStart: Int64 = 0
+    private var batchTime: Int64?
     private var announced = false
 
     init(_ latency: Latency, key: RandomKey) {
@@ -38,9 +46,6 @@ struct LatencyStage {
         distribution = latency.distribution
         self.key = key
     }
-
-    /// Whether bytes are in the line.
-    var holds: Bool { count > 0 }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         let now = visit.now.nanoseconds
@@ -71,24 +76,34 @@ struct LatencyStage {
             append(end: position, release: max(now.addingSaturated(delay), lastRelease))
             return
         }
+        if batchTime != now {
+            batchTime = now
+            batchStart = arrived
+        }
         while arrived < position {
-            let boundary = (arrived / Self.stretchLength + 1) * Self.stretchLength
-            let release = now.addingSaturated(drawnDelay(at: arrived))
-            append(end: min(position, boundary), release: max(release, lastRelease))
+            let multiple = arrived / Self.stretchLength * Self.stretchLength
+            let release = now.addingSaturated(drawnDelay(at: max(batchStart, multiple)))
+            append(end: min(position, multiple + Self.stretchLength), release: max(release, lastRelease))
         }
     }
 
     private mutating func append(end: Int64, release: Int64) {
         arrived = end
         lastRelease = release
-        if count == Self.stretchLimit {
+        if count > 0, joinsLast(release) {
             let last = (head + count - 1) & (stretches.count - 1)
             stretches[last] = Stretch(end: end, release: release)
             return
         }
+        jointRelease = release
         if count == stretches.count { grow() }
         stretches[(head + count) & (stretches.count - 1)] = Stretch(end: end, release: release)
         count += 1
+    }
+
+    private func joinsLast(_ release: Int64) -> Bool {
+        let tolerance = count < Self.stretchLimit / 2 ? 0 : delay.addingSaturated(jitter) / Self.jointFraction
+        return count == Self.stretchLimit || release.subtractingSaturated(jointRelease) <= tolerance
     }
 
     private mutating func grow() {

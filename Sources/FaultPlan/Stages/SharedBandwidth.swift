@@ -33,18 +33,22 @@ public final class SharedBucket: Sendable {
         busyLinks.subtract(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Reserves `bytes` and returns the nanosecond by which they may have passed.
-    func reserve(_ bytes: Int64, at now: Int64) -> Int64 {
+    /// Reserves a quantum of the `wanted` bytes, or all of them that are due already, and returns how
+    /// many they are and the nanosecond by which they may have passed. `wanted` is above zero.
+    func reserve(_ wanted: Int64, at now: Int64) -> (bytes: Int64, until: Int64) {
         let floor = now.subtractingSaturated(burstTime.addingSaturated(BandwidthStage.latenessAllowance))
         var current = next.load(ordering: .relaxed)
         while true {
-            let end = max(current, floor).addingSaturated(rate.nanoseconds(forBytes: bytes))
+            let begin = max(current, floor)
+            let due = rate.bytes(inNanoseconds: now.subtractingSaturated(begin))
+            let bytes = min(wanted, max(quantum, due))
+            let end = begin.addingSaturated(rate.nanoseconds(forBytes: bytes))
             let (exchanged, original) = next.compareExchange(
                 expected: current,
                 desired: end,
                 ordering: .acquiringAndReleasing
             )
-            if exchanged { return end }
+            if exchanged { return (bytes, end) }
             current = original
         }
     }
@@ -65,9 +69,6 @@ public final class SharedBucket: Sendable {
 
 /// One link's part in a shared rate.
 struct SharedBandwidthStage {
-    /// The reservations that one visit makes at most when it has fallen behind.
-    private static let reservationsPerVisit = 64
-
     private let bucket: SharedBucket
     private var granted: Int64 = 0
     private var reserved: Int64 = 0
@@ -82,10 +83,12 @@ struct SharedBandwidthStage {
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
             leave()
+            reserved = 0
             announced = false
             return reach
         }
-        guard reach.horizon > visit.passed else {
+        granted = max(granted, visit.passed)
+        guard reach.horizon > granted else {
             leave()
             return reach
         }
@@ -98,7 +101,6 @@ struct SharedBandwidthStage {
             isBusy = true
             bucket.enter(at: now)
         }
-        granted = max(granted, visit.passed)
         takeGrants(upTo: reach.horizon, now: now, &visit)
         var passing = reach
         passing.clamp(to: granted)
@@ -113,7 +115,7 @@ struct SharedBandwidthStage {
     }
 
     private mutating func takeGrants(upTo horizon: Int64, now: Int64, _ visit: inout Visit) {
-        for _ in 0..<Self.reservationsPerVisit {
+        while true {
             if reserved > 0 {
                 guard reservedUntil <= now else {
                     visit.wake(at: Moment(nanoseconds: reservedUntil))
@@ -123,9 +125,7 @@ struct SharedBandwidthStage {
                 reserved = 0
             }
             guard horizon > granted else { return }
-            reserved = min(bucket.quantum, horizon - granted)
-            reservedUntil = bucket.reserve(reserved, at: now)
+            (reserved, reservedUntil) = bucket.reserve(horizon - granted, at: now)
         }
-        visit.wake(at: visit.now)
     }
 }

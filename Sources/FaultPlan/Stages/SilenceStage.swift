@@ -1,7 +1,10 @@
 import Units
 
-/// An outage by silence: from the moment it comes on nothing leaves the link, and all of it goes on
-/// when it is off again. Always the last stage, so that nothing in flight slips out.
+/// An outage by silence: from the moment it comes on nothing enters the link and nothing leaves it;
+/// what is in flight is held, and all of it goes on when the outage is over.
+///
+/// It closes both ends of the link: here the near one, so that no rate is used up meanwhile and no
+/// backlog builds up to burst out afterwards; and through `Visit.isSilent` the far one.
 struct SilenceStage {
     private var announced = false
 
@@ -14,8 +17,9 @@ struct SilenceStage {
             announced = true
             visit.effect = .silences
         }
+        visit.isSilent = true
         var passing = reach
-        passing.clamp(to: visit.delivered)
+        passing.horizon = reach.position
         return passing
     }
 }

@@ -1,10 +1,10 @@
 import FaultProfile
 import Units
 
-/// Lets the bytes up to an offset pass and makes the next one wait.
+/// Lets the bytes up to an offset pass and makes the next one, or the end of the stream, wait.
 ///
-/// The wait begins when the receiver has been given everything before the offset and something
-/// more wants to pass, so a slower stage behind this one can't hide it.
+/// The wait begins when everything before the offset is on its way (`Visit.settled`) and something
+/// more wants to pass, so a slow receiver can't hide it and a delay line behind it doesn't lengthen it.
 struct StallStage {
     private enum State {
         case waiting
@@ -31,10 +31,11 @@ struct StallStage {
                 state = .over
                 return reach
             }
-            if visit.delivered >= offset {
+            if visit.settled >= offset {
                 let end = visit.now.advanced(byNanoseconds: duration)
                 state = .stalling(until: end)
                 visit.effect = .stalls
+                visit.effectOffset = offset
                 visit.wake(at: end)
             }
         case .stalling(let end):

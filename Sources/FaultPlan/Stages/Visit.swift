@@ -7,20 +7,29 @@ struct Visit {
     let now: Moment
     /// The bytes that have left the link.
     let delivered: Int64
+    /// The bytes that have left the link or, where it has a delay line, have entered it.
+    let settled: Int64
     /// Whether the stage's fault is on.
     var isActive = true
     /// How far the stream had come behind this stage when it was last asked.
     var passed: Int64 = 0
     /// When to ask again at the latest, as far as this stage knows.
     var wake = Moment.distantFuture
+    /// Whether the stage could act as soon as its window opens, although nothing waits to pass.
+    var awaitsWindow = false
+    /// Whether the stage lets nothing out of the link.
+    var isSilent = false
     /// What the stage did for the first time, if anything.
     var effect: Strike.Effect?
+    /// Where it did, if its position decided that and not the clock.
+    var effectOffset: Int64?
     /// Where, and how, the stage ended the stream.
     var cut: (offset: Int64, how: Cut.Ending)?
 
-    init(now: Moment, delivered: Int64) {
+    init(now: Moment, delivered: Int64, settled: Int64) {
         self.now = now
         self.delivered = delivered
+        self.settled = settled
     }
 
     /// Asks for another visit at `moment`.

@@ -1,0 +1,166 @@
+import CLibevent
+import Glibc
+import Synchronization
+import Units
+
+/// A thread that waits for sockets and timers, by libevent, and calls handlers back.
+///
+/// Everything but `post`, `isCurrent` and `stop` is for the loop's own thread and traps elsewhere.
+public final class EventLoop: @unchecked Sendable {
+    /// The bytes that one read takes at most: the loop's scratch buffer, 1 MiB. Large reads are what
+    /// makes forwarding cheap, see docs/decisions/0003-copy-not-splice.md.
+    public static let scratchCapacity = 1 << 20
+
+    /// The loop's number in its group, from 0.
+    public let index: Int
+
+    let base: OpaquePointer
+    let scratch: UnsafeMutableRawPointer
+    let slabs = SlabPool()
+    private let mailbox: Mailbox
+    private let threadIdentity = Atomic<UInt>(0)
+    private var wakeEvent: UnsafeMutablePointer<event>
+    private var ready: [(handler: Unmanaged<LoopHandler>, tag: Int)] = []
+    private var running: [(handler: Unmanaged<LoopHandler>, tag: Int)] = []
+    private var graveyard: [AnyObject] = []
+    private var isStopping = false
+    private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+
+    /// Makes a loop and starts its thread.
+    public init(index: Int = 0) throws(SystemError) {
+        self.index = index
+        mailbox = try Mailbox()
+        guard let config = event_config_new() else { throw .last("event_config_new") }
+        defer { event_config_free(config) }
+        // One thread per base, so no locks; timerfd, because epoll's own time-outs are whole milliseconds.
+        let flags = EVENT_BASE_FLAG_NOLOCK.rawValue | EVENT_BASE_FLAG_PRECISE_TIMER.rawValue
+        event_config_set_flag(config, Int32(flags | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue))
+        guard let base = event_base_new_with_config(config) else { throw .last("event_base_new_with_config") }
+        self.base = base
+        scratch = .allocate(byteCount: EventLoop.scratchCapacity, alignment: 4_096)
+        wakeEvent = .allocate(capacity: 1)
+        wakeEvent.initialize(to: event())
+        event_assign(
+            wakeEvent,
+            base,
+            mailbox.wakeDescriptor,
+            Int16(EV_READ | EV_PERSIST),
+            { _, _, context in
+                guard let context else { return }
+                Unmanaged<EventLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.runJobs() }
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        event_add(wakeEvent, nil)
+        try startThread()
+    }
+
+    deinit {
+        wakeEvent.deallocate()
+        scratch.deallocate()
+        event_base_free(base)
+    }
+
+    /// The time now on the clock of every loop.
+    public var now: Moment { MonotonicClock.now }
+
+    /// Whether the caller is on this loop's thread.
+    public var isCurrent: Bool { UInt(pthread_self()) == threadIdentity.load(ordering: .relaxed) }
+
+    /// Traps unless the caller is on this loop's thread.
+    @inline(__always)
+    public func preconditionOnLoop() {
+        precondition(isCurrent, "this belongs to one event loop and was used on another thread")
+    }
+
+    /// Leaves a job for the loop, from any thread. Returns `false`, and never runs the job, when the
+    /// loop is stopping or 65,536 jobs wait already.
+    @discardableResult
+    public func post(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.post(job) }
+
+    /// Runs `body` on the loop and waits for its result, from any task.
+    ///
+    /// - Throws: `SystemError` (ECANCELED) when the loop is stopping or its mailbox is full.
+    public func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws(SystemError) -> Result {
+        let result: Result? = await withCheckedContinuation { continuation in
+            if !post({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
+        }
+        guard let result else { throw SystemError(call: "event loop", code: ECANCELED) }
+        return result
+    }
+
+    /// Calls `handler` once more in the loop's next turn, after the sockets that became ready meanwhile.
+    public func callSoon(_ handler: LoopHandler, tag: Int) {
+        preconditionOnLoop()
+        ready.append((Unmanaged.passUnretained(handler), tag))
+    }
+
+    /// Keeps `object` until the callbacks of this turn are over.
+    public func bury(_ object: AnyObject) {
+        preconditionOnLoop()
+        graveyard.append(object)
+    }
+
+    /// Stops the loop after the jobs that wait, and waits until its thread has ended. Calling it twice is fine.
+    public func stop() async {
+        post { self.isStopping = true }
+        await withCheckedContinuation { continuation in
+            let isFinished = finished.withLock { state in
+                if !state.isFinished { state.waiters.append(continuation) }
+                return state.isFinished
+            }
+            if isFinished { continuation.resume() }
+        }
+    }
+
+    private func startThread() throws(SystemError) {
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().turn()
+                return nil
+            },
+            context.toOpaque()
+        )
+        pthread_attr_destroy(&attributes)
+        if code != 0 {
+            context.release()
+            throw SystemError(call: "pthread_create", code: code)
+        }
+    }
+
+    /// The life of the thread.
+    private func turn() {
+        threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
+        squall_name_thread("squall-loop-\(index)")
+        while !isStopping {
+            event_base_loop(base, ready.isEmpty ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
+            if !ready.isEmpty {
+                swap(&ready, &running)
+                for entry in running { entry.handler._withUnsafeGuaranteedRef { $0.socketIsReady(entry.tag) } }
+                running.removeAll(keepingCapacity: true)
+            }
+            if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
+        }
+        for job in mailbox.close() { job() }
+        graveyard.removeAll()
+        event_del(wakeEvent)
+        slabs.drain()
+        let waiters = finished.withLock { state in
+            state.isFinished = true
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func runJobs() {
+        for job in mailbox.takeJobs() { job() }
+    }
+}

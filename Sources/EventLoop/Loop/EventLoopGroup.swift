@@ -1,0 +1,30 @@
+import Glibc
+import Synchronization
+
+/// The loops of a process, a thread each.
+public final class EventLoopGroup: Sendable {
+    /// The loops, at least one.
+    public let loops: [EventLoop]
+    private let turn = Atomic<Int>(0)
+
+    /// Starts `count` loops; 0 is one for each processor that the process may use. At most 256.
+    ///
+    /// - Throws: `SystemError` when a thread or a descriptor can't be had.
+    public init(count: Int = 0) throws(SystemError) {
+        let wanted = count > 0 ? count : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        var loops: [EventLoop] = []
+        for index in 0..<min(wanted, 256) { loops.append(try EventLoop(index: index)) }
+        self.loops = loops
+    }
+
+    /// The loops in turn: each call gives the next.
+    public func next() -> EventLoop {
+        let number = turn.wrappingAdd(1, ordering: .relaxed).oldValue
+        return loops[Int(UInt(bitPattern: number) % UInt(loops.count))]
+    }
+
+    /// Stops every loop and waits for their threads.
+    public func stop() async {
+        for loop in loops { await loop.stop() }
+    }
+}

@@ -1,0 +1,14 @@
+/// What a loop calls back: a class whose instances live on one loop and are told of its sockets and timers.
+///
+/// The loop keeps no reference. Who closes a handler's last socket or timer inside a callback hands
+/// the handler to `EventLoop.bury`, which keeps it until the callbacks of this turn are over.
+open class LoopHandler {
+    /// Makes a handler; for subclasses.
+    public init() {}
+
+    /// A socket opened with this tag can be read or written, or has ended; its flags say which.
+    open func socketIsReady(_ tag: Int) {}
+
+    /// A timer made with this tag has come to its moment.
+    open func timerFired(_ tag: Int) {}
+}

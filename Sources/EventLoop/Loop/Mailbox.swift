@@ -1,0 +1,68 @@
+import CLibevent
+import Glibc
+import Synchronization
+
+/// The door into a loop: jobs posted from any thread, run on the loop's in the order in which they came.
+final class Mailbox: Sendable {
+    typealias Job = @Sendable () -> Void
+
+    /// The jobs that wait at most; beyond it `post` refuses.
+    static let limit = 65_536
+
+    private struct State {
+        var jobs: [Job] = []
+        var isClosed = false
+    }
+
+    /// The descriptor that becomes readable when there is a job.
+    let wakeDescriptor: Int32
+    private let state = Mutex(State())
+
+    init() throws(SystemError) {
+        wakeDescriptor = squall_eventfd()
+        if wakeDescriptor < 0 { throw .last("eventfd") }
+    }
+
+    deinit {
+        close(wakeDescriptor)
+    }
+
+    /// Leaves a job; `false` when the mailbox is full or closed, and the job won't run.
+    func post(_ job: @escaping Job) -> Bool {
+        let outcome = state.withLock { state -> (taken: Bool, first: Bool) in
+            guard !state.isClosed, state.jobs.count < Mailbox.limit else { return (false, false) }
+            state.jobs.append(job)
+            return (true, state.jobs.count == 1)
+        }
+        if outcome.first { wake() }
+        return outcome.taken
+    }
+
+    /// The jobs that wait, which are no longer in the mailbox then.
+    func takeJobs() -> [Job] {
+        var count: UInt64 = 0
+        _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)
+        return state.withLock { state in
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+    }
+
+    /// Refuses further jobs and returns those that wait.
+    func close() -> [Job] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+    }
+
+    private func close(_ descriptor: Int32) {
+        Glibc.close(descriptor)
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeDescriptor, &one, MemoryLayout<UInt64>.size)
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+
+/// Bytes that have been received and wait to be sent, in slabs of the loop's pool. An empty queue has none.
+///
+/// Belongs to one loop. Whoever owns it calls `removeAll` before letting it go.
+public struct ByteQueue {
+    private var first: UnsafeMutablePointer<Slab>?
+    private var last: UnsafeMutablePointer<Slab>?
+    /// The bytes in the queue.
+    public private(set) var count = 0
+
+    /// An empty queue.
+    public init() {}
+
+    /// Whether nothing waits.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Appends bytes of the loop's scratch buffer: `length` of them from `offset`.
+    public mutating func appendScratch(from offset: Int, length: Int, of loop: EventLoop) {
+        loop.preconditionOnLoop()
+        precondition(offset >= 0 && length >= 0 && offset + length <= EventLoop.scratchCapacity, "outside the scratch")
+        var source = UnsafeRawPointer(loop.scratch) + offset
+        var remaining = length
+        while remaining > 0 {
+            let slab = slabWithRoom(loop)
+            let part = min(remaining, Slab.size - slab.pointee.end)
+            (UnsafeMutableRawPointer(slab) + slab.pointee.end).copyMemory(from: source, byteCount: part)
+            slab.pointee.end += part
+            source += part
+            remaining -= part
+        }
+        count += length
+    }
+
+    /// Sends up to `limit` bytes from the front in one call, and removes what was taken.
+    public mutating func send(to socket: StreamSocket, limit: Int) -> SendResult {
+        let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: ByteQueue.vectorLimit) { vectors in
+            var used = 0
+            var remaining = min(limit, count)
+            var slab = first
+            while remaining > 0, used < vectors.count, let current = slab {
+                let part = min(remaining, current.pointee.end - current.pointee.start)
+                vectors[used] = iovec(iov_base: UnsafeMutableRawPointer(current) + current.pointee.start, iov_len: part)
+                used += 1
+                remaining -= part
+                slab = current.pointee.next
+            }
+            return socket.send(vectors, used: used)
+        }
+        if case .sent(let sent) = result { remove(sent, socket.loop) }
+        return result
+    }
+
+    /// Drops everything, and gives the memory back.
+    public mutating func removeAll(of loop: EventLoop) {
+        remove(count, loop)
+    }
+
+    /// The slabs that one call sends at most: 1 MiB.
+    private static let vectorLimit = 16
+
+    private mutating func slabWithRoom(_ loop: EventLoop) -> UnsafeMutablePointer<Slab> {
+        if let last, last.pointee.end < Slab.size { return last }
+        let slab = loop.slabs.take()
+        last?.pointee.next = slab
+        last = slab
+        if first == nil { first = slab }
+        return slab
+    }
+
+    private mutating func remove(_ length: Int, _ loop: EventLoop) {
+        loop.preconditionOnLoop()
+        var remaining = length
+        count -= length
+        while let slab = first {
+            let part = min(remaining, slab.pointee.end - slab.pointee.start)
+            slab.pointee.start += part
+            remaining -= part
+            guard slab.pointee.start == slab.pointee.end else { return }
+            first = slab.pointee.next
+            if first == nil { last = nil }
+            loop.slabs.give(slab)
+        }
+    }
+}

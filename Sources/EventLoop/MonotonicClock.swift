@@ -1,0 +1,12 @@
+import Glibc
+import Units
+
+/// The clock that loops and proxies run on: CLOCK_MONOTONIC.
+public enum MonotonicClock {
+    /// The time now, in nanoseconds since the machine started.
+    public static var now: Moment {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+}

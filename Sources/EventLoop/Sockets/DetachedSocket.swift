@@ -1,0 +1,27 @@
+import Glibc
+import Synchronization
+
+/// An accepted connection on its way to the loop that will own it. Closes itself if it never gets there.
+public final class DetachedSocket: Sendable {
+    private let descriptor: Atomic<Int32>
+
+    init(_ descriptor: Int32) {
+        self.descriptor = Atomic(descriptor)
+    }
+
+    deinit {
+        let remaining = take()
+        if remaining >= 0 { close(remaining) }
+    }
+
+    /// The descriptor, for its new owner; −1 when it has been taken already.
+    func take() -> Int32 { descriptor.exchange(-1, ordering: .acquiringAndReleasing) }
+
+    /// Ends the connection with a reset.
+    public func reset() {
+        let descriptor = take()
+        guard descriptor >= 0 else { return }
+        StreamSocket.setLingerZero(descriptor)
+        close(descriptor)
+    }
+}

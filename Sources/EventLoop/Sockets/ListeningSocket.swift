@@ -1,0 +1,155 @@
+import CLibevent
+import Glibc
+
+/// A socket that accepts connections.
+public final class ListeningSocket {
+    /// Connections that wait to be accepted at most, as listen(2) has it (the system may lower it).
+    public static let backlog: Int32 = 4_096
+
+    /// What `accept` found.
+    public enum AcceptResult {
+        case accepted(DetachedSocket)
+        /// Nobody waits.
+        case none
+        /// The connection went away again before it was accepted; there may be others.
+        case gone
+        /// Accepting failed, for want of descriptors or memory: it will again until some are freed.
+        case failed(SystemError)
+    }
+
+    /// The address it is bound to, with the port that the system chose for port 0.
+    public let address: SocketAddress
+
+    private let loop: EventLoop
+    private let descriptor: Int32
+    private let watcher: UnsafeMutablePointer<event>
+    private unowned(unsafe) let handler: LoopHandler
+    private let tag: Int
+    private var isOpen = true
+
+    /// Binds and listens; `handler` is told when somebody waits. Port 0 takes a free port.
+    ///
+    /// - Throws: `SystemError` with the call that failed; `isAddressInUse` tells the usual one.
+    public init(_ wanted: SocketAddress, on loop: EventLoop, handler: LoopHandler, tag: Int) throws(SystemError) {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.handler = handler
+        self.tag = tag
+        descriptor = try ListeningSocket.bind(wanted)
+        do throws(SystemError) {
+            address = try .bound(to: descriptor)
+            if listen(descriptor, ListeningSocket.backlog) != 0 { throw SystemError.last("listen") }
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        watcher = .allocate(capacity: 1)
+        watcher.initialize(to: event())
+        event_assign(
+            watcher,
+            loop.base,
+            descriptor,
+            Int16(EV_READ | EV_PERSIST),
+            { _, _, context in
+                guard let context else { return }
+                Unmanaged<ListeningSocket>.fromOpaque(context)._withUnsafeGuaranteedRef { socket in
+                    socket.handler.socketIsReady(socket.tag)
+                }
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        event_add(watcher, nil)
+    }
+
+    deinit {
+        precondition(!isOpen, "a listening socket is closed before it is let go")
+        watcher.deallocate()
+    }
+
+    /// The next connection that waits.
+    public func accept() -> AcceptResult {
+        loop.preconditionOnLoop()
+        let accepted = squall_accept(descriptor)
+        if accepted >= 0 { return .accepted(DetachedSocket(accepted)) }
+        switch errno {
+        case EAGAIN: return .none
+        // What accept(2) names as errors of the connection, not of the listener; and a suspended listener's EINVAL.
+        case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
+            ENETUNREACH:
+            return .gone
+        case EINVAL: return .none
+        default: return .failed(.last("accept4"))
+        }
+    }
+
+    /// Stops being told of connections, which go on waiting, until `watch` is called.
+    public func unwatch() {
+        loop.preconditionOnLoop()
+        event_del(watcher)
+    }
+
+    /// Is told of connections again.
+    public func watch() {
+        loop.preconditionOnLoop()
+        event_add(watcher, nil)
+    }
+
+    /// Refuses connections (the client sees ECONNREFUSED, and those that wait are reset) and keeps the port.
+    public func suspend() {
+        loop.preconditionOnLoop()
+        event_del(watcher)
+        // On Linux this ends listening and keeps a port that was bound by its number.
+        shutdown(descriptor, Int32(SHUT_RD))
+    }
+
+    /// Accepts connections again after `suspend`.
+    ///
+    /// - Throws: `SystemError` of listen(2).
+    public func resume() throws(SystemError) {
+        loop.preconditionOnLoop()
+        if listen(descriptor, ListeningSocket.backlog) != 0 { throw .last("listen") }
+        event_add(watcher, nil)
+    }
+
+    /// Closes the socket; calling it twice is fine.
+    public func close() {
+        loop.preconditionOnLoop()
+        guard isOpen else { return }
+        isOpen = false
+        event_del(watcher)
+        Glibc.close(descriptor)
+    }
+
+    /// A bound socket. A free port is looked for first and then bound by its number, because only such
+    /// a port stays ours while `suspend` is in force; should somebody take it in between, another is tried.
+    private static func bind(_ wanted: SocketAddress) throws(SystemError) -> Int32 {
+        guard wanted.port == 0 else { return try bindOnce(wanted) }
+        var attempts = 16
+        while true {
+            let probe = try bindOnce(wanted)
+            let free = Result { () throws(SystemError) in try SocketAddress.bound(to: probe) }
+            Glibc.close(probe)
+            attempts -= 1
+            do throws(SystemError) {
+                return try bindOnce(wanted.with(port: free.get().port))
+            } catch {
+                guard error.isAddressInUse, attempts > 0 else { throw error }
+            }
+        }
+    }
+
+    private static func bindOnce(_ address: SocketAddress) throws(SystemError) -> Int32 {
+        let descriptor = try StreamSocket.make(family: address.family)
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        if address.isIPv6 {
+            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<Int32>.size))
+        }
+        guard address.withSystemAddress({ Glibc.bind(descriptor, $0, $1) }) == 0 else {
+            let error = SystemError.last("bind")
+            Glibc.close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,45 @@
+import Dispatch
+import Glibc
+
+/// Names to addresses, off every loop: getaddrinfo(3) waits for the network.
+public enum Resolver {
+    /// The addresses of a name that are used at most.
+    public static let addressLimit = 16
+
+    private static let queue = DispatchQueue(label: "squall.resolver", attributes: .concurrent)
+
+    /// The addresses of `endpoint`, at least one, in the order in which to try them.
+    ///
+    /// A numeric host is read at once, anything else is looked up on a thread of its own.
+    /// - Throws: `SystemError` of getaddrinfo when the name has no address.
+    public static func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
+        if let address = SocketAddress(numericHost: endpoint.host, port: endpoint.port) { return [address] }
+        let result: Result<[SocketAddress], SystemError> = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: lookUp(endpoint)) }
+        }
+        return try result.get()
+    }
+
+    private static func lookUp(_ endpoint: Endpoint) -> Result<[SocketAddress], SystemError> {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
+        guard code == 0 else {
+            return .failure(SystemError(call: "getaddrinfo", code: code, reason: String(cString: gai_strerror(code))))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let current = entry, addresses.count < addressLimit {
+            if let raw = current.pointee.ai_addr, let address = SocketAddress(UnsafePointer(raw)) {
+                addresses.append(address)
+            }
+            entry = current.pointee.ai_next
+        }
+        guard !addresses.isEmpty else { return .failure(SystemError(call: "getaddrinfo", code: EAI_NONAME)) }
+        return .success(addresses)
+    }
+}

@@ -1,0 +1,108 @@
+import CLibevent
+import Glibc
+
+/// The address of a socket: IPv4 or IPv6, and a port.
+public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The numeric host: "127.0.0.1" or "::1".
+    public let host: String
+    /// The port, 0…65,535.
+    public let port: UInt16
+    /// Whether the address is one of IPv6.
+    public let isIPv6: Bool
+    private let scope: UInt32
+
+    /// Reads a numeric address; `nil` when `host` isn't one.
+    public init?(numericHost host: String, port: UInt16) {
+        var four = in_addr()
+        var six = in6_addr()
+        if inet_pton(AF_INET, host, &four) == 1 {
+            isIPv6 = false
+        } else if inet_pton(AF_INET6, host, &six) == 1 {
+            isIPv6 = true
+        } else {
+            return nil
+        }
+        self.host = host
+        self.port = port
+        scope = 0
+    }
+
+    /// The address in a `sockaddr` of the system; `nil` for any family but IPv4 and IPv6.
+    init?(_ address: UnsafePointer<sockaddr>) {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            let four = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
+            var bytes = four.sin_addr
+            inet_ntop(AF_INET, &bytes, &text, socklen_t(text.count))
+            port = UInt16(bigEndian: four.sin_port)
+            isIPv6 = false
+            scope = 0
+        case AF_INET6:
+            let six = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self)
+            var bytes = six.sin6_addr
+            inet_ntop(AF_INET6, &bytes, &text, socklen_t(text.count))
+            port = UInt16(bigEndian: six.sin6_port)
+            isIPv6 = true
+            scope = six.sin6_scope_id
+        default:
+            return nil
+        }
+        host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// This address with another port.
+    public func with(port: UInt16) -> SocketAddress {
+        SocketAddress(host: host, port: port, isIPv6: isIPv6, scope: scope)
+    }
+
+    private init(host: String, port: UInt16, isIPv6: Bool, scope: UInt32) {
+        self.host = host
+        self.port = port
+        self.isIPv6 = isIPv6
+        self.scope = scope
+    }
+
+    /// "127.0.0.1:8080" or "[::1]:8080".
+    public var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    var family: Int32 { isIPv6 ? AF_INET6 : AF_INET }
+
+    /// Calls `body` with the address as the system wants it.
+    func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        if isIPv6 {
+            var six = sockaddr_in6()
+            six.sin6_family = sa_family_t(AF_INET6)
+            six.sin6_port = port.bigEndian
+            six.sin6_scope_id = scope
+            inet_pton(AF_INET6, host, &six.sin6_addr)
+            return withUnsafePointer(to: &six) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+                }
+            }
+        }
+        var four = sockaddr_in()
+        four.sin_family = sa_family_t(AF_INET)
+        four.sin_port = port.bigEndian
+        inet_pton(AF_INET, host, &four.sin_addr)
+        return withUnsafePointer(to: &four) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    /// The address that a socket is bound to.
+    static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let address: SocketAddress? = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getsockname(descriptor, $0, &length) == 0 ? SocketAddress($0) : nil
+            }
+        }
+        guard let address else { throw .last("getsockname") }
+        return address
+    }
+}

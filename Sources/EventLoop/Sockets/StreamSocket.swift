@@ -1,0 +1,217 @@
+import CLibevent
+import Glibc
+
+/// What a receive gave.
+public enum ReceiveResult {
+    /// So many bytes, more than 0, are in the loop's scratch buffer.
+    case received(Int)
+    /// Nothing is there now; the handler is called when something is.
+    case wouldBlock
+    /// The peer has ended its stream (FIN).
+    case ended
+    /// The connection is broken, as a rule by a reset.
+    case failed(SystemError)
+}
+
+/// What a send did.
+public enum SendResult {
+    /// So many bytes, more than 0, are with the kernel.
+    case sent(Int)
+    /// No room now; the handler is called when there is.
+    case wouldBlock
+    /// The connection is broken.
+    case failed(SystemError)
+}
+
+/// A connected, or connecting, TCP socket of one loop, watched edge-triggered.
+///
+/// `isReadable` and `isWritable` say what the loop has heard and no call has denied since; the handler
+/// is called when one of them comes true. The socket is registered with the loop once, for everything,
+/// so that a reset is heard of while nobody reads.
+public final class StreamSocket {
+    /// The loop it belongs to.
+    public let loop: EventLoop
+    /// Whether bytes, the end, or an error may be there to receive.
+    public private(set) var isReadable = false
+    /// Whether there may be room to send.
+    public private(set) var isWritable = false
+
+    private var descriptor: Int32
+    private let watcher: UnsafeMutablePointer<event>
+    private unowned(unsafe) var handler: LoopHandler?
+    private var tag = 0
+    /// The error that broke the connection. The system tells it once only, to whichever call comes first.
+    private var failure: SystemError?
+
+    /// Takes over an accepted connection; `nil` when somebody else has taken it.
+    public convenience init?(_ detached: DetachedSocket, on loop: EventLoop) {
+        let descriptor = detached.take()
+        guard descriptor >= 0 else { return nil }
+        self.init(descriptor, loop)
+    }
+
+    /// Begins to connect to `address` and returns at once; once watched, the handler is called when
+    /// that has succeeded or failed, and asks `connectionError` which.
+    ///
+    /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once.
+    public convenience init(connectingTo address: SocketAddress, on loop: EventLoop) throws(SystemError) {
+        let descriptor = try StreamSocket.make(family: address.family)
+        if address.withSystemAddress({ connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
+            let error = SystemError.last("connect")
+            Glibc.close(descriptor)
+            throw error
+        }
+        self.init(descriptor, loop)
+    }
+
+    private init(_ descriptor: Int32, _ loop: EventLoop) {
+        loop.preconditionOnLoop()
+        self.descriptor = descriptor
+        self.loop = loop
+        watcher = .allocate(capacity: 1)
+        watcher.initialize(to: event())
+        var one: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Registers the socket with its loop, once: from now on `handler` is called with `tag`. The
+    /// handler must live until the socket is closed.
+    public func watch(by handler: LoopHandler, tag: Int) {
+        loop.preconditionOnLoop()
+        precondition(self.handler == nil, "a socket is watched by one handler, once")
+        self.handler = handler
+        self.tag = tag
+        event_assign(
+            watcher,
+            loop.base,
+            descriptor,
+            Int16(EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST),
+            { _, what, context in
+                guard let context else { return }
+                Unmanaged<StreamSocket>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.fire(Int32(what)) }
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        event_add(watcher, nil)
+    }
+
+    deinit {
+        precondition(descriptor < 0, "a socket is closed before it is let go")
+        watcher.deallocate()
+    }
+
+    /// Whether the socket has not been closed by this side.
+    public var isOpen: Bool { descriptor >= 0 }
+
+    /// Why connecting failed; `nil` when it succeeded. To be asked when the handler is first called.
+    public func connectionError() -> SystemError? {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+        return code == 0 ? nil : SystemError(call: "connect", code: code)
+    }
+
+    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer, from its start.
+    public func receive(limit: Int) -> ReceiveResult {
+        loop.preconditionOnLoop()
+        let count = recv(descriptor, loop.scratch, min(limit, EventLoop.scratchCapacity), 0)
+        if count > 0 { return .received(count) }
+        if count == 0 { return failure.map(ReceiveResult.failed) ?? .ended }
+        switch errno {
+        case EAGAIN:
+            isReadable = false
+            return .wouldBlock
+        case EINTR:
+            return .wouldBlock
+        default:
+            return .failed(remembered(.last("recv")))
+        }
+    }
+
+    /// Sends `length` bytes of the loop's scratch buffer, from `offset`.
+    public func sendScratch(from offset: Int, length: Int) -> SendResult {
+        loop.preconditionOnLoop()
+        precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchCapacity, "outside the scratch")
+        return sent(Glibc.send(descriptor, loop.scratch + offset, length, Int32(MSG_NOSIGNAL)), of: length)
+    }
+
+    func send(_ vectors: UnsafeMutableBufferPointer<iovec>, used: Int) -> SendResult {
+        loop.preconditionOnLoop()
+        var message = msghdr()
+        message.msg_iov = vectors.baseAddress
+        message.msg_iovlen = used
+        let length = vectors.prefix(used).reduce(0) { $0 + $1.iov_len }
+        return sent(sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)), of: length)
+    }
+
+    /// The bytes that wait to be received; 0 also when only the end does, or an error.
+    public func receivable() -> Int { Int(max(0, squall_receivable(descriptor))) }
+
+    /// The bytes sent that the receiver's kernel has not acknowledged; 0 on a broken connection.
+    public func unacknowledged() -> Int { Int(max(0, squall_unacknowledged(descriptor))) }
+
+    /// Ends this side's stream (FIN) behind what was sent.
+    public func shutdownWrite() {
+        loop.preconditionOnLoop()
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Closes the socket; what was sent is still delivered. Calling it twice is fine.
+    public func close() {
+        loop.preconditionOnLoop()
+        guard descriptor >= 0 else { return }
+        if handler != nil { event_del(watcher) }
+        Glibc.close(descriptor)
+        descriptor = -1
+        isReadable = false
+        isWritable = false
+    }
+
+    /// Closes the socket with a reset (RST); what the peer has not acknowledged is lost.
+    public func reset() {
+        loop.preconditionOnLoop()
+        guard descriptor >= 0 else { return }
+        StreamSocket.setLingerZero(descriptor)
+        close()
+    }
+
+    static func setLingerZero(_ descriptor: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    static func make(family: Int32) throws(SystemError) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, type, 0)
+        if descriptor < 0 { throw .last("socket") }
+        return descriptor
+    }
+
+    private func sent(_ count: Int, of length: Int) -> SendResult {
+        if count > 0 {
+            // A partial send has filled the buffer, and the system will say when there is room again.
+            if count < length { isWritable = false }
+            return .sent(count)
+        }
+        switch errno {
+        case EAGAIN:
+            isWritable = false
+            return .wouldBlock
+        case EINTR:
+            return .wouldBlock
+        default:
+            return .failed(remembered(.last("send")))
+        }
+    }
+
+    private func remembered(_ error: SystemError) -> SystemError {
+        failure = failure ?? error
+        return error
+    }
+
+    private func fire(_ what: Int32) {
+        if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
+        if what & EV_WRITE != 0 { isWritable = true }
+        handler?.socketIsReady(tag)
+    }
+}

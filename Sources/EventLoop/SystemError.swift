@@ -1,0 +1,41 @@
+import Glibc
+
+/// A call into the system that failed: which call, and errno.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The call, as its manual page is named: "bind".
+    public let call: String
+    /// The value of errno, or of the call's own error number.
+    public let code: Int32
+    /// What the system says of the code.
+    public let reason: String
+
+    /// An error of `call` with the errno value `code`.
+    public init(call: String, code: Int32) {
+        self.call = call
+        self.code = code
+        reason = String(cString: strerror(code))
+    }
+
+    /// An error whose code isn't an errno value, such as one of getaddrinfo(3).
+    init(call: String, code: Int32, reason: String) {
+        self.call = call
+        self.code = code
+        self.reason = reason
+    }
+
+    /// The error that errno describes now.
+    static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
+
+    /// For example "Address already in use (bind, errno 98)".
+    public var description: String { "\(reason) (\(call), errno \(code))" }
+
+    /// The code of a call that took too long (ETIMEDOUT).
+    public static let timedOut = ETIMEDOUT
+
+    /// Whether the event loop that was asked has been stopped.
+    public var isStopped: Bool { code == ECANCELED }
+    /// Whether another socket has the address already.
+    public var isAddressInUse: Bool { code == EADDRINUSE }
+    /// Whether the peer refused the connection.
+    public var isConnectionRefused: Bool { code == ECONNREFUSED }
+}

@@ -1,0 +1,279 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Units
+
+/// One client's connection and the one to the server behind it, on one loop from accept to close.
+final class Connection: LoopHandler {
+    private enum Tag {
+        static let client = 0
+        static let server = 1
+        static let timer = 2
+    }
+
+    private enum State {
+        /// Connecting to the upstream's address of this index.
+        case connecting(server: StreamSocket, address: Int)
+        /// Bytes flow.
+        case flowing(server: StreamSocket)
+        /// The receiver of a cut, or of the other side's end, is being let go.
+        case parting(Parting)
+        case closed
+    }
+
+    /// The place in the shard's list.
+    var position = 0
+    private let shard: Shard
+    private let client: StreamSocket
+    private let ordinal: UInt64
+    private let interruptions: Interruptions
+    private var up: LinkPump
+    private var down: LinkPump
+    private var state = State.closed
+    private var timer: LoopTimer?
+    private var isQueued = false
+
+    /// A connection for an accepted socket that nobody watches yet.
+    init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
+        self.client = client
+        self.shard = shard
+        ordinal = plan.ordinal
+        interruptions = plan.interruptions
+        up = LinkPump(plan.upstream)
+        down = LinkPump(plan.downstream)
+    }
+
+    /// The bytes that each direction has passed on so far.
+    var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
+
+    private var loop: EventLoop { shard.loop }
+
+    /// Begins: an outage may strike at once; otherwise connects to the upstream.
+    func start() {
+        client.watch(by: self, tag: Tag.client)
+        if isInterrupted(at: loop.now) { return }
+        connect(to: 0)
+    }
+
+    override func socketIsReady(_ tag: Int) {
+        switch state {
+        case .connecting(let server, let address):
+            if tag == Tag.server { finishConnecting(server, address) }
+        case .flowing(let server):
+            isQueued = false
+            run(server)
+        case .parting(let parting):
+            part(parting)
+        case .closed:
+            break
+        }
+    }
+
+    override func timerFired(_ tag: Int) {
+        switch state {
+        case .connecting(let server, let address):
+            if isInterrupted(at: loop.now) { return }
+            if loop.now >= connectDeadline {
+                failToConnect(server, address, SystemError(call: "connect", code: SystemError.timedOut))
+            } else {
+                setTimer(to: connectDeadline)
+            }
+        case .flowing(let server):
+            run(server)
+        case .parting(let parting):
+            part(parting)
+        case .closed:
+            break
+        }
+    }
+
+    /// Ends the connection at once, both ways: `reset` tells the peers by RST, otherwise by FIN.
+    func abandon(reset: Bool) {
+        switch state {
+        case .connecting(let server, _), .flowing(let server):
+            if reset { server.reset() } else { server.close() }
+        case .parting(let parting):
+            parting.receiver.close()
+        case .closed:
+            return
+        }
+        if reset { client.reset() } else { client.close() }
+        finish()
+    }
+
+    // MARK: Connecting
+
+    private var connectDeadline = Moment.zero
+
+    private func connect(to address: Int) {
+        let addresses = shard.context.upstreamAddresses
+        do {
+            let server = try StreamSocket(connectingTo: addresses[address], on: loop)
+            server.watch(by: self, tag: Tag.server)
+            state = .connecting(server: server, address: address)
+            connectDeadline = loop.now + shard.context.configuration.connectTimeout
+            setTimer(to: min(connectDeadline, interruptions.nextChange(after: loop.now)))
+        } catch {
+            failToConnect(nil, address, error)
+        }
+    }
+
+    private func finishConnecting(_ server: StreamSocket, _ address: Int) {
+        if let error = server.connectionError() {
+            failToConnect(server, address, error)
+            return
+        }
+        timer?.cancel()
+        state = .flowing(server: server)
+        run(server)
+    }
+
+    private func failToConnect(_ server: StreamSocket?, _ address: Int, _ error: SystemError) {
+        server?.close()
+        if let server { loop.bury(server) }
+        if address + 1 < shard.context.upstreamAddresses.count {
+            connect(to: address + 1)
+            return
+        }
+        shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
+        client.reset()
+        finish()
+    }
+
+    // MARK: Flowing
+
+    private func run(_ server: StreamSocket) {
+        let now = loop.now
+        if isInterrupted(at: now) { return }
+        let upstream = up.run(from: client, to: server, now: now)
+        if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
+        let downstream = down.run(from: server, to: client, now: now)
+        if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
+        if up.link.isFinished, down.link.isFinished {
+            abandon(reset: false)
+            return
+        }
+        let wake = min(up.wake, down.wake)
+        setTimer(to: interruptions.arePossible ? min(wake, interruptions.nextChange(after: now)) : wake)
+    }
+
+    /// Carries out what a link has come to; `true` when the connection doesn't flow any more.
+    private func settle(
+        _ outcome: LinkPump.Outcome,
+        of direction: Direction,
+        source: StreamSocket,
+        sink: StreamSocket,
+        now: Moment
+    ) -> Bool {
+        recordStrikes(of: direction, at: now)
+        switch outcome {
+        case .waiting:
+            return false
+        case .again:
+            if !isQueued {
+                isQueued = true
+                loop.callSoon(self, tag: Tag.timer)
+            }
+            return false
+        case .sinkBroken:
+            // The sink's own direction tells the source of the reset, in its turn; unless it has ended before.
+            let opposite = direction == .upstream ? down.link : up.link
+            guard opposite.isFinished else { return false }
+            source.reset()
+            part(from: source, to: sink, .reset)
+            return true
+        case .ended(.finish):
+            sink.shutdownWrite()
+            return false
+        case .ended(.reset), .ended(.cut(.reset)):
+            source.reset()
+            part(from: source, to: sink, .reset)
+            return true
+        case .ended(.cut(.close)):
+            sink.shutdownWrite()
+            source.close()
+            part(from: source, to: sink, .close)
+            return true
+        }
+    }
+
+    private func recordStrikes(of direction: Direction, at now: Moment) {
+        switch direction {
+        case .upstream where !up.link.strikes.isEmpty:
+            for strike in up.link.takeStrikes() { record(strike, direction, now) }
+        case .downstream where !down.link.strikes.isEmpty:
+            for strike in down.link.takeStrikes() { record(strike, direction, now) }
+        case .upstream, .downstream:
+            break
+        }
+    }
+
+    private func record(_ strike: Strike, _ direction: Direction?, _ now: Moment) {
+        shard.context.record(strike, connection: ordinal, direction: direction, at: now)
+    }
+
+    /// Resets both sides if an outage is on that does so; `true` when the connection is over.
+    private func isInterrupted(at now: Moment) -> Bool {
+        guard interruptions.arePossible, let strike = interruptions.strike(at: now) else { return false }
+        record(strike, nil, now)
+        switch state {
+        case .connecting, .flowing:
+            abandon(reset: true)
+        case .parting, .closed:
+            client.reset()
+            finish()
+        }
+        return true
+    }
+
+    // MARK: Parting
+
+    private func part(from source: StreamSocket, to sink: StreamSocket, _ manner: Cut.Ending) {
+        loop.bury(source)
+        up.close(loop)
+        down.close(loop)
+        let parting = Parting(receiver: sink, manner: manner, now: loop.now)
+        state = .parting(parting)
+        part(parting)
+    }
+
+    private func part(_ parting: Parting) {
+        switch parting.step(at: loop.now) {
+        case .waiting(let wake):
+            setTimer(to: wake)
+        case .done(let unacknowledged):
+            if unacknowledged > 0 {
+                shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: unacknowledged))
+            }
+            finish()
+        }
+    }
+
+    private func setTimer(to moment: Moment) {
+        guard moment < .distantFuture else {
+            timer?.cancel()
+            return
+        }
+        let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: Tag.timer)
+        self.timer = timer
+        timer.set(to: moment)
+    }
+
+    /// The last thing that happens to a connection: both sockets are closed already.
+    private func finish() {
+        if case .parting = state {
+        } else {
+            up.close(loop)
+            down.close(loop)
+        }
+        timer?.cancel()
+        loop.bury(client)
+        switch state {
+        case .connecting(let server, _), .flowing(let server): loop.bury(server)
+        case .parting(let parting): loop.bury(parting.receiver)
+        case .closed: break
+        }
+        state = .closed
+        shard.remove(self)
+    }
+}

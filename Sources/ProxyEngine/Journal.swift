@@ -1,0 +1,51 @@
+import EventLoop
+import FaultPlan
+import FoundationEssentials
+import Units
+
+/// The event journal as JSON Lines: one object for each fault that acted.
+///
+/// A line's keys are `time` (RFC 3339, UTC), `proxy`, `connection` and `direction` where they apply,
+/// `fault` (its name in the profile), `offset` where a position decided, and `what`. They are in
+/// alphabetical order, so two journals can be compared as text once their times are taken out.
+public final class Journal: Sendable {
+    private struct Line: Encodable {
+        let time: String
+        let proxy: String
+        let connection: UInt64?
+        let direction: String?
+        let fault: String
+        let offset: Int64?
+        let what: String
+    }
+
+    private let writer: LineWriter
+    private let wallClockStart: Date
+    private let monotonicStart: Moment
+
+    /// A journal that goes to `writer`.
+    public init(_ writer: LineWriter) {
+        self.writer = writer
+        wallClockStart = Date()
+        monotonicStart = MonotonicClock.now
+    }
+
+    /// Writes an entry; from any thread, without waiting.
+    public func record(_ entry: JournalEntry) {
+        let since = Double((entry.moment - monotonicStart).nanoseconds) / 1e9
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let line = Line(
+            time: wallClockStart.addingTimeInterval(since).formatted(style),
+            proxy: entry.proxy,
+            connection: entry.connection,
+            direction: entry.direction?.rawValue,
+            fault: entry.fault,
+            offset: entry.offset,
+            what: entry.effect.word
+        )
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(line) else { return }
+        writer.write(String(decoding: data, as: UTF8.self))
+    }
+}

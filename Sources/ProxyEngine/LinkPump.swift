@@ -1,0 +1,135 @@
+import EventLoop
+import FaultPlan
+import Units
+
+/// Moves the bytes of one link from its source to its sink, as far as the link allows.
+///
+/// Bytes go through the loop's scratch buffer in one receive and one send. Only what may not leave
+/// yet, or what the sink does not take, is put into memory of the connection's own.
+struct LinkPump {
+    /// What has become of the link.
+    enum Outcome {
+        /// Nothing more can happen before a socket is ready or `wake` has come.
+        case waiting
+        /// There is more to do; others first.
+        case again
+        /// Everything has been handed to the sink, and the end is due.
+        case ended(Ending)
+        /// The sink's connection is broken.
+        case sinkBroken
+    }
+
+    /// Receives in one run at most, so that a fast connection leaves the others their turn: 8, of 1 MiB.
+    private static let roundLimit = 8
+
+    /// The decisions.
+    var link: Link
+    /// When to run again if no socket becomes ready before.
+    private(set) var wake = Moment.distantFuture
+    private var queue = ByteQueue()
+    private var isSinkBroken = false
+
+    init(_ link: Link) {
+        self.link = link
+    }
+
+    /// Moves what can be moved at `now`.
+    mutating func run(from source: StreamSocket, to sink: StreamSocket, now: Moment) -> Outcome {
+        wake = .distantFuture
+        if isSinkBroken || link.isFinished { return .waiting }
+        for _ in 0..<LinkPump.roundLimit {
+            let available = availability(of: source)
+            let decision = link.decide(available: available, now: now)
+            if let end = decision.end { return .ended(end) }
+            let due = Int(decision.writeOffset - link.delivered)
+            if due > 0 {
+                guard sink.isWritable else { return .waiting }
+                if let outcome = sendQueued(due, to: sink) { return outcome }
+                continue
+            }
+            wake = decision.wake
+            guard let limit = readLimit(decision, available: available, source: source, sink: sink) else {
+                return .waiting
+            }
+            switch source.receive(limit: limit) {
+            case .received(let count):
+                let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
+                if let outcome = pass(count, available: left, to: sink, now: now) { return outcome }
+            case .wouldBlock:
+                continue
+            case .ended:
+                link.sourceEnded(.finish)
+            case .failed:
+                link.sourceEnded(.reset)
+            }
+        }
+        return .again
+    }
+
+    /// Gives the memory of what was not delivered back, and what the link shares.
+    mutating func close(_ loop: EventLoop) {
+        queue.removeAll(of: loop)
+        link.close()
+    }
+
+    private func availability(of source: StreamSocket) -> Int64 {
+        guard source.isReadable, link.sourceEnd == nil else { return 0 }
+        return link.measuresAvailability ? Int64(source.receivable()) : Link.uncounted
+    }
+
+    /// How many bytes to receive now; `nil` is none.
+    private func readLimit(
+        _ decision: Decision,
+        available: Int64,
+        source: StreamSocket,
+        sink: StreamSocket
+    ) -> Int? {
+        guard source.isReadable, link.sourceEnd == nil else { return nil }
+        // What can't be handed over at once stays with the sender, unless the link is there to hold it.
+        guard link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
+        if decision.readLimit > 0 { return Int(min(decision.readLimit, Int64(EventLoop.scratchCapacity))) }
+        // Nothing is there to be counted, but the end or an error may be: one byte of room finds out.
+        return available == 0 && link.hasRoom ? 1 : nil
+    }
+
+    private mutating func sendQueued(_ due: Int, to sink: StreamSocket) -> Outcome? {
+        switch queue.send(to: sink, limit: due) {
+        case .sent(let count):
+            link.bytesDelivered(Int64(count))
+            return nil
+        case .wouldBlock:
+            return .waiting
+        case .failed:
+            return breakSink()
+        }
+    }
+
+    /// Hands over what may leave of the `count` bytes in the scratch buffer, and keeps the rest.
+    private mutating func pass(_ count: Int, available: Int64, to sink: StreamSocket, now: Moment) -> Outcome? {
+        let isFirst = queue.isEmpty
+        link.bytesArrived(Int64(count))
+        let decision = link.decide(available: available, now: now)
+        wake = decision.wake
+        let due = min(count, Int(decision.writeOffset - link.delivered))
+        var sent = 0
+        if isFirst, due > 0, sink.isWritable {
+            switch sink.sendScratch(from: 0, length: due) {
+            case .sent(let count):
+                sent = count
+                link.bytesDelivered(Int64(count))
+            case .wouldBlock:
+                break
+            case .failed:
+                return breakSink()
+            }
+        }
+        if sent < count { queue.appendScratch(from: sent, length: count - sent, of: sink.loop) }
+        return decision.end.map(Outcome.ended)
+    }
+
+    private mutating func breakSink() -> Outcome {
+        isSinkBroken = true
+        wake = .distantFuture
+        return .sinkBroken
+    }
+}

@@ -1,0 +1,71 @@
+import EventLoop
+import FaultProfile
+import Units
+
+/// The last socket of a connection that is being ended, until its receiver has everything.
+///
+/// A reset throws away what the receiver's kernel has not acknowledged, so it waits for that. A close
+/// whose socket still holds unread bytes would become a reset, so what the receiver sends is read and
+/// dropped until it closes as well.
+final class Parting {
+    /// How long a receiver has to take everything before it is reset all the same: 10 s.
+    static let resetGrace: Int64 = 10_000_000_000
+    /// How long a receiver has to close after FIN: 5 s.
+    static let closeGrace: Int64 = 5_000_000_000
+    /// How many bytes it may send meanwhile: 16 MiB.
+    static let dropLimit = 16 << 20
+    /// The pauses between two looks at what is acknowledged: from 100 µs, doubled up to 20 ms.
+    static let firstPause: Int64 = 100_000
+    static let longestPause: Int64 = 20_000_000
+
+    enum Step {
+        /// Not yet; to be asked again at the moment, or when the socket is ready.
+        case waiting(Moment)
+        /// The socket is closed; so many bytes were not acknowledged.
+        case done(unacknowledged: Int)
+    }
+
+    let receiver: StreamSocket
+    private let manner: Cut.Ending
+    private let deadline: Moment
+    private var pause = Parting.firstPause
+    private var dropped = 0
+
+    init(receiver: StreamSocket, manner: Cut.Ending, now: Moment) {
+        self.receiver = receiver
+        self.manner = manner
+        deadline = now.advanced(byNanoseconds: manner == .reset ? Parting.resetGrace : Parting.closeGrace)
+    }
+
+    /// Ends the socket if its time has come.
+    func step(at now: Moment) -> Step {
+        switch manner {
+        case .reset:
+            let remaining = receiver.unacknowledged()
+            if remaining == 0 || now >= deadline {
+                receiver.reset()
+                return .done(unacknowledged: remaining)
+            }
+            defer { pause = min(pause * 2, Parting.longestPause) }
+            return .waiting(min(deadline, now.advanced(byNanoseconds: pause)))
+        case .close:
+            guard now < deadline, dropped <= Parting.dropLimit, !hasClosed() else {
+                receiver.close()
+                return .done(unacknowledged: 0)
+            }
+            return .waiting(deadline)
+        }
+    }
+
+    private func hasClosed() -> Bool {
+        while dropped <= Parting.dropLimit {
+            guard receiver.isReadable else { return false }
+            switch receiver.receive(limit: EventLoop.scratchCapacity) {
+            case .received(let count): dropped += count
+            case .wouldBlock: return false
+            case .ended, .failed: return true
+            }
+        }
+        return true
+    }
+}

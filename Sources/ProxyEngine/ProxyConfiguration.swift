@@ -1,0 +1,34 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Units
+
+/// What a proxy is to do.
+public struct ProxyConfiguration: Sendable {
+    /// The name in the journal, and in the seed of every draw.
+    public var name: String
+    /// Where to listen; port 0 takes a free one.
+    public var listen: Endpoint
+    /// Where to forward to.
+    public var upstream: Endpoint
+    /// The faults.
+    public var profile: Profile
+    /// The seed of every draw.
+    public var seed: UInt64
+    /// The bytes that one direction of a connection may hold in memory, as a delay does. Beyond it the
+    /// sender has to wait. 8 MiB if nothing is said.
+    public var linkHoldLimit = Link.defaultHoldLimit
+    /// How long connecting to the upstream may take before the client is reset. 10 s if nothing is said.
+    public var connectTimeout = Duration.seconds(10)
+    /// Connections at a time; one more is accepted and reset. 16,384 if nothing is said.
+    public var connectionLimit = 16_384
+
+    /// Makes a configuration of what has no default.
+    public init(name: String, listen: Endpoint, upstream: Endpoint, profile: Profile, seed: UInt64) {
+        self.name = name
+        self.listen = listen
+        self.upstream = upstream
+        self.profile = profile
+        self.seed = seed
+    }
+}

@@ -1,0 +1,37 @@
+import EventLoop
+import FaultPlan
+import Synchronization
+import Units
+
+/// What the loops of one proxy share: nothing that changes but a count of connections.
+final class ProxyContext: Sendable {
+    let configuration: ProxyConfiguration
+    let upstreamAddresses: [SocketAddress]
+    /// The plan as it was at the start: it names the faults of a strike.
+    let plan: Plan
+    let openConnections = Atomic<Int>(0)
+    private let journal: @Sendable (JournalEntry) -> Void
+    private let report: @Sendable (ProxyEvent) -> Void
+
+    init(
+        configuration: ProxyConfiguration,
+        upstreamAddresses: [SocketAddress],
+        plan: Plan,
+        journal: @escaping @Sendable (JournalEntry) -> Void,
+        report: @escaping @Sendable (ProxyEvent) -> Void
+    ) {
+        self.configuration = configuration
+        self.upstreamAddresses = upstreamAddresses
+        self.plan = plan
+        self.journal = journal
+        self.report = report
+    }
+
+    /// Writes a strike into the journal.
+    func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {
+        journal(plan.journalEntry(of: strike, connection: connection, direction: direction, at: moment))
+    }
+
+    /// Tells whoever started the proxy that something is wrong.
+    func tell(_ event: ProxyEvent) { report(event) }
+}

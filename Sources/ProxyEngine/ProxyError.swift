@@ -1,0 +1,25 @@
+import EventLoop
+
+/// Why a proxy could not be started.
+public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name to listen on, or to forward to, has no address.
+    case unresolved(Endpoint, SystemError)
+    /// The address can't be listened on.
+    case cannotListen(Endpoint, SystemError)
+    /// The event loops have been stopped.
+    case stopped
+
+    /// One line: what is wrong, and what to do.
+    public var description: String {
+        switch self {
+        case .unresolved(let endpoint, let error):
+            "can't find the address of “\(endpoint.host)”: \(error); check the spelling, or give a numeric address"
+        case .cannotListen(let endpoint, let error) where error.isAddressInUse:
+            "can't listen on \(endpoint): \(error); stop what has the port, or take another (port 0 takes a free one)"
+        case .cannotListen(let endpoint, let error):
+            "can't listen on \(endpoint): \(error)"
+        case .stopped:
+            "the proxy's event loops have been stopped"
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import EventLoop
+
+/// Something that went wrong around a proxy without being a fault of its profile.
+public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
+    /// The upstream could not be connected to; the client was reset.
+    case upstreamUnreachable(Endpoint, SystemError)
+    /// Connections can't be accepted for the moment, for want of descriptors or memory.
+    case cannotAccept(SystemError)
+    /// The limit of connections was reached; a client was reset.
+    case connectionLimitReached(Int)
+    /// A receiver did not take everything before a cut within the grace time and was reset all the same.
+    case unacknowledgedAtReset(connection: UInt64, bytes: Int)
+    /// The listening socket could not be brought back after an outage.
+    case cannotListenAgain(SystemError)
+
+    /// One line for a log.
+    public var description: String {
+        switch self {
+        case .upstreamUnreachable(let endpoint, let error):
+            "can't reach the upstream \(endpoint): \(error); the client was reset"
+        case .cannotAccept(let error):
+            "can't accept connections: \(error); trying again every 100 ms"
+        case .connectionLimitReached(let limit):
+            "\(limit) connections are open, which is the limit; a client was reset"
+        case .unacknowledgedAtReset(let connection, let bytes):
+            "connection \(connection): \(bytes) bytes before the reset were not taken by the receiver in time"
+        case .cannotListenAgain(let error):
+            "can't listen again after the outage: \(error); trying again every 100 ms"
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import EventLoop
+import FaultPlan
+import Synchronization
+
+/// The part of a proxy that lives on one loop: its connections there.
+final class Shard {
+    let loop: EventLoop
+    let context: ProxyContext
+    private var connections: [Connection] = []
+    private var past = Statistics()
+    private var isClosed = false
+
+    init(loop: EventLoop, context: ProxyContext) {
+        self.loop = loop
+        self.context = context
+    }
+
+    /// Takes over an accepted connection.
+    func adopt(_ detached: DetachedSocket, plan: ConnectionPlan) {
+        guard !isClosed, let client = StreamSocket(detached, on: loop) else {
+            context.openConnections.subtract(1, ordering: .relaxed)
+            return
+        }
+        past.accepted += 1
+        let connection = Connection(client, plan: plan, shard: self)
+        connection.position = connections.count
+        connections.append(connection)
+        connection.start()
+    }
+
+    /// Lets go of a connection whose sockets are closed; it lives until the end of the loop's turn.
+    func remove(_ connection: Connection) {
+        let (upstream, downstream) = connection.passedBytes
+        past.upstreamBytes += upstream
+        past.downstreamBytes += downstream
+        let last = connections.removeLast()
+        if last !== connection {
+            connections[connection.position] = last
+            last.position = connection.position
+        }
+        loop.bury(connection)
+        context.openConnections.subtract(1, ordering: .relaxed)
+    }
+
+    /// Ends every connection and takes no more.
+    func close() {
+        isClosed = true
+        while let connection = connections.last { connection.abandon(reset: false) }
+    }
+
+    /// What happened on this loop so far.
+    var statistics: Statistics {
+        var total = past
+        total.open = connections.count
+        for connection in connections {
+            let (upstream, downstream) = connection.passedBytes
+            total.upstreamBytes += upstream
+            total.downstreamBytes += downstream
+        }
+        return total
+    }
+}
