@@ -1,6 +1,45 @@
 import ArgumentParser
+import EventLoop
+import Glibc
 
+/// The command: a list of its subcommands, and the exit codes that all of them share.
 @main
 struct Squall: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "squall", abstract: "A network fault-injection proxy.")
+    static let configuration = CommandConfiguration(
+        commandName: "squall",
+        abstract: "A network fault-injection proxy: cuts, throttles, delays and stalls connections as a profile says.",
+        discussion: """
+            Exit codes: 0 done and proved; 1 failed; 2 the input was wrong (usage, profile, address); \
+            75 failed for now, run it again to go on.
+            """,
+        version: Version.current,
+        subcommands: [
+            RunCommand.self, CheckCommand.self, ProfilesCommand.self,
+        ]
+    )
+
+    static func main() async {
+        ProcessLimits.ignoreBrokenPipes()
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            Console.error(failure.message)
+            Glibc.exit(failure.code.rawValue)
+        } catch {
+            let code = exitCode(for: error)
+            guard code == .validationFailure else { exit(withError: error) }
+            Console.error(lines: fullMessage(for: error))
+            Glibc.exit(ExitStatus.wrongInput.rawValue)
+        }
+    }
+}
+
+/// The version that `--version` tells and the journal carries.
+enum Version {
+    static let current = "0.1.0"
 }

@@ -1,0 +1,58 @@
+import Units
+
+/// Numbers as a person reads them.
+enum Formatting {
+    /// "12.3 s", in a width that keeps columns straight up to 999 s.
+    static func seconds(_ duration: Duration) -> String {
+        let tenths = max(0, duration.nanoseconds) / 100_000_000
+        let text = "\(tenths / 10).\(tenths % 10) s"
+        return String(repeating: " ", count: max(0, 7 - text.count)) + text
+    }
+
+    /// "67,108,864".
+    static func grouped(_ number: Int64) -> String {
+        let digits = String(number.magnitude)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return number < 0 ? "-\(text)" : text
+    }
+
+    /// "64.0 MiB": three digits or four, rounded down.
+    static func size(_ bytes: Int64) -> String {
+        let steps = ["B", "KiB", "MiB", "GiB", "TiB"]
+        var step = 0
+        while step + 1 < steps.count, bytes.magnitude >= UInt64(1) << (10 * (step + 1)) { step += 1 }
+        guard step > 0 else { return "\(bytes) B" }
+        return "\(tenths(Double(bytes) / Double(UInt64(1) << (10 * step)))) \(steps[step])"
+    }
+
+    /// "38.2 Mbit/s".
+    static func rate(bytes: Int64, in duration: Duration) -> String {
+        let seconds = Double(duration.nanoseconds) / 1e9
+        guard seconds > 0, bytes > 0 else { return "0 bit/s" }
+        var rate = Double(bytes) * 8 / seconds
+        let steps = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
+        var step = 0
+        while step + 1 < steps.count, rate >= 1_000 {
+            rate /= 1_000
+            step += 1
+        }
+        return "\(tenths(rate)) \(steps[step])"
+    }
+
+    /// "0.02 %".
+    static func percent(_ part: Int64, of whole: Int64) -> String {
+        guard whole > 0 else { return "0.00 %" }
+        let hundredths = Int64((Double(part) / Double(whole) * 10_000).rounded())
+        let digits = String(hundredths % 100)
+        return "\(hundredths / 100).\(digits.count < 2 ? "0" : "")\(digits) %"
+    }
+
+    private static func tenths(_ value: Double) -> String {
+        let tenths = Int64((value * 10).rounded(.down))
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,67 @@
+import EventLoop
+import FaultPlan
+import ProxyEngine
+import Synchronization
+import Units
+
+/// Tells a person at a terminal what the proxy does to connections, a line each.
+final class Narrator: Sendable {
+    private let lines = LineWriter(standardError: ())
+    private let started = MonotonicClock.now
+
+    /// Tells of a fault that acted.
+    func tell(_ entry: JournalEntry) {
+        let seconds = Formatting.seconds(entry.moment - started)
+        lines.write("\(seconds)  \(Narrator.sentence(entry))")
+    }
+
+    /// "connection 3, downstream: cut-2 resets at 65,536".
+    static func sentence(_ entry: JournalEntry) -> String {
+        let connection = entry.connection.map { "connection \($0)" } ?? "\(entry.proxy)"
+        let place = entry.direction.map { "\(connection), \($0.rawValue)" } ?? connection
+        let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
+        return "\(place): \(entry.fault) \(entry.effect.word)\(offset)"
+    }
+}
+
+/// Tells what goes wrong around a proxy on standard error: each kind of trouble at once, then at most once a
+/// second, with the number of times that it was not told.
+final class Warnings: Sendable {
+    private struct Kind {
+        var lastTold = Moment(nanoseconds: .min)
+        var untold = 0
+    }
+
+    private let kinds = Mutex<[String: Kind]>([:])
+
+    /// Tells of `event`, unless its kind was told of less than a second ago.
+    func tell(_ event: ProxyEvent) {
+        let now = MonotonicClock.now
+        let untold = kinds.withLock { kinds -> Int? in
+            var kind = kinds[event.kind, default: Kind()]
+            defer { kinds[event.kind] = kind }
+            guard now - kind.lastTold >= .seconds(1) else {
+                kind.untold += 1
+                return nil
+            }
+            kind.lastTold = now
+            defer { kind.untold = 0 }
+            return kind.untold
+        }
+        guard let untold else { return }
+        Console.error(untold == 0 ? "\(event)" : "\(event) (and \(untold) times more since it was last told)")
+    }
+}
+
+extension ProxyEvent {
+    /// The word under which events of a kind are counted.
+    fileprivate var kind: String {
+        switch self {
+        case .upstreamUnreachable(let endpoint, _): "upstream \(endpoint)"
+        case .cannotAccept: "accept"
+        case .connectionLimitReached: "limit"
+        case .unacknowledgedAtReset: "reset"
+        case .cannotListenAgain: "listen"
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import FaultProfile
+import Foundation
+import Units
+
+/// Finds profiles: files by their path, shipped ones by their name.
+enum ProfileLibrary {
+    /// The folders that shipped profiles are looked for in, the first that exists: `SQUALL_PROFILES`, then a
+    /// `Profiles` or `share/squall/profiles` folder beside the program or in one of the folders above it.
+    static var folder: String? {
+        let environment = ProcessInfo.processInfo.environment["SQUALL_PROFILES"].map { [$0] } ?? []
+        return (environment + candidates).first(where: isFolder)
+    }
+
+    /// The names of the shipped profiles, in order.
+    static var names: [String] {
+        guard let folder, let files = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return [] }
+        return files.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }
+            .map { String($0.dropLast(".json".count)) }.sorted()
+    }
+
+    /// The source of `reference`: a path (with a slash, or ending in .json), or the name of a shipped profile.
+    static func source(_ reference: String) throws(CommandFailure) -> ProfileSource {
+        switch resolve(ProfileReference(reference, in: "")) {
+        case .success(let source): return source
+        case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
+        }
+    }
+
+    /// The profile of `reference`, with every problem told at once.
+    static func profile(_ reference: String) throws(CommandFailure) -> Profile {
+        let source = try source(reference)
+        do {
+            return try ProfileReader.profile(from: source, resolving: resolve)
+        } catch {
+            throw CommandFailure(code: .wrongInput, message: error.description)
+        }
+    }
+
+    /// What `extends` refers to.
+    static func resolve(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
+        switch reference {
+        case .path(let path):
+            return read(path)
+        case .shipped(let name):
+            guard let folder else {
+                let what = "the folder of the shipped profiles isn't there, so “\(name)” can't be found"
+                return .failure(ResolutionError(what: what, remedy: "set SQUALL_PROFILES to it, or give a path"))
+            }
+            guard names.contains(name) else {
+                let near = Spelling.nearest(to: name, among: names).first.map { "did you mean “\($0)”?" }
+                let known = "the shipped ones are \(names.joined(separator: ", ")); a path has a slash or ends in .json"
+                return .failure(ResolutionError(what: "there is no profile “\(name)”", remedy: near ?? known))
+            }
+            return read("\(folder)/\(name).json")
+        }
+    }
+
+    private static func read(_ path: String) -> Result<ProfileSource, ResolutionError> {
+        do {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            // One byte more than a profile may have tells the reader that it is too long.
+            let data = try file.read(upToCount: ProfileLimits.fileBytes + 1) ?? Data()
+            return .success(ProfileSource(file: path, bytes: Array(data)))
+        } catch {
+            let reason = (error as NSError).userInfo[NSUnderlyingErrorKey].map { "\($0)" } ?? error.localizedDescription
+            return .failure(
+                ResolutionError(what: "can't read the profile “\(path)”: \(reason)", remedy: "check the path")
+            )
+        }
+    }
+
+    private static var candidates: [String] {
+        var folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        var found: [String] = []
+        for _ in 0..<8 {
+            found += ["Profiles", "share/squall/profiles"].map { folder.appendingPathComponent($0).path }
+            folder = folder.deletingLastPathComponent()
+        }
+        return found
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        (try? FileManager.default.contentsOfDirectory(atPath: path)) != nil
+    }
+}
