@@ -139,7 +139,7 @@ public final class EventLoop: @unchecked Sendable {
     /// The life of the thread.
     private func turn() {
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
-        squall_name_thread("squall-loop-\(index)")
+        squall_prepare_thread("squall-loop-\(index)")
         while !isStopping {
             event_base_loop(base, ready.isEmpty ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
             if !ready.isEmpty {

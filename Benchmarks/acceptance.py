@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""What Squall promises, measured on the built program between stock programs.
+
+    make acceptance                      every part, with a release build
+    python3 Benchmarks/acceptance.py PART…   only these parts
+
+Parts: cut half-close reset bandwidth shared latency silence refuse determinism resume kill.
+Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
+Needs curl and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
+"""
+import hashlib, json, os, random, re, shutil, signal, socket, statistics, struct, subprocess, sys, tempfile
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SQUALL = os.environ.get("SQUALL", os.path.join(ROOT, ".build", "release", "squall"))
+FOLDER = tempfile.mkdtemp(prefix="squall-acceptance-")
+failures = []
+
+
+def verdict(part, holds, text):
+    print(f"{'ok  ' if holds else 'FAIL'}  {part:12} {text}", flush=True)
+    if not holds:
+        failures.append(part)
+
+
+def need(*programs):
+    missing = [p for p in programs if not shutil.which(p)]
+    if missing:
+        print("installing", *missing, flush=True)
+        subprocess.run(["apt-get", "install", "-y", "-qq", *missing], check=True, stdout=subprocess.DEVNULL)
+
+
+class Squall:
+    """`squall run` with a profile given as a dictionary, on a free port."""
+
+    def __init__(self, profile, upstream, *arguments):
+        path = tempfile.mktemp(prefix="profile-", suffix=".json", dir=FOLDER)
+        with open(path, "w") as file:
+            json.dump({"name": "acceptance", **profile}, file)
+        self.journal_path = path + "l"
+        command = [SQUALL, "run", path, "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{upstream}"]
+        self.process = subprocess.Popen(
+            [*command, "--journal", self.journal_path, *arguments], stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.ready = time.monotonic()
+        self.port = int(re.search(r"127\.0\.0\.1:(\d+)", line).group(1))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+    def journal(self):
+        """The lines of the journal, times aside."""
+        with open(self.journal_path) as file:
+            return [{k: v for k, v in json.loads(line).items() if k != "time"} for line in file]
+
+
+class Server:
+    """A server of ours: `serve(connection)` runs in a thread for each connection."""
+
+    def __init__(self, serve):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port = self.listener.getsockname()[1]
+        self.serve = serve
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.run, args=(connection,), daemon=True).start()
+
+    def run(self, connection):
+        try:
+            with connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self.serve(connection)
+        except OSError:
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+
+class Nginx:
+    def __enter__(self):
+        need("nginx")
+        self.folder = tempfile.mkdtemp(prefix="nginx-", dir=FOLDER)
+        os.chmod(FOLDER, 0o755)
+        os.chmod(self.folder, 0o755)
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        paths = "".join(f"{kind}_temp_path {self.folder}/{kind};"
+                        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        with open(f"{self.folder}/nginx.conf", "w") as file:
+            file.write(f"daemon off; pid {self.folder}/pid; error_log {self.folder}/errors; events {{}} "
+                       f"http {{ access_log off; {paths} "
+                       f"server {{ listen 127.0.0.1:{self.port}; root {self.folder}/www; }} }}")
+        os.mkdir(f"{self.folder}/www")
+        self.process = subprocess.Popen(["nginx", "-c", f"{self.folder}/nginx.conf"], stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except OSError:
+                time.sleep(0.01)
+        raise RuntimeError("nginx does not start")
+
+    def file(self, name, size):
+        data = os.urandom(size)
+        with open(f"{self.folder}/www/{name}", "wb") as file:
+            file.write(data)
+        return data
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def echo(connection):
+    while data := connection.recv(1 << 16):
+        connection.sendall(data)
+
+
+def source(connection):
+    block = bytes(1 << 20)
+    while True:
+        connection.sendall(block)
+
+
+def drain(port, seconds, counts=None):
+    """Receives for so many seconds from the moment of connecting; returns the bytes."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        start, total = time.monotonic(), 0
+        buffer = bytearray(1 << 20)
+        while (left := seconds - (time.monotonic() - start)) > 0:
+            connection.settimeout(left)
+            try:
+                count = connection.recv_into(buffer)
+            except TimeoutError:
+                break
+            if count == 0:
+                break
+            total += count
+            if counts is not None:
+                counts.append((time.monotonic(), total))
+    return total
+
+
+def cut():
+    need("curl")
+    count = 200
+    generator = random.Random(2026)
+    with Nginx() as nginx:
+        nginx.file("file.bin", 12_000_000)
+        for how in ("close", "reset"):
+            offsets = [generator.randint(1_000_000, 10_000_000) for _ in range(count)]
+            fault = {"kind": "cut", "stream": "downstream", "at": [f"{o} B" for o in offsets], "how": how}
+            exact = 0
+            with Squall({"faults": [fault]}, nginx.port) as squall:
+                for offset in offsets:
+                    url = f"http://127.0.0.1:{squall.port}/file.bin"
+                    got = subprocess.run(["curl", "-s", "-i", url], stdout=subprocess.PIPE).stdout
+                    exact += len(got) == offset
+            verdict("cut", exact == count, f"{how}: {exact} of {count} clients hold exactly N bytes (curl, nginx)")
+
+
+def half_close():
+    def serve(connection):
+        data = b""
+        while part := connection.recv(1 << 16):
+            data += part
+        connection.sendall(data)
+
+    with Server(serve) as server, Squall({}, server.port) as squall:
+        exact = 0
+        for _ in range(50):
+            data = os.urandom(100_000)
+            with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                back = b""
+                while part := connection.recv(1 << 16):
+                    back += part
+            exact += back == data
+        verdict("half-close", exact == 50, f"{exact} of 50 times 100 KB came back after the write side was shut down")
+
+
+def reset():
+    def serve(connection):
+        connection.recv(1)
+        connection.sendall(b"x" * 1000)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with Server(serve) as server, Squall({}, server.port) as squall:
+        resets = 0
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+                connection.sendall(b"?")
+                try:
+                    while connection.recv(1 << 16):
+                        pass
+                except ConnectionResetError:
+                    resets += 1
+        verdict("reset", resets == 50, f"{resets} of 50 resets of the server arrived as resets")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with Squall({}, port) as squall:
+        with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+            try:
+                connection.recv(1)
+                refused = False
+            except ConnectionResetError:
+                refused = True
+        verdict("reset", refused, "an upstream that refuses is mirrored as a reset")
+
+
+def bandwidth():
+    seconds = 5
+    with Server(source) as server:
+        for text, rate in (("100 KB/s", 1e5), ("1 MB/s", 1e6), ("10 MB/s", 1e7), ("100 MB/s", 1e8)):
+            fault = {"kind": "bandwidth", "stream": "downstream", "rate": text}
+            with Squall({"faults": [fault]}, server.port) as squall:
+                ratio = drain(squall.port, seconds) / (rate * seconds)
+            verdict("bandwidth", abs(ratio - 1) <= 0.01, f"{text}: {ratio:.4f} of it over {seconds} s from the first byte")
+
+
+def shared():
+    seconds, rate = 5, 1_000_000
+    fault = {"kind": "bandwidth", "stream": "downstream", "rate": "1 MB/s", "shared": True}
+    with Server(source) as server, Squall({"faults": [fault]}, server.port) as squall:
+        with ThreadPoolExecutor(4) as pool:
+            parts = list(pool.map(lambda _: drain(squall.port, seconds), range(4)))
+    ratio = sum(parts) / (rate * seconds)
+    shares = ", ".join(f"{part / sum(parts):.3f}" for part in parts)
+    verdict("shared", abs(ratio - 1) <= 0.01, f"four connections under one 1 MB/s: {ratio:.4f} of it (shares {shares})")
+
+
+def latency():
+    def medians(port, count):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            times = []
+            for _ in range(count):
+                start = time.perf_counter()
+                connection.sendall(bytes(64))
+                got = 0
+                while got < 64:
+                    got += len(connection.recv(64 - got))
+                times.append(time.perf_counter() - start)
+        return statistics.median(times) * 1000
+
+    with Server(echo) as server, Squall({}, server.port) as plain:
+        fault = {"kind": "latency", "delay": "10 ms"}
+        with Squall({"faults": [fault]}, server.port) as slow:
+            base, delayed = medians(plain.port, 200), medians(slow.port, 200)
+    added = delayed - base
+    verdict("latency", abs(added - 20) <= 0.3, f"10 ms each way: a 64-byte echo takes {added:.3f} ms more at the median")
+
+
+def silence():
+    outage = {"kind": "outage", "how": "silence"}
+    pace = {"kind": "bandwidth", "stream": "downstream", "rate": "20 MB/s"}
+    phases = [{"name": "before", "for": "1 s"}, {"name": "away", "for": "3 s", "faults": [outage]}, {"name": "after"}]
+    size = 60_000_000
+    data = os.urandom(1 << 20) * (size >> 20)
+    with Server(lambda connection: connection.sendall(data)) as server:
+        with Squall({"faults": [pace], "phases": phases}, server.port) as squall:
+            digest, times, total = hashlib.sha256(), [], 0
+            with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+                while part := connection.recv(1 << 20):
+                    digest.update(part)
+                    times.append(time.monotonic())
+            total = len(data)
+    gap = max((b - a, a - squall.ready) for a, b in zip(times, times[1:]))
+    whole = digest.digest() == hashlib.sha256(data).digest()
+    verdict("silence", 2.95 <= gap[0] <= 3.1 and whole,
+            f"nothing passed for {gap[0]:.3f} s from second {gap[1]:.2f} on, then all {total} bytes: {whole}")
+
+
+def refuse():
+    outage = {"kind": "outage", "how": "refuse"}
+    phases = [{"name": "before", "for": "1 s"}, {"name": "away", "for": "2 s", "faults": [outage]}, {"name": "after"}]
+    with Server(echo) as server, Squall({"phases": phases}, server.port) as squall:
+        live = socket.create_connection(("127.0.0.1", squall.port))
+        live.sendall(b"hello")
+        before = live.recv(16) == b"hello"
+        try:
+            live.settimeout(3)
+            live.recv(1)
+            was_reset = False
+        except ConnectionResetError:
+            was_reset = time.monotonic() - squall.ready < 1.2
+        live.close()
+        refused = tried = 0
+        while time.monotonic() - squall.ready < 2.8:
+            tried += 1
+            try:
+                socket.create_connection(("127.0.0.1", squall.port)).close()
+            except ConnectionRefusedError:
+                refused += 1
+            time.sleep(0.02)
+        time.sleep(max(0, 3.1 - (time.monotonic() - squall.ready)))
+        with socket.create_connection(("127.0.0.1", squall.port)) as again:
+            again.sendall(b"hello")
+            healed = again.recv(16) == b"hello"
+    verdict("refuse", before and was_reset and refused == tried and healed,
+            f"live one reset: {was_reset}; {refused} of {tried} connects refused; healed: {healed}")
+
+
+def determinism():
+    need("curl")
+    faults = [
+        {"kind": "cut", "stream": "downstream", "between": ["100 KB", "3 MB"], "when": {"chance": "60 %"}},
+        {"kind": "stall", "stream": "downstream", "at": "200 KB", "for": "20 ms", "when": {"chance": "50 %"}},
+        {"kind": "latency", "delay": "2 ms", "jitter": "2 ms", "when": {"chance": "70 %"}},
+        {"kind": "bandwidth", "rate": "400 MB/s", "burst": "64 KB", "when": {"connection": {"every": 3}}},
+    ]
+
+    def journal(port, seed, read_size):
+        with Squall({"seed": seed, "faults": faults}, port) as squall:
+            for _ in range(20):
+                with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+                    connection.sendall(b"GET /file.bin HTTP/1.0\r\n\r\n")
+                    try:
+                        while connection.recv(read_size):
+                            pass
+                    except ConnectionResetError:
+                        pass
+        return squall.journal()
+
+    with Nginx() as nginx:
+        nginx.file("file.bin", 4_000_000)
+        runs, stop = [], threading.Event()
+        for number in range(20):
+            load = []
+            if number % 2:
+                load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+            runs.append(journal(nginx.port, 7, [700, 4096, 65536, 1 << 20][number % 4]))
+            for process in load:
+                process.kill()
+                process.wait()
+        other = journal(nginx.port, 8, 65536)
+        stop.set()
+    same = sum(run == runs[0] for run in runs)
+    verdict("determinism", same == 20 and len(runs[0]) > 20,
+            f"{same} of 20 journals of {len(runs[0])} lines are the same, with load and without, reading 700 B to 1 MiB")
+    verdict("determinism", other != runs[0], "another seed gives another journal")
+
+
+def get(arguments, **options):
+    return subprocess.run([SQUALL, "get", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def resume():
+    with Nginx() as nginx:
+        data = nginx.file("file.bin", 100 << 20)
+        target = os.path.join(FOLDER, "resumed.bin")
+        fault = {"kind": "cut", "stream": "downstream", "every": "1 MiB", "how": "reset"}
+        with Squall({"faults": [fault]}, nginx.port) as squall:
+            start = time.monotonic()
+            done = get([f"http://127.0.0.1:{squall.port}/file.bin", "--output", target, "--events", "json"])
+            seconds = time.monotonic() - start
+            connections = len(squall.journal()) + 1
+        last = json.loads(done.stdout.strip().splitlines()[-1])
+        with open(target, "rb") as file:
+            equal = hashlib.sha256(file.read()).digest() == hashlib.sha256(data).digest()
+        twice = last["bytesRepeated"] / len(data)
+        verdict("resume", equal and done.returncode == 0 and twice < 0.01,
+                f"100 MiB through {connections} connections in {seconds:.1f} s: digest equal: {equal}, sent twice: {twice:.4%}")
+
+
+def kill():
+    generator = random.Random(11)
+    with Nginx() as nginx:
+        data = nginx.file("file.bin", 100 << 20)
+        target = os.path.join(FOLDER, "killed.bin")
+        faults = [{"kind": "cut", "stream": "downstream", "every": "1 MiB", "how": "reset"},
+                  {"kind": "bandwidth", "stream": "downstream", "rate": "40 MB/s", "shared": True}]
+        with Squall({"faults": faults}, nginx.port) as squall:
+            command = [SQUALL, "get", f"http://127.0.0.1:{squall.port}/file.bin", "--output", target]
+            kills = 0
+            while kills < 10:
+                process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    process.wait(generator.uniform(0.05, 0.6))
+                    break
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGKILL)
+                    process.wait()
+                    kills += 1
+            done = get([f"http://127.0.0.1:{squall.port}/file.bin", "--output", target])
+        with open(target, "rb") as file:
+            equal = hashlib.sha256(file.read()).digest() == hashlib.sha256(data).digest()
+        left = [name for name in os.listdir(FOLDER) if "killed" in name and name != "killed.bin"]
+        verdict("kill", equal and kills == 10 and done.returncode == 0 and not left,
+                f"killed {kills} times at random moments and started again: digest equal: {equal}, left behind: {left}")
+
+
+PARTS = {"cut": cut, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared,
+         "latency": latency, "silence": silence, "refuse": refuse, "determinism": determinism, "resume": resume,
+         "kill": kill}
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or list(PARTS)
+    unknown = [part for part in wanted if part not in PARTS]
+    if unknown:
+        sys.exit(f"unknown part {unknown[0]} (the parts are {', '.join(PARTS)})")
+    if not os.access(SQUALL, os.X_OK):
+        sys.exit(f"{SQUALL} is missing (build it with `make build`, or set SQUALL)")
+    try:
+        for part in wanted:
+            PARTS[part]()
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    sys.exit(1 if failures else 0)
