@@ -13,6 +13,7 @@ public struct Fault: Hashable, Sendable {
     /// What it does.
     public var kind: FaultKind
 
+    /// Makes a fault; `name` is unique in its profile.
     public init(name: String, stream: StreamSelection = .both, condition: Condition = Condition(), kind: FaultKind) {
         self.name = name
         self.stream = stream
@@ -51,6 +52,7 @@ public struct Condition: Hashable, Sendable {
     /// The age of the connection at which the fault is off again; `nil` is never. Above `ageFrom`.
     public var ageUntil: Duration?
 
+    /// Makes a condition; without arguments it holds for every connection at every age.
     public init(
         connections: ConnectionSelection = .all,
         chance: Probability = .always,

@@ -18,6 +18,7 @@ public struct Profile: Hashable, Sendable {
     /// Whether the phases start again after the last. A last phase without a duration never ends.
     public var repeats: Bool
 
+    /// Makes a profile; the limits and rules of each part are stated at its property.
     public init(
         name: String,
         summary: String = "",
@@ -46,6 +47,7 @@ public struct ProxyDefinition: Hashable, Sendable {
     /// Where it forwards to, `host:port`.
     public var upstream: String
 
+    /// Makes a definition; addresses aren't checked here.
     public init(name: String, listen: String, upstream: String) {
         self.name = name
         self.listen = listen
@@ -62,6 +64,7 @@ public struct Phase: Hashable, Sendable {
     /// The faults that are on in this phase, beside those that always are.
     public var faults: [Fault]
 
+    /// Makes a phase; `duration` is above zero, or `nil` for ever.
     public init(name: String, duration: Duration? = nil, faults: [Fault] = []) {
         self.name = name
         self.duration = duration

@@ -10,6 +10,7 @@ public struct Bandwidth: Hashable, Sendable {
     /// Who shares the rate.
     public var scope: Scope
 
+    /// Who shares a rate.
     public enum Scope: String, Hashable, Sendable, CaseIterable {
         /// Each connection has the rate for itself.
         case connection
@@ -17,6 +18,7 @@ public struct Bandwidth: Hashable, Sendable {
         case proxy
     }
 
+    /// Makes a bandwidth; `rate` is above zero, `burst` zero or more.
     public init(rate: BitRate, burst: ByteCount = .zero, scope: Scope = .connection) {
         self.rate = rate
         self.burst = burst

@@ -5,9 +5,12 @@ import Units
 /// Offsets count the bytes that this link (this direction of this connection) has passed on since
 /// the connection was accepted.
 public struct Cut: Hashable, Sendable {
+    /// Where the connection ends.
     public var position: Position
+    /// How it ends.
     public var how: Ending
 
+    /// Where a cut is made. Offsets are zero or more; zero ends the connection before its first byte.
     public enum Position: Hashable, Sendable {
         /// After this many bytes.
         case at(ByteCount)
@@ -20,6 +23,7 @@ public struct Cut: Hashable, Sendable {
         case between(ByteCount, ByteCount)
     }
 
+    /// How a cut connection ends.
     public enum Ending: String, Hashable, Sendable, CaseIterable {
         /// The receiver sees an orderly end (FIN).
         case close
@@ -27,6 +31,7 @@ public struct Cut: Hashable, Sendable {
         case reset
     }
 
+    /// Makes a cut.
     public init(position: Position, how: Ending) {
         self.position = position
         self.how = how

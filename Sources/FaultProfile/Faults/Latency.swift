@@ -10,6 +10,7 @@ public struct Latency: Hashable, Sendable {
     /// How draws are distributed around `delay`.
     public var distribution: Distribution
 
+    /// How draws are distributed.
     public enum Distribution: String, Hashable, Sendable, CaseIterable {
         /// Evenly from `delay` − `jitter` to `delay` + `jitter`.
         case uniform
@@ -17,6 +18,7 @@ public struct Latency: Hashable, Sendable {
         case normal
     }
 
+    /// Makes a latency; both durations are zero or more.
     public init(delay: Duration, jitter: Duration = .zero, distribution: Distribution = .uniform) {
         self.delay = delay
         self.jitter = jitter

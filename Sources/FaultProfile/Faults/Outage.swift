@@ -1,8 +1,10 @@
 /// The network, or the server, is away for as long as the fault is on: the length of its phase, or
 /// for ever outside phases.
 public struct Outage: Hashable, Sendable {
+    /// What a client sees of it.
     public var how: Manner
 
+    /// What a client sees of an outage.
     public enum Manner: String, Hashable, Sendable, CaseIterable {
         /// New connections are refused, live ones are reset.
         case refuse
@@ -13,6 +15,7 @@ public struct Outage: Hashable, Sendable {
         case reset
     }
 
+    /// Makes an outage.
     public init(how: Manner) {
         self.how = how
     }

@@ -7,6 +7,7 @@ public struct Stall: Hashable, Sendable {
     /// How long the next byte waits, from the moment it could pass. Above zero.
     public var duration: Duration
 
+    /// Makes a stall; `at` is zero or more, `duration` above zero.
     public init(at: ByteCount, duration: Duration) {
         self.at = at
         self.duration = duration

@@ -1,0 +1,38 @@
+/// A value of a JSON document, and where it begins.
+struct JSONNode: Sendable {
+    let value: JSONValue
+    let place: SourcePlace
+}
+
+/// A JSON value. Numbers stay texts: what they are worth is for their reader to say.
+enum JSONValue: Sendable {
+    case object([JSONMember])
+    case array([JSONNode])
+    case text(String)
+    case number(String)
+    case boolean(Bool)
+    case null
+    /// Something that isn't JSON and has been reported; nobody needs to report it again.
+    case unreadable
+
+    /// What this is, with its article, for a message.
+    var form: String {
+        switch self {
+        case .object: "an object"
+        case .array: "a list"
+        case .text: "a text"
+        case .number: "a number"
+        case .boolean: "true or false"
+        case .null: "null"
+        case .unreadable: "unreadable"
+        }
+    }
+}
+
+/// A member of an object. Keys are unique in their object.
+struct JSONMember: Sendable {
+    let key: String
+    /// Where the key begins.
+    let place: SourcePlace
+    let node: JSONNode
+}

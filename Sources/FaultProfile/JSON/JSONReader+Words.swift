@@ -1,0 +1,82 @@
+import Units
+
+extension JSONReader {
+    /// The number or the word that begins here: all that stands outside of quotes.
+    mutating func word() -> JSONValue {
+        let place = cursor.place
+        let word = cursor.take { $0.isWordCharacter }
+        if isNumber(word) { return number(word, from: place) }
+        switch word {
+        case "true": return .boolean(true)
+        case "false": return .boolean(false)
+        case "null": return .null
+        default: break
+        }
+        let lowercased = word.lowercased()
+        if lowercased == "true" || lowercased == "false" {
+            report("\(word.quoted) is not JSON", remedy: "write \(lowercased.quoted)", at: place)
+            return .boolean(lowercased == "true")
+        }
+        if let first = word.unicodeScalars.first, first.isWordStart {
+            report(
+                "the text \(word.quoted) stands without quotes",
+                remedy: "write “\"\(word.shortened(to: 40))\"”",
+                at: place
+            )
+        } else if word.unicodeScalars.contains(where: { $0.isWordStart || $0 == "%" || $0.value > 0x7F }) {
+            reportValueWithUnit(word, at: place)
+        } else {
+            report(
+                "\(word.quoted) is not a number as JSON writes them",
+                remedy: "write digits without a zero or a plus in front, and digits on both sides of the point",
+                at: place
+            )
+        }
+        return .unreadable
+    }
+
+    /// A number, unless a unit follows it: `250 ms` without quotes is a common slip.
+    private mutating func number(_ number: String, from place: SourcePlace) -> JSONValue {
+        var ahead = cursor
+        _ = ahead.take { $0 == " " }
+        guard let next = ahead.scalar, next.isWordCharacter, !next.isDigit, next != "-" else { return .number(number) }
+        let unit = ahead.take { $0.isWordCharacter || $0 == "/" }
+        cursor = ahead
+        reportValueWithUnit("\(number) \(unit)", at: place)
+        return .unreadable
+    }
+
+    private mutating func reportValueWithUnit(_ value: String, at place: SourcePlace) {
+        report(
+            "\(value.quoted) stands without quotes",
+            remedy: "write a value with a unit as a text: “\"\(value.shortened(to: 40))\"”",
+            at: place
+        )
+    }
+}
+
+/// Whether a word is a number of RFC 8259 §6.
+private func isNumber(_ word: String) -> Bool {
+    var rest = Substring(word).unicodeScalars
+    func skipDigits() -> Bool {
+        let digits = rest.prefix { $0.isDigit }
+        rest = rest.dropFirst(digits.count)
+        return !digits.isEmpty
+    }
+    if rest.first == "-" { rest.removeFirst() }
+    if rest.first == "0" {
+        rest.removeFirst()
+    } else if !skipDigits() {
+        return false
+    }
+    if rest.first == "." {
+        rest.removeFirst()
+        if !skipDigits() { return false }
+    }
+    if rest.first == "e" || rest.first == "E" {
+        rest.removeFirst()
+        if rest.first == "+" || rest.first == "-" { rest.removeFirst() }
+        if !skipDigits() { return false }
+    }
+    return rest.isEmpty
+}

@@ -1,0 +1,159 @@
+import Units
+
+/// Reads a JSON document (RFC 8259) with the place of every value, and reports what isn't JSON:
+/// as much of it at once as can be told apart.
+///
+/// Bounds: `largestFile` bytes, `deepestNesting` objects and lists in each other.
+struct JSONReader {
+    /// 1 MiB.
+    static let largestFile = 1 << 20
+    static let deepestNesting = 64
+
+    /// Thrown where nothing after a reported problem can be made sense of.
+    struct Stopped: Error {}
+
+    var cursor: JSONCursor
+    var problems: ProblemList
+    private var depth = 0
+
+    private init(cursor: JSONCursor, problems: ProblemList) {
+        self.cursor = cursor
+        self.problems = problems
+    }
+
+    /// The document's value, with problems of repairable kinds mended; `nil` when it can't be made
+    /// sense of. Every problem is added to `problems`, under the number `file`.
+    static func read(_ bytes: [UInt8], file: Int, problems: inout ProblemList) -> JSONNode? {
+        let start = SourcePlace(file: file, place: Place())
+        guard bytes.count <= largestFile else {
+            problems.add(
+                "the file has \(bytes.count) bytes, more than the \(largestFile) that a profile may have",
+                remedy: "is it a profile at all? If so, split it with “extends”",
+                at: start
+            )
+            return nil
+        }
+        let scalars = decodedUTF8(bytes, file: file, problems: &problems)
+        var reader = JSONReader(cursor: JSONCursor(scalars: scalars, file: file), problems: problems)
+        let node = try? reader.document()
+        problems = reader.problems
+        return node
+    }
+
+    mutating func report(_ what: String, remedy: String, at place: SourcePlace? = nil) {
+        problems.add(what, remedy: remedy, at: place ?? cursor.place)
+    }
+
+    mutating func stop(_ what: String, remedy: String, at place: SourcePlace? = nil) -> Stopped {
+        report(what, remedy: remedy, at: place)
+        return Stopped()
+    }
+
+    private mutating func document() throws(Stopped) -> JSONNode {
+        try skipSpace()
+        guard cursor.scalar != nil else {
+            throw stop("the file is empty", remedy: "write a profile, such as { \"name\": \"my-profile\" }")
+        }
+        let node = try value()
+        try skipSpace()
+        if let scalar = cursor.scalar {
+            throw stop(
+                "\(String(scalar).quoted) comes after the end of the profile",
+                remedy: "delete it, or move it in front of the last closing brace"
+            )
+        }
+        return node
+    }
+
+    /// The value that begins here, which isn't white space.
+    mutating func value() throws(Stopped) -> JSONNode {
+        let place = cursor.place
+        guard let scalar = cursor.scalar else { throw stop("the file ends where a value is due", remedy: "add it") }
+        switch scalar {
+        case "{": return JSONNode(value: try nested { reader throws(Stopped) in try reader.object() }, place: place)
+        case "[": return JSONNode(value: try nested { reader throws(Stopped) in try reader.array() }, place: place)
+        case "\"", "'": return JSONNode(value: .text(try text()), place: place)
+        default:
+            if scalar.isWordCharacter { return JSONNode(value: word(), place: place) }
+            throw stop(
+                "\(String(scalar).quoted) stands where a value is due",
+                remedy: "write a text in double quotes, a number, true, false, an object or a list"
+            )
+        }
+    }
+
+    private mutating func nested(
+        _ read: (inout JSONReader) throws(Stopped) -> JSONValue
+    ) throws(Stopped) -> JSONValue {
+        guard depth < JSONReader.deepestNesting else {
+            throw stop(
+                "objects and lists are nested more than \(JSONReader.deepestNesting) deep",
+                remedy: "a profile needs no more than 6 levels"
+            )
+        }
+        depth += 1
+        defer { depth -= 1 }
+        return try read(&self)
+    }
+
+    /// Passes white space, and comments after reporting them.
+    mutating func skipSpace() throws(Stopped) {
+        while let scalar = cursor.scalar {
+            if scalar.isJSONSpace {
+                cursor.advance()
+            } else if scalar == "#" || (scalar == "/" && cursor.scalar(ahead: 1) == "/") {
+                reportComment()
+                _ = cursor.take { !$0.isLineEnd }
+            } else if scalar == "/" && cursor.scalar(ahead: 1) == "*" {
+                try skipBlockComment()
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func reportComment() {
+        report("JSON has no comments", remedy: "delete it, or move what it says to “summary” or a “name”")
+    }
+
+    private mutating func skipBlockComment() throws(Stopped) {
+        reportComment()
+        let start = cursor.place
+        cursor.advance()
+        cursor.advance()
+        while cursor.scalar != nil {
+            if cursor.skip("*") {
+                if cursor.skip("/") { return }
+            } else {
+                cursor.advance()
+            }
+        }
+        throw stop("the comment never ends", remedy: "delete it", at: start)
+    }
+}
+
+/// The characters of UTF-8 text without a byte order mark. The first invalid sequence is reported;
+/// each becomes U+FFFD.
+private func decodedUTF8(_ bytes: [UInt8], file: Int, problems: inout ProblemList) -> [Unicode.Scalar] {
+    var iterator = bytes.makeIterator()
+    var decoder = Unicode.UTF8()
+    var scalars: [Unicode.Scalar] = []
+    scalars.reserveCapacity(bytes.count)
+    var firstInvalid: Int?
+    decoding: while true {
+        switch decoder.decode(&iterator) {
+        case .scalarValue(let scalar): scalars.append(scalar)
+        case .emptyInput: break decoding
+        case .error:
+            if firstInvalid == nil { firstInvalid = scalars.count }
+            scalars.append("\u{FFFD}")
+        }
+    }
+    let hasMark = scalars.first == "\u{FEFF}"
+    if let firstInvalid {
+        var cursor = JSONCursor(scalars: scalars, file: file)
+        for _ in 0..<firstInvalid { cursor.advance() }
+        problems.add("the file is not valid UTF-8", remedy: "save it with the encoding UTF-8", at: cursor.place)
+    }
+    return hasMark ? Array(scalars.dropFirst()) : scalars
+}

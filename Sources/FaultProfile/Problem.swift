@@ -1,0 +1,124 @@
+import Units
+
+/// One thing that is wrong with a profile, with its place and what to do about it.
+public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file's name, as its source gave it.
+    public let file: String
+    /// The line, counted from 1.
+    public let line: Int
+    /// The column, counted from 1 in characters (Unicode scalars), as an editor shows it.
+    public let column: Int
+    /// What is wrong, as a clause.
+    public let what: String
+    /// What to do about it, as an instruction.
+    public let remedy: String
+
+    /// Makes a problem; line and column are counted from 1.
+    public init(file: String, line: Int, column: Int, what: String, remedy: String) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.what = what
+        self.remedy = remedy
+    }
+
+    /// `file:line:column: what (what to do)`, always one line.
+    public var description: String {
+        "\(file.shortened(to: 4096)):\(line):\(column): \(what) (\(remedy))"
+    }
+}
+
+/// All that is wrong with a profile and the profiles that it extends; never empty.
+public struct ProfileProblems: Error, Hashable, Sendable, CustomStringConvertible {
+    /// At most this many problems are listed, the first ones.
+    public static let limit = 100
+
+    /// The problems by file, the profile's own first, and by place in each.
+    public let problems: [Problem]
+    /// How many more there are.
+    public let omitted: Int
+
+    /// Makes the error of `problems`, at least one, and a number of others, zero or more.
+    public init(problems: [Problem], omitted: Int = 0) {
+        self.problems = problems
+        self.omitted = omitted
+    }
+
+    /// A line for each problem, and "and N more" where some were left out.
+    public var description: String {
+        let lines = problems.map(\.description) + (omitted > 0 ? ["and \(omitted) more"] : [])
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// A place in a text: line and column, both counted from 1.
+struct Place: Comparable, Hashable, Sendable {
+    var line = 1
+    var column = 1
+
+    static func < (left: Place, right: Place) -> Bool {
+        (left.line, left.column) < (right.line, right.column)
+    }
+}
+
+/// A place in one of the files that make up a profile.
+struct SourcePlace: Comparable, Hashable, Sendable {
+    /// The file: 0 is the profile itself, 1 the one that it extends, and so on.
+    let file: Int
+    let place: Place
+
+    static func < (left: SourcePlace, right: SourcePlace) -> Bool {
+        (left.file, left.place) < (right.file, right.place)
+    }
+}
+
+/// Collects problems in any order, and keeps no more of them than will be listed.
+struct ProblemList {
+    private struct Entry {
+        let at: SourcePlace
+        let problem: Problem
+    }
+
+    private var files: [String] = []
+    private var entries: [Entry] = []
+    private var count = 0
+    /// The place of the last problem that will be listed, once there are enough: none after it will.
+    private var lastListed: SourcePlace?
+
+    var isEmpty: Bool { count == 0 }
+
+    /// Adds a file, and gives the number that places in it carry.
+    mutating func addFile(_ name: String) -> Int {
+        files.append(name)
+        return files.count - 1
+    }
+
+    mutating func add(_ what: String, remedy: String, at place: SourcePlace) {
+        count += 1
+        if let lastListed, place > lastListed { return }
+        let problem = Problem(
+            file: files[place.file],
+            line: place.place.line,
+            column: place.place.column,
+            what: what,
+            remedy: remedy
+        )
+        entries.append(Entry(at: place, problem: problem))
+        if entries.count >= 4 * ProfileProblems.limit { keepFirst() }
+    }
+
+    /// The problems found, or `nil` when there is none.
+    func result() -> ProfileProblems? {
+        guard !isEmpty else { return nil }
+        var sorted = self
+        sorted.keepFirst()
+        return ProfileProblems(problems: sorted.entries.map(\.problem), omitted: count - sorted.entries.count)
+    }
+
+    private mutating func keepFirst() {
+        // Found in the order of reading, so equal places keep theirs.
+        let ordered = entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+        entries = ordered.prefix(ProfileProblems.limit).map(\.element)
+        if entries.count == ProfileProblems.limit { lastListed = entries.last?.at }
+    }
+}

@@ -1,0 +1,86 @@
+import Units
+
+/// Reads profiles from their JSON. Pure: the files that a profile extends are handed in by a closure.
+public enum ProfileReader {
+    /// Gives the source that a reference means, or why there is none.
+    public typealias Resolver = (ProfileReference) -> Result<ProfileSource, ResolutionError>
+
+    /// The profile of `source`, on top of the profiles that it extends.
+    ///
+    /// Throws everything that is wrong with it and with them, each with its place. `resolve` is called
+    /// once for each profile extended, at most `ProfileLimits.extendsDepth` times. Reading the same
+    /// sources twice gives the same result.
+    public static func profile(
+        from source: ProfileSource,
+        resolving resolve: Resolver
+    ) throws(ProfileProblems) -> Profile {
+        var decoder = ProfileDecoder(problems: ProblemList())
+        let drafts = drafts(from: source, resolving: resolve, &decoder)
+        let merged = drafts.reversed().reduce(ProfileDraft()) { $1.extending($0) }
+        let profile = ProfileFinisher.finish(merged, &decoder)
+        if let problems = decoder.problems.result() { throw problems }
+        return profile
+    }
+
+    /// The profile of `source`, which may not extend another; one that does has a problem.
+    public static func profile(from source: ProfileSource) throws(ProfileProblems) -> Profile {
+        try profile(from: source) { _ in
+            .failure(
+                ResolutionError(
+                    what: "a profile can't extend another one here",
+                    remedy: "copy what it needs from the other one"
+                )
+            )
+        }
+    }
+
+    /// What each file says: the profile itself first, the base of all last.
+    private static func drafts(
+        from source: ProfileSource,
+        resolving resolve: Resolver,
+        _ decoder: inout ProfileDecoder
+    ) -> [ProfileDraft] {
+        var drafts: [ProfileDraft] = []
+        var chain: [String] = []
+        var current: ProfileSource? = source
+        while let source = current {
+            current = nil
+            chain.append(normalized(source.file))
+            let file = decoder.problems.addFile(source.file)
+            guard let node = JSONReader.read(source.bytes, file: file, problems: &decoder.problems) else { break }
+            let draft = decoder.profile(node)
+            drafts.append(draft)
+            guard let extends = draft.extends else { break }
+            guard drafts.count <= ProfileLimits.extendsDepth else {
+                decoder.report(
+                    "profiles extend each other more than \(ProfileLimits.extendsDepth) deep",
+                    remedy: "extend a profile nearer to the base",
+                    at: extends.place
+                )
+                break
+            }
+            switch resolve(ProfileReference(extends.reference, in: source.file)) {
+            case .failure(let error): decoder.report(error.what, remedy: error.remedy, at: extends.place)
+            case .success(let base) where chain.contains(normalized(base.file)):
+                let what = "\(extends.reference.quoted) extends this profile, directly or through others: a circle"
+                decoder.report(what, remedy: "delete “extends” in one of them", at: extends.place)
+            case .success(let base): current = base
+            }
+        }
+        return drafts
+    }
+
+    /// A path without "." and "name/.." parts: the same for two spellings of one place, symbolic
+    /// links aside. What that misses is caught by the limit of the depth.
+    private static func normalized(_ path: String) -> String {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/") where part != "." {
+            if part == "..", let last = parts.last, last != ".." {
+                parts.removeLast()
+            } else {
+                parts.append(part)
+            }
+        }
+        return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+    }
+}

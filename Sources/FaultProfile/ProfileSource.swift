@@ -1,0 +1,54 @@
+/// The text of a profile, and the name of its file for messages and for what it extends.
+public struct ProfileSource: Hashable, Sendable {
+    /// The file's path, as messages show it; `extends` with a path starts in its folder.
+    public var file: String
+    /// The file's content. At most `ProfileLimits.fileBytes` are read.
+    public var bytes: [UInt8]
+
+    /// Makes a source of a file's name and content.
+    public init(file: String, bytes: [UInt8]) {
+        self.file = file
+        self.bytes = bytes
+    }
+
+    /// The source of a text.
+    public init(file: String, text: String) {
+        self.init(file: file, bytes: Array(text.utf8))
+    }
+}
+
+/// What `extends` refers to.
+public enum ProfileReference: Hashable, Sendable {
+    /// A shipped profile by name: `"slow-3g"`.
+    case shipped(String)
+    /// A file: a path as the process can open it, if the path of the file that refers to it was one.
+    case path(String)
+
+    /// Reads what `extends` says in the file `referrer`: a text with a slash or the ending `.json` is
+    /// a path, absolute or from the folder of that file; any other is the name of a shipped profile.
+    public init(_ text: String, in referrer: String) {
+        guard text.contains("/") || text.hasSuffix(".json") else {
+            self = .shipped(text)
+            return
+        }
+        guard !text.hasPrefix("/"), let slash = referrer.lastIndex(of: "/") else {
+            self = .path(text)
+            return
+        }
+        self = .path(String(referrer[...slash]) + text)
+    }
+}
+
+/// Why a profile that another one extends can't be had.
+public struct ResolutionError: Error, Hashable, Sendable {
+    /// What is wrong, as a clause: "there is no shipped profile “slow-3h”".
+    public let what: String
+    /// What to do about it, as an instruction.
+    public let remedy: String
+
+    /// Makes an error of its two clauses.
+    public init(what: String, remedy: String) {
+        self.what = what
+        self.remedy = remedy
+    }
+}

@@ -1,0 +1,68 @@
+/// A fault as a file gives it: it may have no name yet.
+struct FaultDraft {
+    /// The name that the file gives, if any.
+    let givenName: String?
+    /// Where the name stands, or the fault where it has none.
+    let place: SourcePlace
+    let stream: StreamSelection
+    let condition: Condition
+    let kind: FaultKind
+}
+
+/// A phase as a file gives it.
+struct PhaseDraft {
+    let name: String
+    let place: SourcePlace
+    let duration: Duration?
+    let faults: [FaultDraft]
+}
+
+/// A proxy, and where its name stands.
+struct ProxyDraft {
+    let definition: ProxyDefinition
+    let place: SourcePlace
+}
+
+/// What one file says; `nil` where it says nothing, and its base may.
+struct ProfileDraft {
+    var name: String?
+    var summary: String?
+    var seed: UInt64?
+    var extends: (reference: String, place: SourcePlace)?
+    var proxies: [ProxyDraft]?
+    var faults: [FaultDraft]?
+    var phases: [PhaseDraft]?
+    var repeats: Bool?
+
+    /// This profile on top of its base: what it gives counts, and its faults come after the base's,
+    /// except that one of the same given name takes the place of the base's.
+    func extending(_ base: ProfileDraft) -> ProfileDraft {
+        ProfileDraft(
+            name: name ?? base.name,
+            summary: summary ?? base.summary,
+            seed: seed ?? base.seed,
+            extends: extends,
+            proxies: proxies ?? base.proxies,
+            faults: ProfileDraft.merged(faults ?? [], onto: base.faults ?? []),
+            phases: phases ?? base.phases,
+            repeats: repeats ?? base.repeats
+        )
+    }
+
+    private static func merged(_ faults: [FaultDraft], onto base: [FaultDraft]) -> [FaultDraft] {
+        var result = base
+        var replaceable: [String: Int] = [:]
+        for (index, fault) in base.enumerated() {
+            if let name = fault.givenName, replaceable[name] == nil { replaceable[name] = index }
+        }
+        for fault in faults {
+            // A name replaces once: the second of one file is left for the check of unique names.
+            if let name = fault.givenName, let index = replaceable.removeValue(forKey: name) {
+                result[index] = fault
+            } else {
+                result.append(fault)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,25 @@
+/// The bounds of a profile. Whatever exceeds one is a problem, and says so.
+public enum ProfileLimits {
+    /// Bytes of a file: 1 MiB.
+    public static let fileBytes = JSONReader.largestFile
+    /// Objects and lists in each other.
+    public static let nesting = JSONReader.deepestNesting
+    /// Faults of a profile with all its phases and bases.
+    public static let faults = 256
+    /// Phases of a profile.
+    public static let phases = 256
+    /// Proxies of a profile.
+    public static let proxies = 64
+    /// Offsets in the list of one cut.
+    public static let cutOffsets = 256
+    /// Profiles that a profile is based on, one through the other.
+    public static let extendsDepth = 8
+    /// Characters of a name.
+    public static let nameLength = 100
+    /// Characters of a summary or of what `extends` says.
+    public static let textLength = 1000
+    /// Characters of a text with a value and its unit.
+    public static let valueLength = 400
+    /// The highest number of a connection that `when` can name, and the largest step.
+    public static let connectionNumber: UInt64 = 999_999_999_999
+}

@@ -1,0 +1,129 @@
+import Units
+
+extension ProfileDecoder {
+    /// A network address, `host:port`. `lowestPort` is 0 where a free port may be taken, else 1.
+    mutating func address(_ object: CheckedObject, _ key: String, lowestPort: Int) -> String? {
+        guard let node = object[key] else { return nil }
+        let example = lowestPort == 0 ? "127.0.0.1:8080" : "127.0.0.1:80"
+        guard case .text(let text) = node.value else {
+            reportType(of: node, expected: "an address", key: key, remedy: "write one such as “\"\(example)\"”")
+            return nil
+        }
+        do {
+            try AddressText.check(text, lowestPort: lowestPort, example: example)
+            return text
+        } catch {
+            report(error, at: node.place)
+            return nil
+        }
+    }
+}
+
+/// The rules for `host:port` texts: a name (RFC 1123 §2.1, underscores allowed), an IPv4 address, or an
+/// IPv6 address in brackets (RFC 3986 §3.2.2, no zone); a decimal port without leading zeros.
+enum AddressText {
+    /// Throws what is wrong with `text`.
+    static func check(_ text: String, lowestPort: Int, example: String) throws(UnitError) {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
+            throw UnitError(
+                problem: "\(text.quoted) has no port",
+                remedy: "write host and port, such as \(example.quoted)"
+            )
+        }
+        let host = String(text[..<colon])
+        let port = String(text[text.utf8.index(after: colon)...])
+        if text.contains("://") || text.contains("/") {
+            throw UnitError(
+                problem: "\(text.quoted) is a URL, not an address",
+                remedy: "write host and port alone, such as \(example.quoted)"
+            )
+        }
+        if host.isEmpty {
+            throw UnitError(
+                problem: "\(text.quoted) has no host",
+                remedy: "write one, such as \(example.quoted), or “0.0.0.0” for every interface"
+            )
+        }
+        try check(port: port, in: text, lowestPort: lowestPort)
+        try check(host: host, in: text, example: example)
+    }
+
+    private static func check(port: String, in text: String, lowestPort: Int) throws(UnitError) {
+        let isDecimal = port.utf8.allSatisfy { (48...57).contains($0) } && (port == "0" || !port.hasPrefix("0"))
+        guard isDecimal, let number = UInt16(port), number >= lowestPort else {
+            throw UnitError(
+                problem: "\(text.quoted) has the port \(port.quoted)",
+                remedy: "write a port from \(lowestPort) to 65535"
+            )
+        }
+    }
+
+    private static func check(host: String, in text: String, example: String) throws(UnitError) {
+        if host.hasPrefix("[") && host.hasSuffix("]") {
+            if isIPv6(host.dropFirst().dropLast()) { return }
+            throw UnitError(
+                problem: "\(host.quoted) is not an IPv6 address",
+                remedy: "write one such as “[::1]”"
+            )
+        }
+        if host.contains(":") {
+            throw UnitError(
+                problem: "\(text.quoted) has colons in its host",
+                remedy: "write an IPv6 address in brackets, such as “[::1]:80”"
+            )
+        }
+        let looksLikeIPv4 = host.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") }
+        guard looksLikeIPv4 ? isIPv4(host[...]) : isName(host) else {
+            throw UnitError(
+                problem: "\(host.quoted) is neither a host name nor an address",
+                remedy: "write one such as “localhost”, “127.0.0.1” or “[::1]”"
+            )
+        }
+    }
+
+    private static func isName(_ host: String) -> Bool {
+        guard host.utf8.count <= 253 else { return false }
+        return host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            let isInside = label.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+                default: false
+                }
+            }
+            return isInside && (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
+        }
+    }
+
+    private static func isIPv4(_ host: Substring) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4
+            && parts.allSatisfy { part in
+                part.utf8.allSatisfy { (48...57).contains($0) } && (part == "0" || !part.hasPrefix("0"))
+                    && UInt8(part) != nil
+            }
+    }
+
+    private static func isIPv6(_ host: Substring) -> Bool {
+        guard host.utf8.count <= 45 else { return false }
+        let halves = host.split(separator: "::", omittingEmptySubsequences: false)
+        guard halves.count <= 2 else { return false }
+        var groups = 0
+        for (position, half) in halves.enumerated() {
+            if half.isEmpty && halves.count == 2 { continue }
+            let parts = half.split(separator: ":", omittingEmptySubsequences: false)
+            for (index, part) in parts.enumerated() {
+                let isLast = position == halves.count - 1 && index == parts.count - 1
+                if isLast && part.contains(".") {
+                    guard isIPv4(part) else { return false }
+                    groups += 2
+                } else {
+                    let isHexadecimal = part.allSatisfy { $0.isASCII && $0.isHexDigit }
+                    guard isHexadecimal, (1...4).contains(part.utf8.count) else { return false }
+                    groups += 1
+                }
+            }
+        }
+        return halves.count == 2 ? groups <= 7 : groups == 8
+    }
+}

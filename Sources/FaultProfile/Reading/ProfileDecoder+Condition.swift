@@ -1,0 +1,106 @@
+import Units
+
+extension ProfileDecoder {
+    /// `when`: the connections that a fault acts on.
+    mutating func condition(_ node: JSONNode) -> Condition {
+        var condition = Condition()
+        guard let object = object(node, .condition) else { return condition }
+        if let connections = object["connection"].flatMap({ connections($0) }) { condition.connections = connections }
+        if let chance = chance(object, "chance") { condition.chance = chance }
+        if let node = object["age"], let (from, until) = age(node) {
+            condition.ageFrom = from
+            condition.ageUntil = until
+        }
+        return condition
+    }
+
+    private static let connectionRemedy = "write 3, “1..2”, “3..” or { \"every\": 3 }"
+
+    private mutating func connections(_ node: JSONNode) -> ConnectionSelection? {
+        let allowed = 1...ProfileLimits.connectionNumber
+        switch node.value {
+        case .number:
+            guard let number = wholeNumber(node, key: "connection", in: allowed) else { return nil }
+            return .range(number...number)
+        case .object:
+            guard let object = object(node, .connectionStep), let step = object["every"] else { return nil }
+            return wholeNumber(step, key: "every", in: allowed).map { .every($0) }
+        case .text(let text):
+            return connectionRange(text, at: node.place)
+        case .array, .boolean, .null, .unreadable:
+            reportType(
+                of: node,
+                expected: "a number, a range or a step",
+                key: "connection",
+                remedy: ProfileDecoder.connectionRemedy
+            )
+            return nil
+        }
+    }
+
+    private mutating func connectionRange(_ text: String, at place: SourcePlace) -> ConnectionSelection? {
+        guard let (first, last) = rangeEnds(of: text), let lower = connectionNumber(first),
+            let upper = last.isEmpty ? UInt64.max : connectionNumber(last)
+        else {
+            report("\(text.quoted) is not a range of connections", remedy: ProfileDecoder.connectionRemedy, at: place)
+            return nil
+        }
+        guard lower <= upper else {
+            report("the range \(text.quoted) ends before it begins", remedy: "write “\(upper)..\(lower)”", at: place)
+            return nil
+        }
+        return .range(lower...upper)
+    }
+
+    private func connectionNumber(_ digits: String) -> UInt64? {
+        guard digits.utf8.allSatisfy({ (48...57).contains($0) }), !digits.hasPrefix("0"), let number = UInt64(digits),
+            number <= ProfileLimits.connectionNumber
+        else { return nil }
+        return number
+    }
+
+    private mutating func age(_ node: JSONNode) -> (from: Duration, until: Duration?)? {
+        let remedy = "write “5 s” (from then on), “5 s..10 s” or “..10 s”"
+        let text: String
+        switch node.value {
+        case .text(let given), .number(let given): text = given
+        case .object, .array, .boolean, .null, .unreadable:
+            reportType(of: node, expected: "a text with a unit", key: "age", remedy: remedy)
+            return nil
+        }
+        let (first, last) = rangeEnds(of: text) ?? (text, "")
+        let isTooLong = text.unicodeScalars.count > ProfileLimits.valueLength
+        if isTooLong || (first.isEmpty && last.isEmpty) {
+            report("\(text.quoted) is not an age", remedy: remedy, at: node.place)
+            return nil
+        }
+        do {
+            let from = try first.isEmpty ? .zero : Duration(parsing: first)
+            let until = try last.isEmpty ? nil : Duration(parsing: last)
+            if let until, until <= from {
+                report(
+                    "the age \(text.quoted) ends where it begins, or before",
+                    remedy: "write the smaller age first",
+                    at: node.place
+                )
+                return nil
+            }
+            return (from, until)
+        } catch {
+            report(error, at: node.place)
+            return nil
+        }
+    }
+
+    /// What stands before and after the first "..".
+    private func rangeEnds(of text: String) -> (first: String, last: String)? {
+        let scalars = Array(text.unicodeScalars)
+        let starts = scalars.indices.dropLast()
+        guard let dots = starts.first(where: { scalars[$0] == "." && scalars[$0 + 1] == "." }) else { return nil }
+        var first = String.UnicodeScalarView()
+        var last = String.UnicodeScalarView()
+        first.append(contentsOf: scalars[..<dots])
+        last.append(contentsOf: scalars[(dots + 2)...])
+        return (String(first), String(last))
+    }
+}

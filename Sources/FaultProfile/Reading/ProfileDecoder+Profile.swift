@@ -1,0 +1,117 @@
+import Units
+
+extension ProfileDecoder {
+    /// What a file says, from its root value; all of its problems are reported.
+    mutating func profile(_ node: JSONNode) -> ProfileDraft {
+        var draft = ProfileDraft()
+        guard let object = object(node, .profile) else { return draft }
+        draft.name = name(object)
+        draft.summary = text(object, "summary")
+        draft.seed = object["seed"].flatMap { wholeNumber($0, key: "seed", in: 0...UInt64.max) }
+        draft.repeats = flag(object, "repeat")
+        _ = text(object, "$schema")
+        if let node = object["extends"], let reference = text(object, "extends") {
+            if reference.isEmpty {
+                report("“extends” is empty", remedy: "write the name of a shipped profile or a path", at: node.place)
+            } else {
+                draft.extends = (reference, node.place)
+            }
+        }
+        draft.proxies = object["proxies"].flatMap { proxies($0) }
+        draft.faults = object["faults"].flatMap { faults($0) }
+        draft.phases = object["phases"].flatMap { phases($0) }
+        return draft
+    }
+
+    private mutating func proxies(_ node: JSONNode) -> [ProxyDraft]? {
+        let nodes = list(node, key: "proxies", limit: ProfileLimits.proxies, of: "proxies")
+        return nodes?.compactMap { proxy($0) }
+    }
+
+    private mutating func proxy(_ node: JSONNode) -> ProxyDraft? {
+        guard let object = object(node, .proxy) else { return nil }
+        let name = name(object)
+        let listen = address(object, "listen", lowestPort: 0)
+        let upstream = address(object, "upstream", lowestPort: 1)
+        guard let name, let listen, let upstream else { return nil }
+        return ProxyDraft(
+            definition: ProxyDefinition(name: name, listen: listen, upstream: upstream),
+            place: object["name"]?.place ?? object.place
+        )
+    }
+
+    private mutating func phases(_ node: JSONNode) -> [PhaseDraft]? {
+        guard let nodes = list(node, key: "phases", limit: ProfileLimits.phases, of: "phases") else { return nil }
+        var phases: [PhaseDraft] = []
+        for (index, node) in nodes.enumerated() {
+            guard let object = object(node, .phase) else { continue }
+            let name = name(object)
+            let duration = positiveDuration(object, "for")
+            let faults = object["faults"].flatMap { self.faults($0) } ?? []
+            if object["for"] == nil && index < nodes.count - 1 {
+                report(
+                    "only the last phase may go without “for”",
+                    remedy: "say how long this one lasts: add “\"for\": \"5 s\"”",
+                    at: node.place
+                )
+            }
+            guard let name else { continue }
+            let place = object["name"]?.place ?? node.place
+            phases.append(PhaseDraft(name: name, place: place, duration: duration, faults: faults))
+        }
+        return phases
+    }
+
+    private mutating func faults(_ node: JSONNode) -> [FaultDraft]? {
+        let nodes = list(node, key: "faults", limit: ProfileLimits.faults, of: "faults")
+        return nodes?.compactMap { fault($0) }
+    }
+
+    private mutating func fault(_ node: JSONNode) -> FaultDraft? {
+        guard let name = kind(of: node), let object = object(node, .fault(name)) else { return nil }
+        let givenName = self.name(object)
+        let stream = choice(object, "stream", StreamSelection.self) ?? .both
+        let condition = object["when"].map { self.condition($0) } ?? Condition()
+        let kind: FaultKind?
+        switch name {
+        case .latency: kind = Latency(object, &self).map(FaultKind.latency)
+        case .bandwidth: kind = Bandwidth(object, &self).map(FaultKind.bandwidth)
+        case .cut: kind = Cut(object, &self).map(FaultKind.cut)
+        case .stall: kind = Stall(object, &self).map(FaultKind.stall)
+        case .outage:
+            let outage = Outage(object, &self)
+            outage?.check(stream: stream, in: object, &self)
+            kind = outage.map(FaultKind.outage)
+        }
+        return kind.map {
+            FaultDraft(
+                givenName: givenName,
+                place: object["name"]?.place ?? node.place,
+                stream: stream,
+                condition: condition,
+                kind: $0
+            )
+        }
+    }
+
+    /// The kind of a fault, which decides what its other keys are.
+    private mutating func kind(of node: JSONNode) -> FaultKind.Name? {
+        let shape = ObjectShape(title: "a fault", keys: [.required("kind", .choice([]))])
+        let kinds = FaultKind.Name.allCases.map(\.rawValue.quoted).joined(separator: ", ")
+        guard case .object(let members) = node.value else {
+            if case .unreadable = node.value { return nil }
+            report(
+                "a fault is an object, not \(node.value.form)",
+                remedy: "write “{ \"kind\": …, … }” with one of the kinds \(kinds)",
+                at: node.place
+            )
+            return nil
+        }
+        guard members.contains(where: { $0.key == "kind" }) else {
+            report("a fault needs the key “kind”", remedy: "add one of the kinds \(kinds)", at: node.place)
+            return nil
+        }
+        let object = CheckedObject(shape: shape, place: node.place, members: members)
+        return choice(object, "kind", FaultKind.Name.self)
+    }
+}

@@ -1,0 +1,159 @@
+import Units
+
+extension ProfileDecoder {
+    /// A text of up to `ProfileLimits.textLength` characters.
+    mutating func text(_ object: CheckedObject, _ key: String) -> String? {
+        guard let node = object[key] else { return nil }
+        return text(node, key: key, limit: ProfileLimits.textLength)
+    }
+
+    /// A name: 1 to `ProfileLimits.nameLength` characters, none of them a control character.
+    mutating func name(_ object: CheckedObject, _ key: String = "name") -> String? {
+        guard let node = object[key], let name = text(node, key: key, limit: ProfileLimits.nameLength) else {
+            return nil
+        }
+        if name.isEmpty {
+            report(
+                "\(key.quoted) is empty",
+                remedy: "write a name of 1 to \(ProfileLimits.nameLength) characters",
+                at: node.place
+            )
+            return nil
+        }
+        if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            report("the name \(name.quoted) has a control character", remedy: "delete it", at: node.place)
+            return nil
+        }
+        return name
+    }
+
+    private mutating func text(_ node: JSONNode, key: String, limit: Int) -> String? {
+        guard case .text(let text) = node.value else {
+            reportType(of: node, expected: "a text", key: key, remedy: "write it in double quotes")
+            return nil
+        }
+        guard text.unicodeScalars.count <= limit else {
+            report(
+                "\(key.quoted) has \(text.unicodeScalars.count) characters, more than \(limit)",
+                remedy: "shorten it",
+                at: node.place
+            )
+            return nil
+        }
+        return text
+    }
+
+    mutating func flag(_ object: CheckedObject, _ key: String) -> Bool? {
+        guard let node = object[key] else { return nil }
+        if case .boolean(let flag) = node.value { return flag }
+        reportType(of: node, expected: "true or false", key: key, remedy: "write true or false, without quotes")
+        return nil
+    }
+
+    /// A whole number from `range`.
+    mutating func wholeNumber(_ node: JSONNode, key: String, in range: ClosedRange<UInt64>) -> UInt64? {
+        let remedy = "write a whole number from \(range.lowerBound) to \(range.upperBound), without quotes"
+        guard case .number(let digits) = node.value else {
+            reportType(of: node, expected: "a whole number", key: key, remedy: remedy)
+            return nil
+        }
+        if let number = UInt64(wholeNumber: digits), range.contains(number) { return number }
+        report("\(key.quoted) can't be \(digits.shortened(to: 40))", remedy: remedy, at: node.place)
+        return nil
+    }
+
+    mutating func duration(_ object: CheckedObject, _ key: String) -> Duration? {
+        measure(object, key, example: "250 ms", Duration.init(parsing:))
+    }
+
+    mutating func positiveDuration(_ object: CheckedObject, _ key: String) -> Duration? {
+        guard let duration = duration(object, key), let node = object[key] else { return nil }
+        if duration > .zero { return duration }
+        report("\(key.quoted) is zero", remedy: "write a duration above zero, such as “250 ms”", at: node.place)
+        return nil
+    }
+
+    mutating func size(_ object: CheckedObject, _ key: String) -> ByteCount? {
+        measure(object, key, example: "64 KiB", ByteCount.init(parsing:))
+    }
+
+    mutating func positiveSize(_ object: CheckedObject, _ key: String) -> ByteCount? {
+        guard let size = size(object, key), let node = object[key] else { return nil }
+        if size > .zero { return size }
+        report("\(key.quoted) is zero", remedy: "write a size above zero, such as “64 KiB”", at: node.place)
+        return nil
+    }
+
+    mutating func rate(_ object: CheckedObject, _ key: String) -> BitRate? {
+        guard let rate = measure(object, key, example: "20 Mbit/s", BitRate.init(parsing:)), let node = object[key]
+        else { return nil }
+        if rate.bitsPerSecond > 0 { return rate }
+        report(
+            "\(key.quoted) is zero",
+            remedy: "write a rate above zero, or use a “stall” or an “outage” to let nothing pass",
+            at: node.place
+        )
+        return nil
+    }
+
+    mutating func chance(_ object: CheckedObject, _ key: String) -> Probability? {
+        measure(object, key, example: "20 %", Probability.init(parsing:))
+    }
+
+    private mutating func measure<Value>(
+        _ object: CheckedObject,
+        _ key: String,
+        example: String,
+        _ parse: (String) throws(UnitError) -> Value
+    ) -> Value? {
+        guard let node = object[key] else { return nil }
+        return measure(node, key: key, example: example, parse)
+    }
+
+    /// A value with a unit. A bare number is reported with the units that it may have meant.
+    mutating func measure<Value>(
+        _ node: JSONNode,
+        key: String,
+        example: String,
+        _ parse: (String) throws(UnitError) -> Value
+    ) -> Value? {
+        let text: String
+        switch node.value {
+        case .text(let given), .number(let given): text = given
+        case .object, .array, .boolean, .null, .unreadable:
+            reportType(of: node, expected: "a text with a unit", key: key, remedy: "write one such as “\"\(example)\"”")
+            return nil
+        }
+        do {
+            return try parse(text)
+        } catch {
+            report(error, at: node.place)
+            return nil
+        }
+    }
+}
+
+extension UInt64 {
+    /// The value of a JSON number, if it is whole and in range, however it is written: 3, 3.0, 3e2.
+    init?(wholeNumber text: String) {
+        let isNegative = text.hasPrefix("-")
+        let parts = (isNegative ? text.dropFirst() : text[...]).split(maxSplits: 1) { $0 == "e" || $0 == "E" }
+        guard let mantissa = parts.first else { return nil }
+        let halves = mantissa.split(separator: ".", maxSplits: 1)
+        guard let whole = halves.first else { return nil }
+        var digits = Array(whole + (halves.count == 2 ? halves[1] : ""))
+        guard digits.contains(where: { $0 != "0" }) else {
+            self = 0
+            return
+        }
+        guard !isNegative, let exponent = parts.count == 2 ? Int(parts[1]) : 0, abs(exponent) <= 1 << 20 else {
+            return nil
+        }
+        let pointIndex = whole.count + exponent
+        while digits.count > pointIndex, digits.last == "0" { digits.removeLast() }
+        let leadingZeros = digits.prefix { $0 == "0" }.count
+        guard digits.count <= pointIndex, pointIndex - leadingZeros <= 20 else { return nil }
+        digits += Array(repeating: "0", count: pointIndex - digits.count)
+        self.init(String(digits))
+    }
+}

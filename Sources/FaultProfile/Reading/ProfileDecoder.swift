@@ -1,0 +1,135 @@
+import Units
+
+/// An object whose keys have been checked against its shape.
+struct CheckedObject {
+    let shape: ObjectShape
+    let place: SourcePlace
+    private let members: [String: JSONMember]
+
+    init(shape: ObjectShape, place: SourcePlace, members: [JSONMember]) {
+        self.shape = shape
+        self.place = place
+        self.members = Dictionary(members.map { ($0.key, $0) }) { first, _ in first }
+    }
+
+    /// The value of a key of the shape; `nil` where the object doesn't have it.
+    subscript(key: String) -> JSONNode? {
+        precondition(shape.keys.contains { $0.name == key }, "\(shape.title) has no key “\(key)” in its table of keys.")
+        return members[key]?.node
+    }
+
+    /// Where a key stands, or the object where it doesn't have it.
+    func place(of key: String) -> SourcePlace { members[key]?.place ?? place }
+}
+
+/// Turns JSON values into the data of a profile, and reports every value that can't be turned.
+///
+/// A function that gives `nil` has reported why, unless the value wasn't there.
+struct ProfileDecoder {
+    var problems: ProblemList
+
+    mutating func report(_ what: String, remedy: String, at place: SourcePlace) {
+        problems.add(what, remedy: remedy, at: place)
+    }
+
+    mutating func report(_ error: UnitError, at place: SourcePlace) {
+        problems.add(error.problem, remedy: error.remedy, at: place)
+    }
+
+    /// Reports that a value is of another type than `expected`, such as "a text".
+    mutating func reportType(of node: JSONNode, expected: String, key: String, remedy: String) {
+        if case .unreadable = node.value { return }
+        report("\(key.quoted) is \(expected), not \(node.value.form)", remedy: remedy, at: node.place)
+    }
+
+    /// The object of a shape: every unknown key and every missing one is reported.
+    mutating func object(_ node: JSONNode, _ shape: ObjectShape) -> CheckedObject? {
+        guard case .object(let members) = node.value else {
+            if case .unreadable = node.value { return nil }
+            let keys = shape.keys.filter(\.isRequired).map { "\"\($0.name)\": …" }.joined(separator: ", ")
+            report(
+                "\(shape.title) is an object, not \(node.value.form)",
+                remedy: keys.isEmpty ? "write it in braces" : "write “{ \(keys) }”",
+                at: node.place
+            )
+            return nil
+        }
+        let known = shape.keys.map(\.name)
+        for member in members where !known.contains(member.key) {
+            report(
+                "\(shape.title) has no key \(member.key.quoted)",
+                remedy: choiceRemedy(for: member.key, among: known, verb: "its keys are"),
+                at: member.place
+            )
+        }
+        for key in shape.keys where key.isRequired && !members.contains(where: { $0.key == key.name }) {
+            report(
+                "\(shape.title) needs the key \(key.name.quoted)",
+                remedy: "add “\"\(key.name)\": \(key.form.example)”",
+                at: node.place
+            )
+        }
+        return CheckedObject(shape: shape, place: node.place, members: members)
+    }
+
+    /// The elements of a list; those beyond `limit` are left out, and reported.
+    mutating func list(_ node: JSONNode, key: String, limit: Int, of what: String) -> [JSONNode]? {
+        guard case .array(let nodes) = node.value else {
+            reportType(of: node, expected: "a list", key: key, remedy: "write “[ … ]”")
+            return nil
+        }
+        if nodes.count > limit {
+            report("there are more than \(limit) \(what)", remedy: "delete some", at: nodes[limit].place)
+        }
+        return Array(nodes.prefix(limit))
+    }
+
+    /// One of the cases of an enumeration by its word.
+    mutating func choice<Choice>(_ object: CheckedObject, _ key: String, _: Choice.Type = Choice.self) -> Choice?
+    where Choice: RawRepresentable<String> & CaseIterable {
+        guard let node = object[key] else { return nil }
+        let words = Choice.allCases.map(\.rawValue)
+        let list = words.map(\.quoted).joined(separator: ", ")
+        guard case .text(let word) = node.value else {
+            reportType(of: node, expected: "one of \(list)", key: key, remedy: "write one of them")
+            return nil
+        }
+        if let choice = Choice(rawValue: word) { return choice }
+        report(
+            "\(word.quoted) is not a value of \(key.quoted)",
+            remedy: choiceRemedy(for: word, among: words, verb: "its values are"),
+            at: node.place
+        )
+        return nil
+    }
+
+    private func choiceRemedy(for word: String, among known: [String], verb: String) -> String {
+        let nearest = Spelling.nearest(to: word, among: known)
+        if !nearest.isEmpty { return "write " + nearest.map(\.quoted).joined(separator: " or ") }
+        return "\(verb) " + known.map(\.quoted).joined(separator: ", ")
+    }
+}
+
+extension ValueForm {
+    /// A value of this form as it stands in a profile.
+    var example: String {
+        switch self {
+        case .text: "\"…\""
+        case .name: "\"a-name\""
+        case .flag: "true"
+        case .seed: "7"
+        case .duration, .positiveDuration: "\"250 ms\""
+        case .size, .positiveSize, .cutOffsets: "\"64 KiB\""
+        case .rate: "\"20 Mbit/s\""
+        case .chance: "\"20 %\""
+        case .connections, .connectionNumber: "3"
+        case .age: "\"5 s\""
+        case .listenAddress: "\"127.0.0.1:8080\""
+        case .upstreamAddress: "\"127.0.0.1:80\""
+        case .sizeRange: "[\"1 MB\", \"10 MB\"]"
+        case .condition: "{ \"connection\": 1 }"
+        case .proxies, .faults, .phases: "[ … ]"
+        case .choice(let words): words.map { "\"\($0)\"" }.joined(separator: " or ")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Units
+
+/// Makes a profile of what its files say together: gives every fault its name, and checks what only
+/// shows in the whole, which is unique names and the number of faults.
+struct ProfileFinisher {
+    private var decoder: ProfileDecoder
+    private var namedFaults: [String: SourcePlace] = [:]
+    private var faultCount = 0
+
+    private init(decoder: ProfileDecoder) {
+        self.decoder = decoder
+    }
+
+    /// The profile of `draft`, to be used only if no problem was found, then or before.
+    static func finish(_ draft: ProfileDraft, _ decoder: inout ProfileDecoder) -> Profile {
+        var finisher = ProfileFinisher(decoder: decoder)
+        let phases = draft.phases ?? []
+        let proxies = draft.proxies ?? []
+        finisher.checkUnique(phases.map { ($0.name, $0.place) }, what: "phase")
+        finisher.checkUnique(proxies.map { ($0.definition.name, $0.place) }, what: "proxy")
+        let profile = Profile(
+            name: draft.name ?? "",
+            summary: draft.summary ?? "",
+            seed: draft.seed,
+            proxies: proxies.map(\.definition),
+            faults: finisher.named(draft.faults ?? [], prefix: ""),
+            phases: phases.map {
+                Phase(name: $0.name, duration: $0.duration, faults: finisher.named($0.faults, prefix: "\($0.name)/"))
+            },
+            repeats: draft.repeats ?? false
+        )
+        decoder = finisher.decoder
+        return profile
+    }
+
+    private mutating func checkUnique(_ names: [(name: String, place: SourcePlace)], what: String) {
+        var first: [String: SourcePlace] = [:]
+        for (name, place) in names {
+            if let other = first[name] {
+                reportTaken(name, what: what, other: other, at: place)
+            } else {
+                first[name] = place
+            }
+        }
+    }
+
+    /// The faults of a list with their names: the given one, or the kind with its number in the list.
+    private mutating func named(_ drafts: [FaultDraft], prefix: String) -> [Fault] {
+        var countOfKind: [FaultKind.Name: Int] = [:]
+        var faults: [Fault] = []
+        for draft in drafts {
+            let kind = draft.kind.name
+            let number = countOfKind[kind, default: 0] + 1
+            countOfKind[kind] = number
+            let defaultName = prefix + kind.rawValue + (number > 1 ? "-\(number)" : "")
+            let name = draft.givenName ?? defaultName
+            if let other = namedFaults[name] {
+                reportTaken(name, what: "fault", other: other, at: draft.place)
+            } else {
+                namedFaults[name] = draft.place
+            }
+            countFault(at: draft.place)
+            faults.append(Fault(name: name, stream: draft.stream, condition: draft.condition, kind: draft.kind))
+        }
+        return faults
+    }
+
+    private mutating func countFault(at place: SourcePlace) {
+        faultCount += 1
+        guard faultCount == ProfileLimits.faults + 1 else { return }
+        decoder.report(
+            "there are more than \(ProfileLimits.faults) faults in the profile with its phases and bases",
+            remedy: "delete some",
+            at: place
+        )
+    }
+
+    private mutating func reportTaken(_ name: String, what: String, other: SourcePlace, at place: SourcePlace) {
+        decoder.report(
+            "the \(what) name \(name.quoted) is taken by another one (line \(other.place.line))",
+            remedy: "give this \(what) a “name” that no other has",
+            at: place
+        )
+    }
+}

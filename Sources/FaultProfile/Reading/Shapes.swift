@@ -1,0 +1,119 @@
+/// What the value of a key must be. `Profiles/profile.schema.json` has a definition of the same name
+/// for each, and a test that says so.
+enum ValueForm: Hashable {
+    case text
+    case name
+    case flag
+    case seed
+    case duration
+    case positiveDuration
+    case size
+    case positiveSize
+    case rate
+    case chance
+    case connections
+    case connectionNumber
+    case age
+    case listenAddress
+    case upstreamAddress
+    case cutOffsets
+    case sizeRange
+    case condition
+    case proxies
+    case faults
+    case phases
+    /// One of the given words.
+    case choice([String])
+}
+
+/// A key that an object may have.
+struct KeyShape {
+    let name: String
+    let form: ValueForm
+    let isRequired: Bool
+
+    static func required(_ name: String, _ form: ValueForm) -> KeyShape {
+        KeyShape(name: name, form: form, isRequired: true)
+    }
+
+    static func optional(_ name: String, _ form: ValueForm) -> KeyShape {
+        KeyShape(name: name, form: form, isRequired: false)
+    }
+}
+
+/// An object of a profile: the one table of its keys, for the reader, its messages, and the test that
+/// compares it with the schema.
+struct ObjectShape {
+    /// What the object is, with its article.
+    let title: String
+    let keys: [KeyShape]
+
+    static let profile = ObjectShape(
+        title: "a profile",
+        keys: [
+            .optional("$schema", .text),
+            .required("name", .name),
+            .optional("summary", .text),
+            .optional("seed", .seed),
+            .optional("extends", .text),
+            .optional("proxies", .proxies),
+            .optional("faults", .faults),
+            .optional("phases", .phases),
+            .optional("repeat", .flag),
+        ]
+    )
+
+    static let proxy = ObjectShape(
+        title: "a proxy",
+        keys: [
+            .required("name", .name),
+            .required("listen", .listenAddress),
+            .required("upstream", .upstreamAddress),
+        ]
+    )
+
+    static let phase = ObjectShape(
+        title: "a phase",
+        keys: [
+            .required("name", .name),
+            .optional("for", .positiveDuration),
+            .optional("faults", .faults),
+        ]
+    )
+
+    static let condition = ObjectShape(
+        title: "“when”",
+        keys: [
+            .optional("connection", .connections),
+            .optional("chance", .chance),
+            .optional("age", .age),
+        ]
+    )
+
+    static let connectionStep = ObjectShape(
+        title: "“connection” as a step",
+        keys: [.required("every", .connectionNumber)]
+    )
+
+    /// A fault of a kind: the keys of every fault, then its own.
+    static func fault(_ kind: FaultKind.Name) -> ObjectShape {
+        ObjectShape(title: "\(kind.article) \(kind.rawValue) fault", keys: commonKeys + ownKeys(of: kind))
+    }
+
+    private static let commonKeys: [KeyShape] = [
+        .required("kind", .choice(FaultKind.Name.allCases.map(\.rawValue))),
+        .optional("name", .name),
+        .optional("stream", .choice(StreamSelection.allCases.map(\.rawValue))),
+        .optional("when", .condition),
+    ]
+
+    private static func ownKeys(of kind: FaultKind.Name) -> [KeyShape] {
+        switch kind {
+        case .latency: Latency.keys
+        case .bandwidth: Bandwidth.keys
+        case .cut: Cut.keys
+        case .stall: Stall.keys
+        case .outage: Outage.keys
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import FaultProfile
+import Testing
+
+@Suite struct FaultProblemTests {
+    @Test(arguments: [
+        (
+            "3",
+            "2:1: a fault is an object, not a number (write “{ \"kind\": …, … }” with one of the kinds “latency”, "
+                + "“bandwidth”, “cut”, “stall”, “outage”)"
+        ),
+        (
+            "{}",
+            "2:1: a fault needs the key “kind” (add one of the kinds “latency”, “bandwidth”, “cut”, “stall”, “outage”)"
+        ),
+        (
+            #"{ "kind": 3 }"#,
+            "2:11: “kind” is one of “latency”, “bandwidth”, “cut”, “stall”, “outage”, not a number "
+                + "(write one of them)"
+        ),
+        (#"{ "kind": "bandwith" }"#, "2:11: “bandwith” is not a value of “kind” (write “bandwidth”)"),
+        (
+            #"{ "kind": "jitter" }"#,
+            "2:11: “jitter” is not a value of “kind” (its values are “latency”, “bandwidth”, "
+                + "“cut”, “stall”, “outage”)"
+        ),
+        (#"{ "kind": "latency" }"#, "2:1: a latency fault needs the key “delay” (add “\"delay\": \"250 ms\"”)"),
+        (
+            #"{ "kind": "latency", "delay": true }"#,
+            "2:31: “delay” is a text with a unit, not true or false (write one such "
+                + "as “\"250 ms\"”)"
+        ),
+        (#"{ "kind": "latency", "delay": -5 }"#, "2:31: “-5” is negative (write zero or more, such as “250 ms”)"),
+        (
+            #"{ "kind": "latency", "delay": 1e3 }"#,
+            "2:31: “1e3” has an exponent (write the number out, such as “250 ms”)"
+        ),
+        (
+            #"{ "kind": "latency", "delay": "1 s", "rate": "1 B/s" }"#,
+            "2:38: a latency fault has no key “rate” (its keys "
+                + "are “kind”, “name”, “stream”, “when”, “delay”, “jitter”, “distribution”)"
+        ),
+        (
+            #"{ "kind": "latency", "delay": "1 s", "stream": "down" }"#,
+            "2:48: “down” is not a value of “stream” (its values "
+                + "are “upstream”, “downstream”, “both”)"
+        ),
+        (
+            #"{ "kind": "bandwidth", "rate": "0 bit/s" }"#,
+            "2:32: “rate” is zero (write a rate above zero, or use a “stall” "
+                + "or an “outage” to let nothing pass)"
+        ),
+        (
+            #"{ "kind": "bandwidth", "rate": "1 B/s", "burst": 65536 }"#,
+            "2:50: “65536” has no unit (write “65536 B” or "
+                + "“64 KiB”)"
+        ),
+        (
+            #"{ "kind": "bandwidth", "rate": "1 B/s", "shared": 1 }"#,
+            "2:51: “shared” is true or false, not a number (write "
+                + "true or false, without quotes)"
+        ),
+        (#"{ "kind": "stall", "for": "0 ms" }"#, "2:27: “for” is zero (write a duration above zero, such as “250 ms”)"),
+        (
+            #"{ "kind": "cut" }"#,
+            "2:1: a cut fault needs one of the keys “at”, “every”, “between” (add “\"at\": "
+                + "\"64 KiB\"”)"
+        ),
+        (#"{ "kind": "cut", "at": [] }"#, "2:24: the list of offsets is empty (write “\"at\": \"64 KiB\"”)"),
+        (#"{ "kind": "cut", "at": ["1 B", 2] }"#, "2:32: “2” has no unit (write “2 B” or “2 KiB”)"),
+        (#"{ "kind": "cut", "every": "0 B" }"#, "2:27: “every” is zero (write a size above zero, such as “64 KiB”)"),
+        (
+            #"{ "kind": "cut", "between": "1 MB" }"#,
+            "2:29: “between” is a list of two sizes, not a text (write the lower and "
+                + "the upper offset: “[\"1 MB\", \"10 MB\"]”)"
+        ),
+        (
+            #"{ "kind": "cut", "between": ["1 MB"] }"#,
+            "2:29: “between” has 1 values, not two (write the lower and the upper "
+                + "offset: “[\"1 MB\", \"10 MB\"]”)"
+        ),
+        (
+            #"{ "kind": "cut", "between": ["2 MB", "1 MB"] }"#,
+            "2:29: the lower offset, 2 MB, is above the upper one, 1 MB "
+                + "(write the smaller one first)"
+        ),
+        (#"{ "kind": "cut", "at": "1 B", "how": "rset" }"#, "2:38: “rset” is not a value of “how” (write “reset”)"),
+        (
+            #"{ "kind": "cut", "at": "1 B", "of": "body" }"#,
+            "2:37: cuts count the bytes of the connection only: “body” is not "
+                + "known yet (write “connection”, and add the size of the message's head to the offset)"
+        ),
+        (
+            #"{ "kind": "cut", "at": "1 B", "of": "connexion" }"#,
+            "2:37: “connexion” is not a value of “of” (write "
+                + "“connection”)"
+        ),
+        (
+            #"{ "kind": "outage", "how": "refuse", "stream": "upstream" }"#,
+            "2:38: an outage that resets or refuses "
+                + "connections acts on both directions (delete “stream”, or write “\"how\": \"silence\"”)"
+        ),
+        (
+            #"{ "kind": "outage", "how": "reset", "stream": "downstream" }"#,
+            "2:37: an outage that resets or refuses "
+                + "connections acts on both directions (delete “stream”, or write “\"how\": \"silence\"”)"
+        ),
+    ])
+    func `a mistake in a fault is named with its place`(fault: String, problem: String) {
+        #expect(problems(fault: fault) == [problem])
+    }
+
+    @Test(arguments: [
+        ("3", "“when” is an object, not a number (write it in braces)", 0),
+        (#"{ "conection": 3 }"#, "“when” has no key “conection” (write “connection”)", 2),
+        (
+            #"{ "connection": 0 }"#,
+            "“connection” can't be 0 (write a whole number from 1 to 999999999999, without quotes)", 16
+        ),
+        (
+            #"{ "connection": "3" }"#, "“3” is not a range of connections (write 3, “1..2”, “3..” or { \"every\": 3 })",
+            16
+        ),
+        (
+            #"{ "connection": "..3" }"#,
+            "“..3” is not a range of connections (write 3, “1..2”, “3..” or { \"every\": 3 })", 16
+        ),
+        (
+            #"{ "connection": "0..3" }"#,
+            "“0..3” is not a range of connections (write 3, “1..2”, “3..” or { \"every\": 3 })",
+            16
+        ),
+        (#"{ "connection": "3..1" }"#, "the range “3..1” ends before it begins (write “1..3”)", 16),
+        (
+            #"{ "connection": [1] }"#,
+            "“connection” is a number, a range or a step, not a list (write 3, “1..2”, “3..” or "
+                + "{ \"every\": 3 })", 16
+        ),
+        (#"{ "connection": {} }"#, "“connection” as a step needs the key “every” (add “\"every\": 3”)", 16),
+        (
+            #"{ "connection": { "every": 0 } }"#,
+            "“every” can't be 0 (write a whole number from 1 to 999999999999, without "
+                + "quotes)", 27
+        ),
+        (#"{ "chance": 0.2 }"#, "“0.2” has no percent sign (write “20 %”)", 12),
+        (#"{ "chance": "120 %" }"#, "“120 %” is more than 100 % (write “100 %” or less)", 12),
+        (#"{ "age": 5 }"#, "“5” has no unit (write “5 ms” or “5 s”)", 9),
+        (
+            #"{ "age": true }"#,
+            "“age” is a text with a unit, not true or false (write “5 s” (from then on), “5 s..10 s” or "
+                + "“..10 s”)", 9
+        ),
+        (#"{ "age": ".." }"#, "“..” is not an age (write “5 s” (from then on), “5 s..10 s” or “..10 s”)", 9),
+        (#"{ "age": "5..10 s" }"#, "“5” has no unit (write “5 ms” or “5 s”)", 9),
+        (
+            #"{ "age": "10 s..5 s" }"#,
+            "the age “10 s..5 s” ends where it begins, or before (write the smaller age first)", 9
+        ),
+        (#"{ "age": "..0 s" }"#, "the age “..0 s” ends where it begins, or before (write the smaller age first)", 9),
+    ])
+    func `a mistake in a condition is named with its place`(condition: String, problem: String, column: Int) {
+        let prefix = #"{ "kind": "stall", "for": "1 s", "when": "#
+        #expect(problems(fault: prefix + condition + " }") == ["2:\(prefix.count + 1 + column): \(problem)"])
+    }
+
+    @Test func `a name is given once only, and default names count`() {
+        let text = """
+            { "name": "x", "faults": [
+            { "kind": "stall", "for": "1 s" },
+            { "kind": "cut", "at": "1 B", "name": "stall" },
+            { "kind": "cut", "at": "1 B", "name": "end" } ],
+            "phases": [ { "name": "p", "faults": [
+            { "kind": "cut", "at": "1 B", "name": "end" } ] } ] }
+            """
+        #expect(
+            problems(text) == [
+                "3:39: the fault name “stall” is taken by another one (line 2) "
+                    + "(give this fault a “name” that no other has)",
+                "6:39: the fault name “end” is taken by another one (line 4) "
+                    + "(give this fault a “name” that no other has)",
+            ]
+        )
+    }
+}

@@ -1,0 +1,125 @@
+import FaultProfile
+import Testing
+
+@Suite struct LimitTests {
+    private func list(_ count: Int, _ element: (Int) -> String) -> String {
+        "[" + (0..<count).map(element).joined(separator: ",\n") + "]"
+    }
+
+    private func fault(_ number: Int) -> String { "{ \"kind\": \"stall\", \"for\": \"1 s\" }" }
+
+    @Test func `256 faults are read and one more is a problem at its place`() throws {
+        #expect(try profile("{ \"name\": \"x\", \"faults\": \(list(256, fault)) }").faults.count == 256)
+        #expect(
+            problems("{ \"name\": \"x\", \"faults\": \(list(257, fault)) }") == [
+                "257:1: there are more than 256 faults (delete some)"
+            ]
+        )
+    }
+
+    @Test func `faults of phases and bases count as well`() {
+        let base = ProfileSource(file: "b", text: "{ \"name\": \"b\", \"faults\": \(list(100, fault)) }")
+        func read(phaseFaults: Int) throws(ProfileProblems) -> Profile {
+            let text = """
+                { "name": "a", "extends": "b", "faults": \(list(100, fault)),
+                "phases": [ { "name": "p", "faults":
+                \(list(phaseFaults, fault)) } ] }
+                """
+            return try ProfileReader.profile(from: ProfileSource(file: "a", text: text)) { _ in .success(base) }
+        }
+        #expect(throws: Never.self) { try read(phaseFaults: 56) }
+        #expect(
+            throws: ProfileProblems(problems: [
+                Problem(
+                    file: "a",
+                    line: 158,
+                    column: 1,
+                    what: "there are more than 256 faults in the profile with its phases and bases",
+                    remedy: "delete some"
+                )
+            ])
+        ) { try read(phaseFaults: 57) }
+    }
+
+    @Test func `256 phases are read and one more is a problem`() throws {
+        func phase(_ number: Int) -> String { "{ \"name\": \"\(number)\", \"for\": \"1 s\" }" }
+        #expect(try profile("{ \"name\": \"x\", \"phases\": \(list(256, phase)) }").phases.count == 256)
+        #expect(
+            problems("{ \"name\": \"x\", \"phases\": \(list(257, phase)) }") == [
+                "257:1: there are more than 256 phases (delete some)"
+            ]
+        )
+    }
+
+    @Test func `64 proxies are read and one more is a problem`() throws {
+        func proxy(_ number: Int) -> String {
+            "{ \"name\": \"\(number)\", \"listen\": \"h:0\", \"upstream\": \"h:1\" }"
+        }
+        #expect(try profile("{ \"name\": \"x\", \"proxies\": \(list(64, proxy)) }").proxies.count == 64)
+        #expect(
+            problems("{ \"name\": \"x\", \"proxies\": \(list(65, proxy)) }") == [
+                "65:1: there are more than 64 proxies (delete some)"
+            ]
+        )
+    }
+
+    @Test func `256 offsets of a cut are read and one more is a problem`() throws {
+        func cut(_ count: Int) -> String {
+            let offsets = list(count) { "\"\($0) B\"" }
+            return "{ \"name\": \"x\", \"faults\": [ { \"kind\": \"cut\", \"at\": \(offsets) } ] }"
+        }
+        #expect(try profile(cut(256)).faults.count == 1)
+        #expect(problems(cut(257)) == ["257:1: there are more than 256 offsets in this cut (delete some)"])
+    }
+
+    @Test func `a name has at most 100 characters and a summary 1,000`() throws {
+        func named(_ name: Int, _ summary: Int) -> String {
+            let texts = [name, summary].map { String(repeating: "é", count: $0) }
+            return "{ \"name\": \"\(texts[0])\",\n\"summary\": \"\(texts[1])\" }"
+        }
+        #expect(try profile(named(100, 1_000)).summary.count == 1_000)
+        #expect(
+            problems(named(101, 1_001)) == [
+                "1:11: “name” has 101 characters, more than 100 (shorten it)",
+                "2:12: “summary” has 1001 characters, more than 1000 (shorten it)",
+            ]
+        )
+    }
+
+    @Test func `a connection's number has at most 12 digits`() throws {
+        func when(_ connection: String) -> String {
+            "{ \"kind\": \"stall\", \"for\": \"1 s\", \"when\": { \"connection\": \(connection) } }"
+        }
+        for number in ["999999999999", "\"1..999999999999\""] { #expect(problems(fault: when(number)) == []) }
+        for number in ["1000000000000", "\"1..1000000000000\""] { #expect(problems(fault: when(number)).count == 1) }
+    }
+
+    @Test func `the first hundred problems are listed, and the rest counted`() {
+        for count in [100, 101, 399, 400, 401, 1_000] {
+            let keys = (0..<count).reversed().map { "\"key-\($0)\": 0" }.joined(separator: ",\n")
+            let found = problems("{ \"name\": \"x\",\n\(keys) }")
+            #expect(found.prefix(100).map { $0.prefix { $0 != ":" } } == (2...101).map { "\($0)" })
+            #expect(found.dropFirst(100) == (count > 100 ? ["and \(count - 100) more"] : []))
+        }
+    }
+
+    @Test func `a file made of mistakes is refused with a hundred of them and their number`() throws {
+        let escapes = String(repeating: "\\q", count: 10_000)
+        let source = ProfileSource(file: "p.json", text: "{ \"name\": \"\(escapes)\" }")
+        let thrown = #expect(throws: ProfileProblems.self) { try ProfileReader.profile(from: source) }
+        let found = try #require(thrown)
+        #expect(found.problems.count == ProfileProblems.limit)
+        // The empty text that is left over is one more.
+        #expect(found.omitted == 10_001 - ProfileProblems.limit)
+    }
+
+    @Test func `a problem is one line, whatever the file is called and says`() throws {
+        let text = "{ \"name\": \"x\", \"a\\nb\\u2028\(String(repeating: "c", count: 500))\": 1 }"
+        let source = ProfileSource(file: "a\nb.json", text: text)
+        let thrown = #expect(throws: ProfileProblems.self) { try ProfileReader.profile(from: source) }
+        let found = try #require(thrown)
+        #expect(found.problems.count == 1)
+        #expect(found.description.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).count == 1)
+        #expect(found.description.count < 400)
+    }
+}

@@ -1,0 +1,93 @@
+import Testing
+
+@testable import FaultProfile
+
+@Suite struct SchemaTests {
+    private let schema: SchemaValidator
+
+    init() throws {
+        schema = try SchemaValidator(try Repository.bytes(of: "Profiles/profile.schema.json"))
+    }
+
+    /// Every object of a profile: the name of its definition, and the table that the reader goes by.
+    private static let objects: [(definition: String, shape: ObjectShape)] =
+        [
+            ("profile", .profile), ("proxy", .proxy), ("phase", .phase), ("condition", .condition),
+            ("connectionStep", .connectionStep),
+        ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
+
+    @Test func `the schema has the keys that the reader has, required ones and others`() throws {
+        for (name, shape) in SchemaTests.objects {
+            let definition = try #require(schema.definition(name), "no definition of \(name)")
+            guard case .object(let properties)? = definition["properties"]?.value else {
+                Issue.record("\(name) has no properties")
+                continue
+            }
+            #expect(properties.map(\.key) == shape.keys.map(\.name), "keys of \(name)")
+            let required = (definition["required"]?.elements ?? []).compactMap(\.text)
+            #expect(required == shape.keys.filter(\.isRequired).map(\.name), "required keys of \(name)")
+            for key in shape.keys {
+                let property = try #require(definition["properties"]?[key.name])
+                expect(property, describes: key, of: name)
+            }
+        }
+    }
+
+    private func expect(_ property: JSONNode, describes key: KeyShape, of object: String) {
+        switch key.form {
+        case .choice(let words) where key.name == "kind":
+            #expect(property["const"]?.text == object)
+            #expect(words.contains(object))
+        case .choice(let words):
+            let values = (property["enum"] ?? property["$ref"]?.text.flatMap(definition)?["enum"])?.elements ?? []
+            #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
+        case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
+            .connections,
+            .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .condition, .proxies,
+            .faults, .phases:
+            #expect(property["$ref"]?.text == "#/$defs/\(key.form)", "form of \(key.name) of \(object)")
+        }
+    }
+
+    private func definition(_ reference: String) -> JSONNode? {
+        schema.definition(String(reference.dropFirst("#/$defs/".count)))
+    }
+
+    @Test func `every kind is among the schema's faults`() {
+        let references = (schema.definition("fault")?["oneOf"]?.elements ?? []).compactMap { $0["$ref"]?.text }
+        #expect(references == FaultKind.Name.allCases.map { "#/$defs/\($0.rawValue)" })
+    }
+
+    @Test func `every key has a description, common ones in their definition`() throws {
+        for (name, shape) in SchemaTests.objects {
+            for key in shape.keys where !["kind", "name", "stream", "when"].contains(key.name) {
+                let property = try #require(schema.definition(name)?["properties"]?[key.name])
+                let description = property["description"]?.text ?? ""
+                #expect(description.last == ".", "\(key.name) of \(name)")
+            }
+        }
+    }
+
+    @Test(arguments: Repository.shippedProfiles)
+    func `the schema takes every shipped profile`(name: String) throws {
+        #expect(try schema.accepts(try parsed(try Repository.bytes(of: "Profiles/\(name).json"))))
+    }
+
+    @Test(arguments: Corpus.valid)
+    func `what the reader takes, the schema takes`(text: String) throws {
+        #expect(problems(text) == [])
+        #expect(try schema.accepts(try parsed(Array(text.utf8))))
+    }
+
+    @Test(arguments: Corpus.invalid)
+    func `what the schema refuses, the reader refuses`(text: String) throws {
+        #expect(problems(text) != [])
+        #expect(try !schema.accepts(try parsed(Array(text.utf8))))
+    }
+
+    @Test(arguments: Corpus.beyondSchema)
+    func `what a schema can't express is left to the reader`(text: String) throws {
+        #expect(problems(text) != [])
+        #expect(try schema.accepts(try parsed(Array(text.utf8))))
+    }
+}
