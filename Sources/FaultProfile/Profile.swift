@@ -11,7 +11,7 @@ public struct Profile: Hashable, Sendable {
     public var seed: UInt64?
     /// Proxies that the profile itself defines; empty when the command line gives them.
     public var proxies: [ProxyDefinition]
-    /// The faults that are always on, in the order in which a link's stages apply them.
+    /// The faults that are always on. Their order doesn't matter.
     public var faults: [Fault]
     /// The phases, in order, on the clock of the proxy. Empty when the profile has none.
     public var phases: [Phase]

@@ -14,7 +14,8 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            RunCommand.self, CheckCommand.self, ProfilesCommand.self,
+            DemoCommand.self, RunCommand.self, CheckCommand.self, ProfilesCommand.self, OriginCommand.self,
+            GetCommand.self,
         ]
     )
 

@@ -1,0 +1,59 @@
+import ArgumentParser
+import EventLoop
+import FaultProfile
+import Units
+
+/// `squall demo`: a server, the proxy and the resumable client in one process.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Send a file across a bad network, from a server of ours to a client of ours, and prove it arrived.",
+        discussion: """
+            Runs an origin server, a proxy with the profile and the resumable client in one process, on free \
+            loopback ports. Shows what happens on a terminal; ends with a summary and both SHA-256 digests, and \
+            exits with 0 only if they are equal. The same seed makes the same faults.
+
+            Example: squall demo elevator --size 16MiB
+            """
+    )
+
+    @Argument(help: "The profile: a path, or the name of a shipped one.")
+    var profile = "wifi-walkaway"
+
+    @Option(help: "The size of the file: from 1 B to 16 GiB.")
+    var size = ByteCount.mebibytes(64)
+
+    @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
+    var seed: UInt64?
+
+    @Option(help: ArgumentHelp("Keep the sent and the received file in this folder.", valueName: "folder"))
+    var keep: String?
+
+    @Option(help: "How events are told: \(EventFormat.allCases.map(\.rawValue).joined(separator: " or ")).")
+    var events = EventFormat.text
+
+    func validate() throws {
+        guard size.bytes > 0, size <= .mebibytes(16 << 10) else {
+            throw ValidationError("--size is from 1 B to 16 GiB")
+        }
+    }
+
+    func run() async throws {
+        let profile = try ProfileLibrary.profile(profile)
+        let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
+        ProcessLimits.raiseOpenFiles()
+        let loops: EventLoopGroup
+        let interrupt: Interrupt
+        do throws(SystemError) {
+            loops = try EventLoopGroup()
+            interrupt = try await Interrupt.watch(on: loops.loops[0])
+        } catch {
+            throw CommandFailure.failed("can't start the event loops: \(error)")
+        }
+        let files = try DemoFiles(size: size.bytes, seed: seed, keptIn: keep)
+        defer { files.remove() }
+        let demo = Demo(profile: profile, seed: seed, files: files, format: events, loops: loops)
+        try await demo.run(until: interrupt)
+        await loops.stop()
+    }
+}

@@ -1,0 +1,142 @@
+import ArgumentParser
+import EventLoop
+import SystemPackage
+import TransferClient
+import TransferProtocol
+import Units
+
+/// `squall get`: the resumable client.
+struct GetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Download a file over HTTP through any number of broken connections, and prove it whole.",
+        discussion: """
+            What was received stays beside the destination until the file is complete, also when the program is \
+            killed; the same command goes on from there. Exits with 75 when it gave up for now.
+
+            Example: squall get http://127.0.0.1:8081/file.bin --output file.bin
+            """
+    )
+
+    @Argument(help: "An http:// URL.")
+    var url: String
+
+    @Option(name: [.short, .long], help: "The file to write; without it the last part of the URL's path.")
+    var output: String?
+
+    @Option(help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "hex"))
+    var sha256: String?
+
+    @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
+    var attempts = 10
+
+    @Option(help: "The seed of the waits between attempts.")
+    var seed: UInt64?
+
+    @Option(help: "How events are told: \(EventFormat.allCases.map(\.rawValue).joined(separator: " or ")).")
+    var events = EventFormat.text
+
+    func validate() throws {
+        guard attempts > 0 else { throw ValidationError("--attempts is at least 1") }
+        if let sha256, GetCommand.bytes(ofHexadecimal: sha256)?.count != 32 {
+            throw ValidationError("--sha256 takes 64 hexadecimal digits")
+        }
+    }
+
+    func run() async throws {
+        let destination = try destination()
+        let request = DownloadRequest(url: url, expectedSHA256: sha256.flatMap(GetCommand.bytes))
+        var configuration = TransferClientConfiguration()
+        configuration.retry.maximumAttempts = attempts
+        if let seed { configuration.seed = seed }
+        let interrupt: Interrupt
+        do throws(SystemError) {
+            interrupt = try await Interrupt.watch(on: EventLoop())
+        } catch {
+            throw CommandFailure.failed("can't watch for signals: \(error)")
+        }
+        let client = TransferClient(configuration: configuration)
+        let live = LiveLine()
+        let progress = TransferProgress()
+        let format = events
+        let download = Task { () async -> Result<DownloadSummary, DownloadError> in
+            do throws(DownloadError) {
+                let summary = try await client.download(request, to: destination) { event in
+                    progress.note(event)
+                    switch format {
+                    case .json:
+                        EventFormat.writeJSON(TransferReport(event))
+                    case .text:
+                        if let sentence = event.sentence { live.tell(sentence) }
+                        live.draw(progress.text)
+                    }
+                }
+                return .success(summary)
+            } catch {
+                return .failure(error)
+            }
+        }
+        Task {
+            await interrupt.wait()
+            download.cancel()
+        }
+        let result = await download.value
+        live.clear()
+        try tell(result, destination)
+    }
+
+    private func tell(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath) throws(CommandFailure) {
+        switch result {
+        case .success(let summary):
+            guard events == .text else { return }
+            let repeated = summary.bytesRepeated
+            Console.print(
+                """
+                \(destination): \(Formatting.grouped(summary.bytes)) bytes in \
+                \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
+                \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
+                \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
+                sha256 \(summary.sha256.hexadecimal) (\(GetCommand.proof(summary)))
+                """
+            )
+        case .failure(let error):
+            if events == .json { EventFormat.writeJSON(TransferReport(error)) }
+            throw CommandFailure(code: GetCommand.status(of: error), message: error.description)
+        }
+    }
+
+    private static func proof(_ summary: DownloadSummary) -> String {
+        if summary.verified.contains(.caller) { return "as expected" }
+        if summary.verified.contains(.server) { return "as the server says" }
+        return summary.isLengthUnknown ? "not verified: the server told neither length nor digest" : "not verified"
+    }
+
+    private static func status(of error: DownloadError) -> ExitStatus {
+        switch error.disposition {
+        case .resumable: .resumable
+        case .final: .failed
+        case .invalidInput: .wrongInput
+        }
+    }
+
+    private func destination() throws(CommandFailure) -> FilePath {
+        if let output { return FilePath(output) }
+        let path = (try? DownloadURL(url))?.path ?? ""
+        guard let name = FilePath(path).lastComponent, name.kind == .regular else {
+            throw .wrongInput("the URL names no file to write to: give --output FILE")
+        }
+        return FilePath(name.string)
+    }
+
+    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
+        guard text.utf8.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while !rest.isEmpty {
+            guard let byte = UInt8(rest.prefix(2), radix: 16), rest.first != "+", rest.first != "-" else { return nil }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+}

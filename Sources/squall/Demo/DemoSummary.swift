@@ -1,0 +1,37 @@
+import TransferClient
+import Units
+
+/// What a demo tells at its end.
+enum DemoSummary {
+    /// The lines of the story that are shown: the first so many, and the number of the others.
+    private static let shownLines = 40
+
+    /// The story and, below it, the figures and both digests.
+    static func text(of summary: DownloadSummary, _ story: DemoStory, files: DemoFiles, received: [UInt8]) -> String {
+        let seconds = Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }
+        let rate = Formatting.rate(bytes: summary.bytes, in: summary.duration)
+        let repeated = summary.bytesRepeated
+        let resumed = story.resumptions.prefix(shownLines).map { Formatting.grouped($0) }.joined(separator: "; ")
+        let isEqual = received == files.sentDigest && summary.bytes == files.size
+        return """
+            \(self.story(of: story))
+
+            received     \(Formatting.grouped(summary.bytes)) bytes in \(seconds) (\(rate))
+            connections  \(summary.connections), \(summary.resumptions) of them resumed\(resumed.isEmpty ? "" : " at \(resumed)")
+            sent twice   \(Formatting.grouped(repeated)) bytes (\(Formatting.percent(repeated, of: summary.bytes)))
+            faults       \(story.faults)
+            SHA-256      \(files.sentDigest.hexadecimal)  sent
+                         \(received.hexadecimal)  received
+            \(isEqual ? "equal: the file arrived byte for byte" : "NOT EQUAL")
+            """
+    }
+
+    /// What happened, in order.
+    static func story(of story: DemoStory) -> String {
+        let (lines, omitted) = story.lines
+        var text = lines.prefix(shownLines).joined(separator: "\n")
+        let hidden = omitted + max(0, lines.count - shownLines)
+        if hidden > 0 { text += "\n         … and \(hidden) lines more" }
+        return text
+    }
+}

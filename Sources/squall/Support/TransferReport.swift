@@ -1,0 +1,101 @@
+import TransferClient
+
+/// A download's event as a line of JSON.
+struct TransferReport: Encodable {
+    var event: String
+    var bytes: Int64?
+    var bytesReceived: Int64?
+    var bytesRepeated: Int64?
+    var connections: Int?
+    var offset: Int64?
+    var reason: String?
+    var restarts: Int?
+    var resumptions: Int?
+    var seconds: Double?
+    var sha256: String?
+    var total: Int64?
+    var url: String?
+    var verified: [String]?
+
+    /// The report of `event`.
+    init(_ event: DownloadEvent) {
+        switch event {
+        case .started(let held):
+            self.event = "started"
+            bytes = held
+        case .progress(let received, let total):
+            self.event = "progress"
+            bytes = received
+            self.total = total
+        case .resumed(let offset):
+            self.event = "resumed"
+            self.offset = offset
+        case .retrying(let wait, let setback):
+            self.event = "retrying"
+            seconds = TransferReport.seconds(wait)
+            reason = setback.description
+        case .restarted(let reason):
+            self.event = "restarted"
+            self.reason = reason.description
+        case .redirected(let url):
+            self.event = "redirected"
+            self.url = url
+        case .verified(let verification):
+            self.event = "verified"
+            verified = [verification.rawValue]
+        case .finished(let summary):
+            self.event = "finished"
+            bytes = summary.bytes
+            bytesReceived = summary.bytesReceived
+            bytesRepeated = summary.bytesRepeated
+            connections = summary.connections
+            restarts = summary.restarts
+            resumptions = summary.resumptions
+            seconds = TransferReport.seconds(summary.duration)
+            sha256 = summary.sha256.hexadecimal
+            url = summary.finalURL
+            verified = summary.verified.map(\.rawValue).sorted()
+        }
+    }
+
+    /// The report of a failure.
+    init(_ error: DownloadError) {
+        event = "failed"
+        reason = error.description
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.nanoseconds / 1_000) / 1e6
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two digits for each byte, in lower case.
+    var hexadecimal: String {
+        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension DownloadEvent {
+    /// What a person is told of the event, as a line that stays; `nil` for progress.
+    var sentence: String? {
+        switch self {
+        case .started(let held):
+            held > 0 ? "goes on from an earlier run, which left \(Formatting.size(held))" : nil
+        case .progress: nil
+        case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
+        case .retrying(let wait, let setback):
+            "\(setback.description); trying again in \(TransferReport.shortText(wait))"
+        case .restarted(let reason): "starts over: \(reason.description)"
+        case .redirected(let url): "redirected to \(url)"
+        case .verified(let verification): "the digest is the one that the \(verification.rawValue) gave"
+        case .finished: nil
+        }
+    }
+}
+
+extension TransferReport {
+    fileprivate static func shortText(_ wait: Duration) -> String {
+        Formatting.seconds(wait).trimmingPrefix { $0 == " " }.description
+    }
+}
