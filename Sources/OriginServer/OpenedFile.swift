@@ -1,0 +1,44 @@
+import NIOCore
+import NIOPosix
+import SystemPackage
+
+/// A file that is open for reading. To be closed by whoever opened it, once nothing reads from it any more.
+struct OpenedFile: Sendable {
+    let facts: FileFacts
+    private let descriptor: SystemPackage.FileDescriptor
+    private let handle: NIOFileHandle
+
+    /// Takes over `descriptor`.
+    init(_ descriptor: SystemPackage.FileDescriptor, _ facts: FileFacts) {
+        self.facts = facts
+        self.descriptor = descriptor
+        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
+    }
+
+    func close() {
+        // Nothing was written through it, so there is nothing that a failure could have lost.
+        try? handle.close()
+    }
+
+    /// Reads `count` bytes at `offset` on a thread of the pool; fewer at the end of the file only.
+    func read(
+        at offset: Int64,
+        count: Int,
+        with fileIO: NonBlockingFileIO,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<ByteBuffer> {
+        fileIO.read(
+            fileHandle: handle,
+            fromOffset: offset,
+            byteCount: count,
+            allocator: ByteBufferAllocator(),
+            eventLoop: eventLoop
+        )
+    }
+
+    /// Whether the content is still what it was when the file was opened. Doesn't touch the disk.
+    func isUnchanged() -> Bool {
+        guard let status = try? descriptor.stat() else { return false }
+        return FileFacts.ContentState(status) == facts.contentState
+    }
+}

@@ -1,0 +1,73 @@
+import NIOCore
+import TransferProtocol
+
+/// What an origin server serves, where, and within which limits.
+public struct OriginConfiguration: Sendable {
+    /// The folder whose files are served. A relative path counts from the current folder.
+    public var folder: String
+    /// The name or address to listen on.
+    public var host: String
+    /// The port to listen on, 0 to 65,535; 0 lets the system choose one.
+    public var port: Int
+    /// How much the server takes on.
+    public var limits: OriginLimits
+    /// The wall clock, in whole seconds: what `Date` says, and what file dates are compared with.
+    public var now: @Sendable () -> HTTPDate
+    /// Called once for each request, after its last byte was handed to the system or its connection broke; on any
+    /// thread, at the same time for several connections, and it is waited for: it should be quick.
+    public var onRequest: (@Sendable (RequestRecord) -> Void)?
+
+    /// Makes a configuration; everything but the folder has a default: loopback only, any port, the system's clock.
+    public init(
+        folder: String,
+        host: String = "127.0.0.1",
+        port: Int = 0,
+        limits: OriginLimits = OriginLimits(),
+        now: @escaping @Sendable () -> HTTPDate = SystemClock.now,
+        onRequest: (@Sendable (RequestRecord) -> Void)? = nil
+    ) {
+        self.folder = folder
+        self.host = host
+        self.port = port
+        self.limits = limits
+        self.now = now
+        self.onRequest = onRequest
+    }
+}
+
+/// How much an origin server takes on. Every bound has a default that suits a server under test.
+public struct OriginLimits: Hashable, Sendable {
+    /// Connections served at the same time. The next `refusedConnections` get 503 for their first request, those
+    /// beyond are closed at once.
+    public var connections = 1_024
+    /// Connections beyond `connections` that are told so, rather than closed without a word.
+    public var refusedConnections = 64
+    /// Bytes of the request line and of all fields of a request together; 431 beyond.
+    public var headBytes = 32_768
+    /// Fields of a request; 431 beyond.
+    public var headFields = 100
+    /// Bytes of a request's content that are read and thrown away so that the connection can go on. With more, the
+    /// answer comes at once and the connection ends.
+    public var drainedBytes = 65_536
+    /// From the first byte of a request to its last. Beyond, a connection without a whole head is closed, and a request
+    /// whose content is missing gets 408.
+    public var requestTimeout: TimeAmount = .seconds(30)
+    /// From the start of a connection, or the end of an answer, to the first byte of the next request.
+    public var idleTimeout: TimeAmount = .seconds(60)
+    /// Without progress while an answer is being sent; the connection is then closed, whatever is unsent. Progress is
+    /// counted in chunks of `chunkBytes`.
+    public var stallTimeout: TimeAmount = .seconds(300)
+    /// From the last answer of a connection to its close, unless the client closes before.
+    public var lingerTimeout: TimeAmount = .seconds(5)
+    /// From `shutdown()` to the close of whatever is still being sent.
+    public var shutdownTimeout: TimeAmount = .seconds(10)
+    /// Bytes of a file read at once. A connection holds three chunks at most: one read ahead and two being sent.
+    public var chunkBytes = 131_072
+    /// Digests remembered, the oldest forgotten first.
+    public var cachedDigests = 1_024
+    /// Files digested at the same time; further ones wait.
+    public var concurrentDigests = 2
+
+    /// Makes the default limits.
+    public init() {}
+}

@@ -1,0 +1,68 @@
+import SystemPackage
+
+/// Why an origin server didn't start.
+public struct OriginError: Error, Hashable, Sendable {
+    /// What was wrong; the raw values are stable.
+    public enum Code: String, CaseIterable, Hashable, Sendable {
+        case folderMissing = "folder-missing"
+        case notAFolder = "not-a-folder"
+        case folderUnreadable = "folder-unreadable"
+        case invalidPort = "invalid-port"
+        case unknownHost = "unknown-host"
+        case addressInUse = "address-in-use"
+        case addressNotAvailable = "address-not-available"
+        case addressForbidden = "address-forbidden"
+        case listenFailed = "listen-failed"
+    }
+
+    /// What was wrong.
+    public let code: Code
+    /// What it was wrong with: the folder, the host or the address.
+    public let subject: String
+    /// The system call that failed and its error, where one did.
+    public let cause: Cause?
+
+    /// A system call that failed.
+    public struct Cause: Hashable, Sendable {
+        /// The name of the call.
+        public let call: String
+        /// Its error.
+        public let errno: Errno
+    }
+}
+
+extension OriginError: CustomStringConvertible {
+    /// One line: what is wrong, and what to do about it.
+    public var description: String {
+        let reason = cause.map { " (\($0.call): \($0.errno), errno \($0.errno.rawValue))" } ?? ""
+        return "\(problem)\(reason); \(remedy)"
+    }
+
+    private var problem: String {
+        switch code {
+        case .folderMissing: "there is no folder “\(subject)”"
+        case .notAFolder: "“\(subject)” is not a folder"
+        case .folderUnreadable: "the folder “\(subject)” can't be opened"
+        case .invalidPort: "\(subject) is no port"
+        case .unknownHost: "the host “\(subject)” can't be resolved to an address"
+        case .addressInUse: "\(subject) is already in use"
+        case .addressNotAvailable: "\(subject) is no address of this machine"
+        case .addressForbidden: "listening on \(subject) isn't permitted"
+        case .listenFailed: "listening on \(subject) failed"
+        }
+    }
+
+    private var remedy: String {
+        switch code {
+        case .folderMissing: "create it, or name another"
+        case .notAFolder: "name the folder that the file is in"
+        case .folderUnreadable: "check its permissions"
+        case .invalidPort: "use 1 to 65535, or 0 for any free port"
+        case .unknownHost: "use an address such as 127.0.0.1, or check the name"
+        case .addressInUse: "use another port, or 0 for any free port"
+        case .addressNotAvailable: "use 127.0.0.1, or 0.0.0.0 for all addresses"
+        case .addressForbidden: "use a port from 1024 upwards"
+        case .listenFailed: "try another address"
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import SystemPackage
+
+/// An HTTP/1.1 server for the files below a folder, made for transfers that are interrupted and resumed.
+///
+/// GET and HEAD with single byte ranges, preconditions, strong entity tags and digests of the whole file (RFC 9110, RFC
+/// 9112, RFC 9530). What it doesn't serve: hidden files (a name on the way starts with a dot), partial files of
+/// the transfer client (`.squall-part` in a name), names that aren't UTF-8, listings of folders. A path that ends in a
+/// slash means the `index.html` in that folder.
+///
+/// Needs Linux with `/proc`.
+public final class OriginServer: Sendable {
+    /// Where a server listens.
+    public struct Address: Hashable, Sendable {
+        /// The numeric address.
+        public let host: String
+        /// The port, never 0.
+        public let port: Int
+
+        /// The root of the server as a URL, without a slash at the end.
+        public var url: String { "http://" + (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+    }
+
+    /// Where this server listens.
+    public let address: Address
+
+    private let listener: any Channel
+    private let connections: ConnectionRegistry
+    private let digests: DigestStore
+    private let limits: OriginLimits
+
+    private init(listener: any Channel, address: Address, connections: ConnectionRegistry, responder: Responder) {
+        self.listener = listener
+        self.address = address
+        self.connections = connections
+        digests = responder.digests
+        limits = responder.configuration.limits
+    }
+
+    /// Starts a server; it accepts connections by the time this returns, and serves until `shutdown()`.
+    ///
+    /// Runs on NIO's shared event loops and thread pool.
+    public static func start(_ configuration: OriginConfiguration) async throws(OriginError) -> OriginServer {
+        guard (0...65_535).contains(configuration.port) else {
+            throw OriginError(code: .invalidPort, subject: "\(configuration.port)", cause: nil)
+        }
+        let responder = Responder(
+            configuration: configuration,
+            folder: try ServedFolder(path: configuration.folder),
+            digests: DigestStore(
+                capacity: configuration.limits.cachedDigests,
+                concurrency: configuration.limits.concurrentDigests
+            ),
+            threadPool: .singleton
+        )
+        let connections = ConnectionRegistry(limits: configuration.limits)
+        let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder) }
+            }
+        let listener: any Channel
+        do {
+            listener = try await bootstrap.bind(host: configuration.host, port: configuration.port).get()
+        } catch {
+            throw OriginError(bindError: error, host: configuration.host, port: configuration.port)
+        }
+        guard let local = listener.localAddress, let host = local.ipAddress, let port = local.port else {
+            preconditionFailure("A listener on a host and a port has an address with both")
+        }
+        let address = Address(host: host, port: port)
+        return OriginServer(listener: listener, address: address, connections: connections, responder: responder)
+    }
+
+    /// How many connections are open.
+    public var connectionCount: Int { connections.count }
+
+    /// Stops: takes no further connection, closes those that are between requests, lets the others finish their answer,
+    /// and closes what is left after `OriginLimits.shutdownTimeout`. Returns once every connection is closed; calling
+    /// it again is fine.
+    public func shutdown() async {
+        // Closed already, when this isn't the first call.
+        try? await listener.close().get()
+        let (channels, isFirst) = connections.beginClosing()
+        let limit = listener.eventLoop.scheduleTask(in: limits.shutdownTimeout) {
+            for channel in channels { channel.close(promise: nil) }
+        }
+        for channel in channels where isFirst {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+        for channel in channels { try? await channel.closeFuture.get() }
+        limit.cancel()
+        await digests.shutDown()
+    }
+
+    /// Makes a fresh connection serve requests.
+    static func configure(_ channel: any Channel, _ connections: ConnectionRegistry, _ responder: Responder) throws {
+        let admission = connections.admit(channel)
+        guard admission != .dropped else { throw ChannelError.eof }
+        let limits = responder.configuration.limits
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = limits.headBytes
+        decoding.maxHeaderListSize = limits.headBytes
+        decoding.maxHeaderFieldCount = limits.headFields
+        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(ByteArrivalHandler())
+        try pipeline.addHandler(HTTPResponseEncoder())
+        try pipeline.addHandler(ByteToMessageHandler(decoder))
+        try pipeline.addHandler(HTTPServerPipelineHandler())
+        try pipeline.addHandler(
+            RequestHandler(limits: limits, isRefused: admission == .refused, now: channel.eventLoop.now) {
+                question,
+                thenClose,
+                channel in
+                await responder.answer(question, thenClose: thenClose, on: channel)
+            }
+        )
+    }
+}
+
+extension OriginError {
+    /// What went wrong in listening on `host` and `port`.
+    fileprivate init(bindError error: any Error, host: String, port: Int) {
+        guard let error = error as? IOError else {
+            self.init(code: .unknownHost, subject: host, cause: nil)
+            return
+        }
+        let errno = Errno(rawValue: error.errnoCode)
+        let code: Code =
+            switch errno {
+            case .addressInUse: .addressInUse
+            case .addressNotAvailable: .addressNotAvailable
+            case .permissionDenied: .addressForbidden
+            default: .listenFailed
+            }
+        self.init(code: code, subject: "\(host):\(port)", cause: Cause(call: "bind", errno: errno))
+    }
+}

@@ -1,0 +1,223 @@
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypesHTTP1
+import NIOPosix
+import TransferProtocol
+
+/// Finds the answer to a request, and sends it.
+struct Responder: Sendable {
+    let configuration: OriginConfiguration
+    let folder: ServedFolder
+    let digests: DigestStore
+    let threadPool: NIOThreadPool
+
+    private struct FileChanged: Error {}
+
+    /// An answer, and the file that it is about, to be closed after it.
+    private typealias Prepared = (plan: AnswerPlan, file: OpenedFile?)
+
+    /// Sends the answer to `question`, as `RequestHandler.Answer` asks for, and reports it.
+    ///
+    /// When the file turns out shorter or changed while it is being sent, the last of its bytes are held back and
+    /// `false` is returned: the content is then shorter than announced, so nobody takes it for whole.
+    func answer(_ question: Question, thenClose: Bool, on channel: any Channel) async -> Bool {
+        let start = channel.eventLoop.now
+        let (plan, file) = await prepare(question, on: channel)
+        defer { file?.close() }
+        var bytesSent: Int64 = 0
+        var ending = RequestRecord.Ending.complete
+        do {
+            try await send(plan, of: file, to: question, thenClose: thenClose, on: channel, count: &bytesSent)
+        } catch is FileChanged {
+            ending = .fileChanged
+        } catch {
+            ending = .disconnected
+        }
+        if let report = configuration.onRequest {
+            let duration = Duration.nanoseconds((channel.eventLoop.now - start).nanoseconds)
+            report(
+                RequestRecord(
+                    method: question.head?.method ?? "-",
+                    target: question.head?.target ?? "-",
+                    status: plan.status.code,
+                    range: plan.range,
+                    bytesSent: bytesSent,
+                    duration: duration,
+                    ending: ending
+                )
+            )
+        }
+        guard ending == .complete else { return false }
+        // It carries no bytes, so there is nothing in it that could fail.
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        return true
+    }
+
+    private func prepare(_ question: Question, on channel: any Channel) async -> Prepared {
+        let now = configuration.now()
+        switch question {
+        case .rejected(let rejection):
+            return (.rejection(rejection, now: now), nil)
+        case .request(let head):
+            switch head.intent {
+            case .invalid(let reason): return (.message(.badRequest, reason, now: now), nil)
+            case .notAllowed: return (.methodNotAllowed(now: now), nil)
+            case .options: return (.options(now: now), nil)
+            case .read(let method, let target, let fields):
+                return await prepare(method, target, fields, now: now, on: channel)
+            }
+        }
+    }
+
+    private func prepare(
+        _ method: HTTPRequest.Method,
+        _ target: RequestTarget,
+        _ fields: HTTPFields,
+        now: HTTPDate,
+        on channel: any Channel
+    ) async -> Prepared {
+        guard case .path(let components, let endsWithSlash) = target else {
+            return (.refusal(.notFound, now: now), nil)
+        }
+        let file: OpenedFile
+        do {
+            file = try await threadPool.runIfActive { [folder] in
+                try folder.open(components: components, isFolder: endsWithSlash)
+            }
+        } catch {
+            return (.refusal(error as? ServedFolder.Refusal ?? .exhausted, now: now), nil)
+        }
+        var plan = AnswerPlan.file(file.facts, method: method, fields: fields, now: now)
+        if plan.describesFile, fields[.wantReprDigest].flatMap({ WantReprDigest($0) })?.wantsSHA256 == true {
+            plan.fields[.reprDigest] = await digest(of: file, on: channel.eventLoop)?.headerValue
+        }
+        return (plan, file)
+    }
+
+    /// The digest of a file's state; `nil` when it can't be read, or changes while it is.
+    private func digest(of file: OpenedFile, on eventLoop: any EventLoop) async -> ReprDigest? {
+        let chunkBytes = configuration.limits.chunkBytes
+        return await digests.digest(for: file.facts.entityTag) { [fileIO] in
+            var hasher = SHA256()
+            var offset: Int64 = 0
+            while offset < file.facts.size {
+                let count = Int(min(Int64(chunkBytes), file.facts.size - offset))
+                let chunk = try? await file.read(at: offset, count: count, with: fileIO, on: eventLoop).get()
+                guard let chunk, chunk.readableBytes == count, !Task.isCancelled else { return nil }
+                hasher.update(data: Array(buffer: chunk))
+                offset += Int64(count)
+            }
+            return file.isUnchanged() ? ReprDigest(sha256: Array(hasher.finalize())) : nil
+        }
+    }
+
+    private func send(
+        _ plan: AnswerPlan,
+        of file: OpenedFile?,
+        to question: Question,
+        thenClose: Bool,
+        on channel: any Channel,
+        count: inout Int64
+    ) async throws {
+        var head = HTTPResponseHead(HTTPResponse(status: plan.status, headerFields: plan.fields))
+        if thenClose {
+            head.headers.add(name: "Connection", value: "close")
+        } else if question.head?.expectsKeepAliveField == true {
+            head.headers.add(name: "Connection", value: "keep-alive")
+        }
+        switch plan.content {
+        case .none:
+            try await channel.writeAndFlush(HTTPServerResponsePart.head(head))
+        case .text(let text):
+            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            let body = question.head?.method == "HEAD" ? "" : text
+            try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: body))))
+            count = Int64(body.utf8.count)
+        case .file(let first, let length):
+            guard let file else { preconditionFailure("An answer with a file's content has the file") }
+            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            try await send(first, length, of: file, on: channel, count: &count)
+        }
+    }
+
+    /// Sends `length` bytes of a file, at least one. While one chunk is being sent, the next is being read and the one
+    /// before may be on its way: three in memory, and never more, however slowly the client reads.
+    private func send(
+        _ first: Int64,
+        _ length: Int64,
+        of file: OpenedFile,
+        on channel: any Channel,
+        count: inout Int64
+    ) async throws {
+        let chunkBytes = Int64(configuration.limits.chunkBytes)
+        let end = first + length
+        var offset = first
+        var reading = file.read(
+            at: first,
+            count: Int(min(chunkBytes, length)),
+            with: fileIO,
+            on: channel.eventLoop
+        )
+        var sending: (future: EventLoopFuture<Void>, count: Int)?
+        while offset < end {
+            let expected = Int(min(chunkBytes, end - offset))
+            guard let chunk = try? await reading.get(), chunk.readableBytes == expected else { throw FileChanged() }
+            offset += Int64(expected)
+            if offset < end {
+                let next = Int(min(chunkBytes, end - offset))
+                reading = file.read(at: offset, count: next, with: fileIO, on: channel.eventLoop)
+            } else if !file.isUnchanged() {
+                throw FileChanged()
+            }
+            let written: EventLoopFuture<Void> = channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(chunk)))
+            do {
+                try await sending?.future.get()
+            } catch {
+                // The descriptor mustn't be closed while a thread still reads from it.
+                _ = try? await reading.get()
+                throw error
+            }
+            count += Int64(sending?.count ?? 0)
+            sending = (written, expected)
+        }
+        try await sending?.future.get()
+        count += Int64(sending?.count ?? 0)
+    }
+
+    private var fileIO: NonBlockingFileIO { NonBlockingFileIO(threadPool: threadPool) }
+}
+
+extension Question {
+    /// The request's head, if it could be read.
+    fileprivate var head: RequestHead? {
+        switch self {
+        case .request(let head): head
+        case .rejected: nil
+        }
+    }
+}
+
+extension AnswerPlan {
+    /// The answer to what is no request.
+    static func rejection(_ rejection: RequestCycle.Rejection, now: HTTPDate) -> AnswerPlan {
+        switch rejection {
+        case .malformed: .message(.badRequest, "This is not a valid HTTP request.", now: now)
+        case .headTooLarge: .message(.requestHeaderFieldsTooLarge, "The request's head is too large.", now: now)
+        case .versionNotSupported: .message(.httpVersionNotSupported, "Use HTTP/1.1 or HTTP/1.0.", now: now)
+        case .timedOut: .message(.requestTimeout, "The request took too long to arrive.", now: now)
+        case .tooManyConnections: .tooManyConnections(now: now)
+        }
+    }
+
+    /// The answer about a file that isn't served.
+    static func refusal(_ refusal: ServedFolder.Refusal, now: HTTPDate) -> AnswerPlan {
+        switch refusal {
+        case .notFound: .message(.notFound, "There is no such file.", now: now)
+        case .forbidden: .message(.forbidden, "The server may not read this file.", now: now)
+        case .exhausted: .message(.serviceUnavailable, "The server has too many open files.", now: now)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import TransferProtocol
+
+extension DownloadURLProblem: CustomStringConvertible {
+    /// What is wrong, and what to write instead.
+    public var description: String {
+        switch self {
+        case .noScheme: "it doesn't start with “http://”"
+        case .unknownScheme(let scheme): "the scheme “\(scheme)” isn't known; use “http”"
+        case .noHost: "it names no host"
+        case .invalidHost(let host): "“\(host)” is no host name; write names beyond ASCII in Punycode"
+        case .invalidPort(let port): "“\(port)” is no port from 1 to 65535"
+        case .userInformation: "it names a user; credentials aren't sent, leave them out"
+        case .controlCharacter: "it has a control character"
+        case .tooLong: "it is longer than \(DownloadURL.longest) bytes"
+        }
+    }
+}
+
+extension DownloadSetback: CustomStringConvertible {
+    /// What happened, as a clause.
+    public var description: String {
+        switch self {
+        case .connectFailed(let words): "the connection failed (\(words))"
+        case .connectTimedOut: "the connection took too long"
+        case .connectionLost(let words): "the connection was lost (\(words))"
+        case .firstByteTimedOut: "the answer took too long"
+        case .stalled: "the transfer stalled"
+        case .malformedResponse(let words): "the answer was no sound HTTP (\(words))"
+        case .status(let status): "the server answered \(status)"
+        case .rejected(let rejection): rejection.description
+        case .bodyTooShort: "the body was shorter than its head said"
+        case .smallPiece: "the server sends too small pieces"
+        case .representationChanged: "the file changed on the server"
+        case .completenessUnknown: "the server has to be asked whether the file is complete"
+        }
+    }
+}
+
+extension DownloadRejection: CustomStringConvertible {
+    /// What was wrong with the answer, as a clause.
+    public var description: String {
+        switch self {
+        case .unaskedPartialContent: "the server sent a part that nobody asked for"
+        case .multipart: "the server sent several parts in one"
+        case .noContentRange: "the server sent a part without saying which"
+        case .startsLate(let asked, let got): "the part starts at \(got), and \(asked) was asked for"
+        case .startsEarly(let asked, let got): "the part starts at \(got), too far before \(asked)"
+        case .nothingNew: "the part holds nothing that is missing"
+        case .lengthsDisagree: "Content-Length and Content-Range disagree"
+        case .overlapDiffers: "the part differs from the bytes that are held"
+        case .bodyTooLong: "the body was longer than its head said"
+        case .rangeRefused: "the server refuses the range that is missing"
+        case .transferCoding(let coding): "the transfer coding “\(coding)” wasn't offered"
+        }
+    }
+}
+
+extension DownloadRestartReason: CustomStringConvertible {
+    /// The reason, as a clause.
+    public var description: String {
+        switch self {
+        case .noStrongValidator: "the server sends no strong validator"
+        case .representationChanged: "the file changed on the server"
+        case .rangeIgnored: "the server ignores ranges"
+        case .rangeUnusable(let rejection): rejection.description
+        case .digestMismatch: "the digest was wrong"
+        case .journalUnusable: "the journal of the partial file can't be used"
+        case .differentURL: "the partial file came from another URL"
+        }
+    }
+}
+
+extension DownloadFailure: CustomStringConvertible {
+    /// What the server did, and what to do about it.
+    public var description: String {
+        switch self {
+        case .status(let status): "the server answered \(status); check the URL"
+        case .contentEncoding(let coding):
+            "the server codes the file as “\(coding)”, which wasn't asked for; allow it to keep the coded bytes"
+        case .redirectWithoutLocation(let status): "the server answered \(status) without saying where to go"
+        }
+    }
+}
+
+extension RetryLimit: CustomStringConvertible {
+    /// Which limit was reached, as a clause.
+    public var description: String {
+        switch self {
+        case .attempts(let count): "gave up after \(count) attempts without progress"
+        case .deadline(let deadline): "the deadline of \(deadline) would be missed"
+        case .retryAfter(let wait): "the server asks to wait for \(wait), longer than is waited for"
+        }
+    }
+}

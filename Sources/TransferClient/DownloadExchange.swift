@@ -1,0 +1,128 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOPosix
+import TransferProtocol
+import Units
+
+/// One connection, one request, one response.
+struct DownloadExchange: Sendable {
+    let group: any EventLoopGroup
+    let connectLimit: Duration
+    let limits: ResponseLimits
+
+    /// The parts of a final response: a head, parts of its body, and its end with the trailers.
+    typealias Parts = NIOAsyncChannelInboundStream<HTTPResponsePart>
+
+    /// Sends the request and hands the response's parts to `receive`; the connection is closed when it returns.
+    ///
+    /// Throws what `receive` throws, and whatever kept the connection from being made; `setback(of:)` names it.
+    func perform<Outcome: Sendable>(
+        _ ask: DownloadAsk,
+        at url: DownloadURL,
+        receive: (Parts) async throws -> Outcome
+    ) async throws -> Outcome {
+        let channel = try await connect(to: url)
+        let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
+        do {
+            wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
+        } catch {
+            channel.close(promise: nil)
+            throw error
+        }
+        let request = HTTPRequest(
+            method: ask.method,
+            scheme: url.scheme.rawValue,
+            authority: url.authority,
+            path: url.target,
+            headerFields: ask.fields
+        )
+        return try await wrapped.executeThenClose { inbound, outbound in
+            // A server that answers and closes before it has read is still to be listened to.
+            try? await outbound.write(contentsOf: [.head(request), .end(nil)])
+            return try await receive(inbound)
+        }
+    }
+
+    /// Names what a thrown error means for the next attempt; `nil` for a cancellation.
+    static func setback(of error: any Error) -> DownloadSetback? {
+        switch error {
+        case let error as WatchError: error.setback
+        case let error as HTTPParserError where error == .invalidEOFState:
+            .connectionLost("it was closed in the middle of the answer")
+        case let error as HTTPParserError: .malformedResponse(String(describing: error))
+        case let error as HTTP1TypeConversionError: .malformedResponse(String(describing: error))
+        case let error as NIOHTTPDecoderError: .malformedResponse(error.debugDescription)
+        case ChannelError.connectTimeout: .connectTimedOut
+        case let error as NIOConnectionError: connectSetback(of: error)
+        case is CancellationError: nil
+        default: .connectionLost(String(describing: error))
+        }
+    }
+
+    private static func connectSetback(of error: NIOConnectionError) -> DownloadSetback {
+        let single = error.connectionErrors.last?.error
+        if case ChannelError.connectTimeout? = single { return .connectTimedOut }
+        if let single { return .connectFailed(String(describing: single)) }
+        guard let lookup = error.dnsAError ?? error.dnsAAAAError else { return .connectFailed("no address") }
+        return .connectFailed("the name \(error.host) can't be looked up: \(lookup)")
+    }
+
+    /// Connects; a cancelled task doesn't wait for the limit.
+    private func connect(to url: DownloadURL) async throws -> any Channel {
+        let limits = limits
+        let connecting = ClientBootstrap(group: group)
+            .connectTimeout(.nanoseconds(connectLimit.nanoseconds))
+            // Nothing is read before somebody listens.
+            .channelOption(.autoRead, value: false)
+            .channelOption(.recvAllocator, value: Self.receiveAllocator)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    var decoding = NIOHTTPDecoderLimitConfiguration()
+                    decoding.maxHeaderFieldSize = ResponseLimits.longestField
+                    decoding.maxHeaderListSize = ResponseLimits.longestHead
+                    decoding.maxHeaderFieldCount = ResponseLimits.mostFields
+                    let decoder = HTTPResponseDecoder(
+                        informationalResponseStrategy: .forward,
+                        limitConfiguration: decoding
+                    )
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(HTTPRequestEncoder())
+                    try pipeline.addHandler(ByteToMessageHandler(decoder))
+                    try pipeline.addHandler(HTTP1ToHTTPClientCodec())
+                    try pipeline.addHandler(ResponseWatch(limits: limits))
+                }
+            }
+            .connect(host: url.host, port: url.port)
+        let promise = connecting.eventLoop.makePromise(of: (any Channel).self)
+        connecting.cascade(to: promise)
+        return try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            promise.fail(CancellationError())
+            connecting.whenSuccess { $0.close(promise: nil) }
+        }
+    }
+
+    private static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
+        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: ResponseLimits.longestRead)
+    }
+
+    /// Makes the channel's parts awaitable, and begins to read. On the channel's loop.
+    private static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
+        let wrapped = try NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(
+                backPressureStrategy: .init(
+                    lowWatermark: ResponseLimits.fewestParts,
+                    highWatermark: ResponseLimits.mostParts
+                )
+            )
+        )
+        // A channel that was closed meanwhile says so to whoever reads the parts.
+        try? channel.syncOptions?.setOption(.autoRead, value: true)
+        return wrapped
+    }
+}

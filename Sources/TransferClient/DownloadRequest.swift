@@ -1,0 +1,13 @@
+/// What to download.
+public struct DownloadRequest: Hashable, Sendable {
+    /// An absolute `http` URL without a user name.
+    public var url: String
+    /// The SHA-256 that the file must have, 32 bytes, when the caller knows it.
+    public var expectedSHA256: [UInt8]?
+
+    /// Makes a request.
+    public init(url: String, expectedSHA256: [UInt8]? = nil) {
+        self.url = url
+        self.expectedSHA256 = expectedSHA256
+    }
+}

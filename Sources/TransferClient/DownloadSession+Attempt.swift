@@ -1,0 +1,135 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+import TransferProtocol
+import Units
+
+extension DownloadSession {
+    /// So many redirections are followed in a row, at most.
+    static let mostRedirections = 10
+
+    /// Sends one request, follows its redirections, and writes what comes.
+    func attempt(_ ask: DownloadAsk) async -> Outcome {
+        // The way starts at the URL that was asked for each time: where it leads may have expired.
+        var target = url
+        for _ in 0...Self.mostRedirections {
+            let outcome = await exchange(ask, at: target)
+            guard case .decided(.follow(let location)) = outcome else { return outcome }
+            do throws(DownloadURLProblem) {
+                target = try target.resolving(location)
+            } catch {
+                return .failed(.invalidRedirection(location, error))
+            }
+            guard target.scheme == .http else { return .failed(.tlsUnsupported(target.text)) }
+            onEvent(.redirected(url: target.text))
+        }
+        return .failed(.tooManyRedirections(Self.mostRedirections))
+    }
+
+    private func exchange(_ ask: DownloadAsk, at target: DownloadURL) async -> Outcome {
+        summary.connections += 1
+        let exchange = DownloadExchange(
+            group: group,
+            connectLimit: configuration.connectLimit,
+            limits: ResponseLimits(
+                firstByte: configuration.firstByteLimit,
+                stall: configuration.stall,
+                remaining: schedule.remaining(at: configuration.clock.now())
+            )
+        )
+        do {
+            return try await exchange.perform(ask, at: target) { parts in
+                try await self.receive(parts, ask, target)
+            }
+        } catch let error as DownloadError {
+            return .failed(error)
+        } catch {
+            state.bodyCut()
+            guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else {
+                return .failed(.cancelled)
+            }
+            return .setback(setback)
+        }
+    }
+
+    /// Reads one response: decides on its head, writes its body, decides on its end.
+    private func receive(
+        _ parts: DownloadExchange.Parts,
+        _ ask: DownloadAsk,
+        _ target: DownloadURL
+    ) async throws -> Outcome {
+        var iterator = parts.makeAsyncIterator()
+        guard case .head(let response) = try await iterator.next() else {
+            try Task.checkCancellation()
+            return .setback(.connectionLost("it was closed before the answer"))
+        }
+        let head = DownloadResponseHead(status: response.status.code, fields: response.headerFields)
+        let action = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
+        let overlap: Int64
+        switch action {
+        case .append: overlap = 0
+        case .appendDropping(let count): overlap = count
+        case .begin, .truncateAndRestart:
+            try await startOver(action, target)
+            overlap = 0
+        case .complete, .askAgain, .askForMore, .retry, .follow, .fail: return .decided(action)
+        }
+        switch action {
+        case .append, .appendDropping:
+            finalURL = target
+            summary.resumptions += 1
+            onEvent(.resumed(offset: state.length))
+            try await recordWhatIsKnown()
+        default: break
+        }
+        defer { reportProgress(isLast: true) }
+        var check = try await OverlapCheck(overlap, of: file, pool: pool)
+        while let part = try await iterator.next() {
+            switch part {
+            case .head: return .setback(.malformedResponse("a second head"))
+            case .body(let buffer):
+                guard try await write(buffer, &check) else { return .decided(state.overlapDiffered()) }
+            case .end(let trailers):
+                let end = state.bodyEnded(trailers: trailers)
+                try await recordWhatIsKnown()
+                return .decided(end)
+            }
+        }
+        state.bodyCut()
+        try Task.checkCancellation()
+        return .setback(.connectionLost("it was closed in the middle of the answer"))
+    }
+
+    /// Empties the file for a whole representation, before its first byte is written.
+    private func startOver(_ action: DownloadAction, _ target: DownloadURL) async throws(DownloadError) {
+        finalURL = target
+        if case .truncateAndRestart(let reason) = action {
+            guard summary.restarts < configuration.maximumRestarts else {
+                throw .tooManyRestarts(summary.restarts, reason)
+            }
+            summary.restarts += 1
+            onEvent(.restarted(reason))
+        }
+        try await settle()
+        let source = JournalSource(
+            url: url.text,
+            finalURL: target.text,
+            representation: state.representation ?? DownloadRepresentation()
+        )
+        try await file.startOver(source)
+        recorded = source
+        lastCheckpoint = configuration.clock.now()
+    }
+
+    /// Writes the new bytes of a part of the body; `false` when those that only repeat differ from the ones held.
+    private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
+        summary.bytesReceived += Int64(buffer.readableBytes)
+        let portion = state.received(buffer.readableBytes)
+        guard check.matches(buffer.readableBytesView.prefix(portion.dropped)) else { return false }
+        guard portion.kept > 0 else { return true }
+        try await file.append(Array(buffer.readableBytesView.dropFirst(portion.dropped).prefix(portion.kept)))
+        try await checkpointIfDue()
+        reportProgress()
+        return true
+    }
+}

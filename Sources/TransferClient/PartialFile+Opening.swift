@@ -1,0 +1,110 @@
+import Crypto
+import NIOPosix
+import SystemPackage
+import TransferProtocol
+
+/// What an earlier run left behind.
+enum PartialFileRemains: Sendable {
+    /// Nothing.
+    case nothing
+    /// A prefix that can be trusted, and where it comes from.
+    case prefix(JournalSource, length: Int64)
+    /// Bytes that can't be used.
+    case unusable(DownloadRestartReason)
+}
+
+extension PartialFile {
+    /// Opens and locks the partial file of a destination, and keeps of it what its journal promises for `url`.
+    static func open(
+        _ destination: FilePath,
+        for url: String,
+        worker: FileWorker
+    ) async throws(DownloadError) -> (PartialFile, PartialFileRemains) {
+        let file = try await worker.run { () throws(DownloadError) in try locked(destination, worker) }
+        do {
+            return (file, try await file.restore(for: url, worker))
+        } catch {
+            await file.close()
+            throw error
+        }
+    }
+
+    private static func locked(_ destination: FilePath, _ worker: FileWorker) throws(DownloadError) -> PartialFile {
+        let paths = try PartialFilePaths(destination: destination)
+        while true {
+            let data = try openOrCreate(paths.data)
+            do throws(DownloadError) {
+                try FileCall.lock(data, paths.data)
+                // Between the opening and the locking another download may have finished, and renamed the file.
+                let mine = try FileCall.run("fstat", paths.data) { try data.stat() }
+                guard let named = try? paths.data.stat(followTargetSymlink: false), named.inode == mine.inode,
+                    named.deviceID == mine.deviceID
+                else {
+                    _ = try? data.close()
+                    continue
+                }
+                guard mine.type == .regular else {
+                    throw .invalidDestination(destination.string, "“\(paths.data)” is no regular file; remove it")
+                }
+                return PartialFile(paths: paths, worker: worker, data: data, journal: try openOrCreate(paths.journal))
+            } catch {
+                _ = try? data.close()
+                throw error
+            }
+        }
+    }
+
+    private static func openOrCreate(_ path: FilePath) throws(DownloadError) -> SystemPackage.FileDescriptor {
+        try FileCall.run("open", path) {
+            try SystemPackage.FileDescriptor.open(
+                path,
+                .readWrite,
+                options: [.create, .noFollow, .closeOnExec, .nonBlocking],
+                permissions: [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
+            )
+        }
+    }
+
+    /// Decides what of the two files can be trusted, and cuts off the rest.
+    private func restore(for url: String, _ worker: FileWorker) async throws(DownloadError) -> PartialFileRemains {
+        let reader = FileReader(pool: worker.pool)
+        let size = try await reader.size(paths.data)
+        var remains = size > 0 ? PartialFileRemains.unusable(.journalUnusable) : .nothing
+        if let journal = try await readJournal(reader) {
+            if journal.source.url != url {
+                remains = size > 0 ? .unusable(.differentURL) : .nothing
+            } else if let checkpoint = journal.trusted(fileSize: size) {
+                var hasher = SHA256()
+                try await reader.read(paths.data, 0..<checkpoint.length) { hasher.update(data: $0) }
+                if Array(hasher.finalize()) == checkpoint.sha256 {
+                    try await keep(
+                        length: checkpoint.length,
+                        hasher: hasher,
+                        journalEnd: Int64(journal.validLength)
+                    )
+                    return .prefix(journal.source, length: checkpoint.length)
+                }
+            } else {
+                // A crash before the first checkpoint: the bytes were never promised.
+                remains = .nothing
+            }
+        }
+        try await keep(length: 0, hasher: SHA256(), journalEnd: 0)
+        return remains
+    }
+
+    private func readJournal(_ reader: FileReader) async throws(DownloadError) -> Journal? {
+        let size = try await reader.size(paths.journal)
+        guard size <= Journal.longest else { return nil }
+        var bytes: [UInt8] = []
+        try await reader.read(paths.journal, 0..<size) { bytes += $0 }
+        return try? Journal(bytes)
+    }
+
+    /// The bytes of a range that is held.
+    func bytes(in range: Range<Int64>, pool: NIOThreadPool) async throws(DownloadError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try await FileReader(pool: pool).read(paths.data, range) { bytes += $0 }
+        return bytes
+    }
+}

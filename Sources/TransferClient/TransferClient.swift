@@ -1,0 +1,71 @@
+import NIOCore
+import NIOPosix
+import SystemPackage
+import TransferProtocol
+
+/// A client for HTTP/1.1 transfers that survive bad networks.
+///
+/// A value without connections of its own: any number of transfers may run at once, to different destinations.
+public struct TransferClient: Sendable {
+    /// Its limits and habits.
+    public let configuration: TransferClientConfiguration
+    let eventLoopGroup: any EventLoopGroup
+    let threadPool: NIOThreadPool
+
+    /// Makes a client. Connections live on `eventLoopGroup`; files are read and written on the threads of `threadPool`,
+    /// which must be running. Both belong to the caller.
+    public init(
+        configuration: TransferClientConfiguration = TransferClientConfiguration(),
+        eventLoopGroup: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup,
+        threadPool: NIOThreadPool = .singleton
+    ) {
+        self.configuration = configuration
+        self.eventLoopGroup = eventLoopGroup
+        self.threadPool = threadPool
+    }
+
+    /// Downloads a file, through as many connections as it takes (RFC 9110, sections 13 to 15).
+    ///
+    /// The bytes grow in `.NAME.squall-part` beside `destination`, with a journal in `.NAME.squall-journal`. An earlier
+    /// run that was interrupted, killed included, is continued. A file at `destination` stays until the new one is
+    /// complete, and is then replaced. Parts are only ever joined under one strong validator (section 13.1.5); a server
+    /// that sends none makes each new connection start over. Where the server sends `Repr-Digest` (RFC 9530), or the
+    /// caller names a digest, the file is checked; after a mismatch it is fetched once more.
+    ///
+    /// - Parameters:
+    ///   - request: What to download. Only `http` URLs are served by this version.
+    ///   - destination: The file to be; its folder must exist.
+    ///   - onEvent: Called for each event, in order, on the task of the download, which waits for it; it should return
+    ///     soon. Progress is reported now and then, everything else always.
+    /// - Returns: What it took, once the file is complete, checked, on the disk and in its place.
+    /// - Throws: A `DownloadError`, whose `disposition` tells whether calling again continues. A cancelled task throws
+    ///   `.cancelled` once what is held is on the disk.
+    public func download(
+        _ request: DownloadRequest,
+        to destination: FilePath,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws(DownloadError) -> DownloadSummary {
+        let url: DownloadURL
+        do throws(DownloadURLProblem) {
+            url = try DownloadURL(request.url)
+        } catch {
+            throw .invalidURL(request.url, error)
+        }
+        guard url.scheme == .http else { throw .tlsUnsupported(request.url) }
+        if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
+        let (file, remains) = try await PartialFile.open(
+            destination,
+            for: url.text,
+            worker: FileWorker(pool: threadPool)
+        )
+        let session = DownloadSession(self, request, url, file, remains, onEvent: onEvent)
+        do throws(DownloadError) {
+            let summary = try await session.run(after: remains)
+            await file.close()
+            return summary
+        } catch {
+            await file.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import TransferProtocol
+import Units
+
+/// The limits and habits of a client.
+public struct TransferClientConfiguration: Sendable {
+    /// How often and how soon a transfer is tried again.
+    public var retry = RetryPolicy()
+    /// When a body is given up as too slow.
+    public var stall = DownloadStallRule()
+    /// How long connecting may take, names looked up included: 10 s unless told otherwise.
+    public var connectLimit: Duration = .seconds(10)
+    /// How long the final head of a response may take once connected: 30 s unless told otherwise.
+    public var firstByteLimit: Duration = .seconds(30)
+    /// So many new bytes are brought safely to the disk together: 8 MiB unless told otherwise.
+    public var checkpointBytes = ByteCount.mebibytes(8)
+    /// New bytes are brought safely to the disk after this time at the latest, while bytes come: 2 s unless told
+    /// otherwise.
+    public var checkpointInterval: Duration = .seconds(2)
+    /// The least time between two `progress` events: 100 ms unless told otherwise.
+    public var progressInterval: Duration = .milliseconds(100)
+    /// How often one download may start over before it fails: 10 unless told otherwise.
+    public var maximumRestarts = 10
+    /// Keeps a body with a content coding that wasn't asked for as it comes, instead of failing. Off by default: such
+    /// a file isn't what its name says.
+    public var acceptsContentEncoding = false
+    /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
+    public var seed = UInt64.random(in: .min ... .max)
+    /// The time to work by.
+    public var clock = TransferClock.system
+
+    /// Makes the configuration of the defaults.
+    public init() {}
+}

@@ -1,0 +1,140 @@
+import HTTPTypes
+
+extension DownloadState {
+    /// Decides about the head of a final response to `ask`. `now` is the wall clock in seconds since 1970, for a
+    /// `Retry-After` that is a date.
+    ///
+    /// After `append`, `appendDropping`, `begin` and `truncateAndRestart` the body is to be told to `received(_:)` and
+    /// then to `bodyEnded(trailers:)` or `bodyCut()`; after every other action the body is to be left unread.
+    public mutating func decide(on head: DownloadResponseHead, to ask: DownloadAsk, now: Int64) -> DownloadAction {
+        body = nil
+        switch head.status {
+        case 200: return ask == .probe ? decideOnProbe(head) : decideOnWhole(head, ask)
+        case 206: return decideOnPart(head, ask)
+        case 301, 302, 303, 307, 308:
+            guard let location = head.fields[.location] else {
+                return .fail(.redirectWithoutLocation(status: head.status))
+            }
+            return .follow(location: location)
+        case 412:
+            // Only a condition can fail so; without one it is a status like any other.
+            guard case .rest = ask else { return decideOnRefusal(head, ask) }
+            return want(.representationChanged, because: .representationChanged)
+        case 416: return decideOnUnsatisfied(head, ask)
+        case 408, 425, 429, 500, 502...504, 506...599:
+            return .retry(after: RetryAfter.delay(head, now: now), .status(head.status))
+        default: return decideOnRefusal(head, ask)
+        }
+    }
+
+    /// A status that no repetition changes. A server that only dislikes the HEAD may still serve the whole.
+    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+        guard ask == .probe else { return .fail(.status(head.status)) }
+        return want(.rangeUnusable(.rangeRefused), because: .status(head.status))
+    }
+
+    /// 200: a whole representation, whatever was asked for.
+    private mutating func decideOnWhole(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+        if case .unsupported(let coding) = head.framing {
+            return .retry(after: nil, .rejected(.transferCoding(coding)))
+        }
+        var new = DownloadRepresentation(head)
+        if head.fields[.contentRange] != nil {
+            // Not defined for 200 (RFC 9110, section 14.4); harmless only when it names the whole.
+            guard case .bytes(let first, let last, let total) = head.contentRange, first == 0,
+                total ?? last + 1 == last + 1, head.contentLength ?? last + 1 == last + 1
+            else { return .retry(after: nil, .rejected(.lengthsDisagree)) }
+            new.total = last + 1
+        }
+        if let coding = new.contentEncoding, !acceptsContentEncoding { return .fail(.contentEncoding(coding)) }
+        let reason = restartReason(new, ask)
+        let nothingHeld = length == 0
+        representation = new
+        length = 0
+        wholeWanted = nil
+        probeWanted = false
+        isLengthUnknown = false
+        rejections = 0
+        body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
+        return nothingHeld ? .begin : .truncateAndRestart(reason)
+    }
+
+    private func restartReason(_ new: DownloadRepresentation, _ ask: DownloadAsk) -> DownloadRestartReason {
+        switch ask {
+        case .whole(let reason): reason ?? wholeWanted ?? .representationChanged
+        case .rest, .probe: representation?.isConfirmed(by: new) == true ? .rangeIgnored : .representationChanged
+        }
+    }
+
+    /// 206: every check that stands between a partial answer and a spliced file (RFC 9110, section 15.3.7).
+    private mutating func decideOnPart(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+        guard case .rest(let offset, _) = ask, let known = representation else {
+            return .retry(after: nil, .rejected(.unaskedPartialContent))
+        }
+        if case .unsupported(let coding) = head.framing { return reject(.transferCoding(coding)) }
+        guard !head.isMultipart else { return reject(.multipart) }
+        guard case .bytes(let first, let last, _) = head.contentRange else { return reject(.noContentRange) }
+        let new = DownloadRepresentation(head)
+        guard !known.isContradicted(by: new), new.contentEncoding == known.contentEncoding else {
+            return want(.representationChanged, because: .representationChanged)
+        }
+        guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
+        guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
+        guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
+        guard last >= offset else { return reject(.nothingNew) }
+        // Dropping relies on the bytes being the same, so the answer itself must name the representation.
+        guard first == offset || (offset - first <= Self.longestOverlap && known.isConfirmed(by: new)) else {
+            return reject(.startsEarly(asked: offset, got: first))
+        }
+        representation?.complete(from: new)
+        rejections = 0
+        body = DownloadBody(from: first, held: offset, end: last + 1, framing: head.framing)
+        return first == offset ? .append : .appendDropping(offset - first)
+    }
+
+    /// 416: what is held is the whole, or belongs to something else (RFC 9110, section 15.5.17).
+    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+        guard case .rest(let offset, _) = ask, let known = representation else {
+            return decideOnRefusal(head, ask)
+        }
+        guard case .unsatisfied(let total) = head.contentRange else {
+            probeWanted = true
+            return .askAgain(.completenessUnknown)
+        }
+        guard known.total ?? total == total, total >= offset else {
+            return want(.representationChanged, because: .representationChanged)
+        }
+        guard total == offset else {
+            return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
+        }
+        var new = DownloadRepresentation(head)
+        new.total = total
+        if known.isConfirmed(by: new) {
+            representation?.total = total
+            return .complete
+        }
+        probeWanted = true
+        return .askAgain(.completenessUnknown)
+    }
+
+    /// 200 to a HEAD: whether the held bytes are the whole.
+    private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadAction {
+        probeWanted = false
+        let new = DownloadRepresentation(head)
+        guard let known = representation, known.isConfirmed(by: new) else {
+            return want(.representationChanged, because: .representationChanged)
+        }
+        guard new.total == length else {
+            return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
+        }
+        representation?.complete(from: new)
+        return .complete
+    }
+
+    /// Leaves an unusable partial answer unread; asks for the whole when they come in a row.
+    private mutating func reject(_ rejection: DownloadRejection) -> DownloadAction {
+        rejections += 1
+        guard rejections >= Self.rejectionsBeforeWhole else { return .retry(after: nil, .rejected(rejection)) }
+        return want(.rangeUnusable(rejection), because: .rejected(rejection))
+    }
+}

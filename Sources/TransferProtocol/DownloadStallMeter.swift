@@ -1,0 +1,48 @@
+import Units
+
+/// When a body that still comes is given up as too slow.
+public struct DownloadStallRule: Hashable, Sendable {
+    /// The least bytes per second, on average over the window: 1 KiB/s unless told otherwise.
+    public var minimumBytesPerSecond = ByteCount.kibibytes(1)
+    /// The window: 15 s unless told otherwise.
+    public var window: Duration = .seconds(15)
+
+    /// Makes the rule of the defaults.
+    public init() {}
+
+    /// How often the meter is to be told the count: a fifth of the window, and at least a millisecond.
+    public var tick: Duration { max(.milliseconds(1), window / DownloadStallMeter.slotCount) }
+
+    /// The fewest bytes that a full window must bring; at least one.
+    var leastBytes: Int64 {
+        let perSecond = Int128(max(0, minimumBytesPerSecond.bytes))
+        let bytes = perSecond * Int128(max(0, window.nanoseconds)) / 1_000_000_000
+        return Int64(clamping: max(1, bytes))
+    }
+}
+
+/// A sliding window over the bytes that came while they were wanted.
+public struct DownloadStallMeter: Sendable {
+    static let slotCount = 5
+    private let leastBytes: Int64
+    private var slots: [Int64] = []
+
+    /// Starts with an empty window.
+    public init(rule: DownloadStallRule) {
+        leastBytes = rule.leastBytes
+    }
+
+    /// A tick has passed, and brought `bytes`; says whether the body has stalled.
+    ///
+    /// `isPaused` tells that the receiver itself didn't want to read for some of the time; the window then starts
+    /// again, for the sender can't be blamed.
+    public mutating func tick(bytes: Int64, isPaused: Bool) -> Bool {
+        guard !isPaused else {
+            slots.removeAll()
+            return false
+        }
+        slots.append(bytes)
+        if slots.count > Self.slotCount { slots.removeFirst() }
+        return slots.count == Self.slotCount && slots.reduce(0) { $0.addingSaturated($1) } < leastBytes
+    }
+}

@@ -1,0 +1,112 @@
+import HTTPTypes
+
+/// The decisions of a download: what to ask for, and what to do about each answer.
+///
+/// A value without a file, a socket or a clock. The bytes that are held are always a prefix of one representation;
+/// they are given up only when the head of a whole one has arrived. No order of answers makes it call a file complete
+/// that isn't, or continue one representation with another.
+public struct DownloadState: Hashable, Sendable {
+    /// The most bytes of an early range that are compared and dropped: 64 KiB. A range that starts earlier is rejected.
+    public static let longestOverlap: Int64 = 64 << 10
+    /// A piece of fewer new bytes than this, 64 KiB, that isn't the last one makes the next request wait.
+    public static let smallestPiece: Int64 = 64 << 10
+    /// So many unusable partial answers in a row, two, make the next request ask for the whole.
+    static let rejectionsBeforeWhole = 2
+
+    /// How many bytes are held: a prefix of `representation`.
+    public internal(set) var length: Int64 = 0
+    /// What the held bytes are a prefix of; `nil` before the first answer.
+    public internal(set) var representation: DownloadRepresentation?
+    /// Whether the end of the complete file was only told by the end of a connection, so that a cut can't be excluded.
+    public internal(set) var isLengthUnknown = false
+    /// Whether a content coding that wasn't asked for is kept as it comes, instead of being refused.
+    public let acceptsContentEncoding: Bool
+
+    /// Set when the held bytes are to be replaced by a whole representation.
+    var wholeWanted: DownloadRestartReason?
+    /// Set when a HEAD is to tell whether the held bytes are the whole.
+    var probeWanted = false
+    /// Unusable partial answers since the last usable one.
+    var rejections = 0
+    /// The body of the response that is being received.
+    var body: DownloadBody?
+
+    /// Starts with nothing.
+    public init(acceptsContentEncoding: Bool = false) {
+        self.acceptsContentEncoding = acceptsContentEncoding
+    }
+
+    /// Starts with the first `length` bytes of `representation`, as a journal tells.
+    public init(
+        resuming representation: DownloadRepresentation,
+        length: Int64,
+        acceptsContentEncoding: Bool = false
+    ) {
+        self.representation = representation
+        self.length = max(0, length)
+        self.acceptsContentEncoding = acceptsContentEncoding
+        if let total = representation.total, length > total { wholeWanted = .journalUnusable }
+    }
+
+    /// What to do next. Asking twice changes nothing.
+    public var nextStep: DownloadStep {
+        if let wholeWanted { return .ask(.whole(length > 0 ? wholeWanted : nil)) }
+        if let total = representation?.total, total == length { return .finish }
+        guard length > 0, let representation else { return .ask(.whole(nil)) }
+        guard let validator = representation.strongValidator else { return .ask(.whole(.noStrongValidator)) }
+        return .ask(probeWanted ? .probe : .rest(from: length, validator))
+    }
+
+    /// Says what to do with the next `count` bytes of the accepted body, and counts the new ones as held.
+    public mutating func received(_ count: Int) -> DownloadBody.Portion {
+        guard var body else { return .init(dropped: 0, kept: 0, excess: count) }
+        let portion = body.take(count)
+        self.body = body
+        length += Int64(portion.kept)
+        return portion
+    }
+
+    /// The bytes that were to be dropped differ from those held: nothing of this body is used.
+    public mutating func overlapDiffered() -> DownloadAction {
+        body = nil
+        return want(.rangeUnusable(.overlapDiffers), because: .rejected(.overlapDiffers))
+    }
+
+    /// The accepted body ended as its framing says. `trailers` may carry the digest (RFC 9530).
+    public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadAction {
+        guard let body else { return .retry(after: nil, .bodyTooShort) }
+        self.body = nil
+        guard !body.isTooLong else { return .retry(after: nil, .rejected(.bodyTooLong)) }
+        guard !body.isTooShort else { return .retry(after: nil, .bodyTooShort) }
+        if let digest = trailers?[.reprDigest].flatMap({ ReprDigest($0) }) {
+            if let known = representation?.digest, known != digest {
+                return want(.representationChanged, because: .representationChanged)
+            }
+            representation?.digest = digest
+        }
+        if body.end == nil {
+            // The body was a whole one of a length that nobody announced: now it is known.
+            representation?.total = length
+            isLengthUnknown = body.framing == .untilClose
+        }
+        if representation?.total == length { return .complete }
+        return body.kept < Self.smallestPiece ? .retry(after: nil, .smallPiece) : .askForMore
+    }
+
+    /// The connection ended before the body did. What was received is kept, and the next step asks for the rest.
+    public mutating func bodyCut() {
+        body = nil
+    }
+
+    /// The digest of the complete file is wrong: the next step asks for the whole.
+    public mutating func digestMismatched() {
+        wholeWanted = .digestMismatch
+    }
+
+    /// Asks for the whole at the next step, and says so.
+    mutating func want(_ reason: DownloadRestartReason, because setback: DownloadSetback) -> DownloadAction {
+        wholeWanted = reason
+        probeWanted = false
+        return .askAgain(setback)
+    }
+}

@@ -1,0 +1,73 @@
+/// The fields of a source: a byte for the name, four for the length of the value, the value. Unknown names are skipped.
+enum JournalFields {
+    private enum Name: UInt8 {
+        case url = 1
+        case finalURL = 2
+        case entityTag = 3
+        case lastModified = 4
+        case date = 5
+        case total = 6
+        case contentType = 7
+        case contentEncoding = 8
+        case digest = 9
+    }
+
+    static func encode(_ source: JournalSource) -> [UInt8] {
+        let representation = source.representation
+        var fields: [(Name, [UInt8])] = [(.url, Array(source.url.utf8)), (.finalURL, Array(source.finalURL.utf8))]
+        func add(_ name: Name, _ text: String?) {
+            if let text { fields.append((name, Array(text.utf8))) }
+        }
+        add(.entityTag, representation.entityTag?.headerValue)
+        add(.lastModified, representation.lastModified)
+        add(.date, representation.date?.headerValue)
+        add(.total, representation.total.map { String($0) })
+        add(.contentType, representation.contentType)
+        add(.contentEncoding, representation.contentEncoding)
+        if let digest = representation.digest { fields.append((.digest, digest.sha256)) }
+        while fields.reduce(0, { $0 + $1.1.count + 5 }) > JournalRecord.longestPayload {
+            guard let longest = fields.indices.max(by: { fields[$0].1.count < fields[$1].1.count }) else { break }
+            fields.remove(at: longest)
+        }
+        return fields.reduce(into: []) { payload, field in
+            payload.append(field.0.rawValue)
+            payload.appendLittleEndian(UInt32(field.1.count))
+            payload += field.1
+        }
+    }
+
+    /// `nil` when the fields are cut off, when a value can't be read, or when there is no URL.
+    static func decode(_ payload: ArraySlice<UInt8>) -> JournalSource? {
+        var rest = payload
+        var url: String?
+        var finalURL: String?
+        var representation = DownloadRepresentation()
+        while let name = rest.popFirst() {
+            guard rest.count >= 4 else { return nil }
+            let count = Int(rest.prefix(4).littleEndianNumber)
+            rest = rest.dropFirst(4)
+            guard rest.count >= count else { return nil }
+            let value = rest.prefix(count)
+            rest = rest.dropFirst(count)
+            let text = String(decoding: value, as: UTF8.self)
+            switch Name(rawValue: name) {
+            case .url: url = text
+            case .finalURL: finalURL = text
+            case .entityTag:
+                guard let tag = EntityTag(text) else { return nil }
+                representation.entityTag = tag
+            case .lastModified: representation.lastModified = text
+            case .date: representation.date = HTTPDate(text)
+            case .total:
+                guard let total = Int64(text), total >= 0 else { return nil }
+                representation.total = total
+            case .contentType: representation.contentType = text
+            case .contentEncoding: representation.contentEncoding = text
+            case .digest: representation.digest = ReprDigest(sha256: Array(value))
+            case nil: continue
+            }
+        }
+        guard let url else { return nil }
+        return JournalSource(url: url, finalURL: finalURL ?? url, representation: representation)
+    }
+}

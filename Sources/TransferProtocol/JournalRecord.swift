@@ -1,0 +1,104 @@
+import Units
+
+/// Where the bytes of a partial file come from.
+public struct JournalSource: Hashable, Sendable {
+    /// The URL that was asked for.
+    public var url: String
+    /// The URL that answered, after redirections.
+    public var finalURL: String
+    /// What the bytes are a prefix of.
+    public var representation: DownloadRepresentation
+
+    /// Makes a source.
+    public init(url: String, finalURL: String, representation: DownloadRepresentation) {
+        self.url = url
+        self.finalURL = finalURL
+        self.representation = representation
+    }
+}
+
+/// A length up to which a partial file is on the disk for certain.
+public struct JournalCheckpoint: Hashable, Sendable {
+    /// The length in bytes.
+    public var length: Int64
+    /// The SHA-256 of the first `length` bytes: 32 bytes.
+    public var sha256: [UInt8]
+
+    /// Makes a checkpoint, or `nil` when `length` is negative or `sha256` hasn't 32 bytes.
+    public init?(length: Int64, sha256: [UInt8]) {
+        guard length >= 0, sha256.count == 32 else { return nil }
+        self.length = length
+        self.sha256 = sha256
+    }
+}
+
+/// A record of the journal that is kept beside a partial file.
+///
+/// The file starts with `Journal.header`; records follow, and are only ever appended. A record is a byte for its kind,
+/// four for the length of its payload, the payload, and four for the CRC-32 of all before. Numbers are little-endian.
+public enum JournalRecord: Hashable, Sendable {
+    /// The partial file starts over, empty, with bytes of this source.
+    case started(JournalSource)
+    /// More is known of the source; the bytes stay.
+    case learned(JournalSource)
+    /// The partial file is on the disk up to here.
+    case checkpoint(JournalCheckpoint)
+
+    /// The longest payload that is read or written: 64 KiB.
+    static let longestPayload = 64 << 10
+
+    /// The bytes of the record. A field of the source that doesn't fit is left out, longest first.
+    public var encoded: [UInt8] {
+        var payload: [UInt8] = []
+        switch self {
+        case .started(let source), .learned(let source):
+            payload = JournalFields.encode(source)
+        case .checkpoint(let checkpoint):
+            payload.appendLittleEndian(UInt64(checkpoint.length))
+            payload += checkpoint.sha256
+        }
+        var record: [UInt8] = [kind]
+        record.appendLittleEndian(UInt32(payload.count))
+        record += payload
+        record.appendLittleEndian(JournalChecksum.crc32(record))
+        return record
+    }
+
+    private var kind: UInt8 {
+        switch self {
+        case .started: 1
+        case .learned: 2
+        case .checkpoint: 3
+        }
+    }
+
+    /// Reads a payload whose checksum was right; `nil` when this version never wrote it.
+    init?(kind: UInt8, payload: ArraySlice<UInt8>) {
+        switch kind {
+        case 1, 2:
+            guard let source = JournalFields.decode(payload) else { return nil }
+            self = kind == 1 ? .started(source) : .learned(source)
+        case 3:
+            guard payload.count == 40, let length = Int64(exactly: payload.prefix(8).littleEndianNumber),
+                let checkpoint = JournalCheckpoint(length: length, sha256: Array(payload.dropFirst(8)))
+            else { return nil }
+            self = .checkpoint(checkpoint)
+        default: return nil
+        }
+    }
+}
+
+extension [UInt8] {
+    mutating func appendLittleEndian(_ number: some FixedWidthInteger) {
+        for shift in stride(from: 0, to: number.bitWidth, by: 8) {
+            append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The number that these bytes, eight at most, are in little-endian order.
+    var littleEndianNumber: UInt64 {
+        reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,131 @@
+import HTTPTypes
+
+/// What tells the current state of a representation apart from its other states (RFC 9110, section 8.8).
+public struct Validators: Hashable, Sendable {
+    /// The entity tag, if the representation has one.
+    public var entityTag: EntityTag?
+    /// The date of the last change, if it is known; never later than the `Date` of the answer that it goes with.
+    public var lastModified: HTTPDate?
+
+    /// Makes the validators of a state; `nil` for what it hasn't.
+    public init(entityTag: EntityTag?, lastModified: HTTPDate?) {
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+    }
+}
+
+/// The conditions under which a request wants to be carried out (RFC 9110, section 13).
+public struct Preconditions: Hashable, Sendable {
+    /// What the conditions say about a request.
+    public enum Outcome: Hashable, Sendable {
+        /// Carry it out.
+        case proceed
+        /// The client has the current state: 304, with the validators and no content.
+        case notModified
+        /// The state isn't the one that the client means: 412, and nothing is changed.
+        case failed
+    }
+
+    private let ifMatch: Condition
+    private let ifNoneMatch: Condition
+    private let ifModifiedSince: HTTPDate?
+    private let ifUnmodifiedSince: HTTPDate?
+    private let ifRange: IfRange
+
+    /// Reads the five fields. A date that is none is ignored (RFC 9110, sections 13.1.3 and 13.1.4); a list of tags
+    /// that is none matches nothing, so `If-Match` fails on it and `If-None-Match` lets pass.
+    public init(_ fields: HTTPFields) {
+        ifMatch = Condition(fields[.ifMatch])
+        ifNoneMatch = Condition(fields[.ifNoneMatch])
+        ifModifiedSince = fields[.ifModifiedSince].flatMap { HTTPDate($0) }
+        ifUnmodifiedSince = fields[.ifUnmodifiedSince].flatMap { HTTPDate($0) }
+        ifRange = IfRange(fields[.ifRange])
+    }
+
+    /// Evaluates the conditions in the order of RFC 9110, section 13.2.2, against the current state of the target,
+    /// `nil` when it has none. To be called only when the answer would be a success without them (section 13.2.1).
+    public func outcome(method: HTTPRequest.Method, current: Validators?) -> Outcome {
+        let isRead = method == .get || method == .head
+        if ifMatch.isPresent {
+            guard ifMatch.holds(for: current, { $0.matchesStrongly($1) }) else { return .failed }
+        } else if let date = ifUnmodifiedSince, let current {
+            // A state that has no date can't be shown to be older.
+            guard let lastModified = current.lastModified, lastModified <= date else { return .failed }
+        }
+        if ifNoneMatch.isPresent {
+            if ifNoneMatch.holds(for: current, { $0.matchesWeakly($1) }) { return isRead ? .notModified : .failed }
+        } else if isRead, let date = ifModifiedSince, let lastModified = current?.lastModified, lastModified <= date {
+            return .notModified
+        }
+        return .proceed
+    }
+
+    /// Whether `Range` is to be honoured: always without `If-Range`, and with one only when it proves that the client's
+    /// part is of the current state (RFC 9110, section 13.1.5).
+    ///
+    /// A tag proves it by strong comparison. A date proves it when it is exactly `lastModified`, and that is a strong
+    /// validator: at least one second before `now`, the `Date` of the answer (section 8.8.2.2). A value that is
+    /// neither proves nothing.
+    public func honoursRange(of current: Validators, now: HTTPDate) -> Bool {
+        switch ifRange {
+        case .absent:
+            true
+        case .entityTag(let tag):
+            current.entityTag.map { $0.matchesStrongly(tag) } ?? false
+        case .date(let date):
+            current.lastModified == date && date < now
+        case .malformed:
+            false
+        }
+    }
+}
+
+extension Preconditions {
+    /// A field with tags.
+    private enum Condition: Hashable {
+        case absent
+        case present(EntityTagCondition)
+        case malformed
+
+        init(_ headerValue: String?) {
+            guard let headerValue else {
+                self = .absent
+                return
+            }
+            self = EntityTagCondition(headerValue).map { .present($0) } ?? .malformed
+        }
+
+        var isPresent: Bool { self != .absent }
+
+        func holds(for current: Validators?, _ matches: (EntityTag, EntityTag) -> Bool) -> Bool {
+            guard let current, case .present(let condition) = self else { return false }
+            switch condition {
+            case .any:
+                return true
+            case .oneOf(let tags):
+                guard let entityTag = current.entityTag else { return false }
+                return tags.contains { matches(entityTag, $0) }
+            }
+        }
+    }
+
+    /// The field `If-Range`.
+    private enum IfRange: Hashable {
+        case absent
+        case entityTag(EntityTag)
+        case date(HTTPDate)
+        case malformed
+
+        init(_ headerValue: String?) {
+            guard let headerValue else {
+                self = .absent
+                return
+            }
+            if let tag = EntityTag(headerValue) {
+                self = .entityTag(tag)
+            } else {
+                self = HTTPDate(headerValue).map { .date($0) } ?? .malformed
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import RawStructuredFieldValues
+
+/// The SHA-256 of a whole representation, whatever part of it a message carries (`Repr-Digest`, RFC 9530, section 3).
+public struct ReprDigest: Hashable, Sendable {
+    /// The digest's 32 bytes.
+    public let sha256: [UInt8]
+
+    /// Makes the field of a digest, or `nil` when `sha256` hasn't 32 bytes.
+    public init?(sha256: [UInt8]) {
+        guard sha256.count == 32 else { return nil }
+        self.sha256 = sha256
+    }
+
+    /// Reads a field value such as `sha-256=:…:`; several lines of the field are to be joined with commas.
+    ///
+    /// Digests of other algorithms are skipped. `nil` when there is no `sha-256`, when it isn't a byte sequence of
+    /// 32 bytes, or when the field is no dictionary (RFC 9651): the field then counts as absent.
+    public init?(_ headerValue: String) {
+        var parser = StructuredFieldValueParser(Array(headerValue.utf8))
+        guard let members = try? parser.parseDictionaryFieldValue(),
+            case .item(let item) = members["sha-256"],
+            case .undecodedByteSequence(let encoded) = item.rfc9651BareItem
+        else { return nil }
+        // Senders may leave the padding out (RFC 9651, section 4.2.7); the decoder wants it.
+        let padding = String(repeating: "=", count: (4 - encoded.utf8.count % 4) % 4)
+        guard let decoded = Data(base64Encoded: encoded + padding) else { return nil }
+        self.init(sha256: Array(decoded))
+    }
+
+    /// The digest as a field value: `sha-256=:…:`.
+    public var headerValue: String { "sha-256=:\(Data(sha256).base64EncodedString()):" }
+}
+
+/// Which digests the sender would like to be sent, and how much (`Want-Repr-Digest`, RFC 9530, section 4).
+public struct WantReprDigest: Hashable, Sendable {
+    /// How much SHA-256 is wanted: 1, the least, to 10, the most; 0 when it isn't acceptable or not named.
+    public let sha256Preference: Int
+
+    /// Asks for SHA-256. `sha256Preference` is held within 0 to 10.
+    public init(sha256Preference: Int) {
+        self.sha256Preference = min(max(sha256Preference, 0), 10)
+    }
+
+    /// Reads a field value such as `sha-256=9, sha-512=3`; several lines of the field are to be joined with commas.
+    ///
+    /// A `sha-256` that isn't an integer from 0 to 10 counts as not named. `nil` when the field is no dictionary
+    /// (RFC 9651): it then counts as absent.
+    public init?(_ headerValue: String) {
+        var parser = StructuredFieldValueParser(Array(headerValue.utf8))
+        guard let members = try? parser.parseDictionaryFieldValue() else { return nil }
+        guard case .item(let item) = members["sha-256"], case .integer(let preference) = item.rfc9651BareItem,
+            (0...10).contains(preference)
+        else {
+            self.init(sha256Preference: 0)
+            return
+        }
+        self.init(sha256Preference: Int(preference))
+    }
+
+    /// Whether a SHA-256 is wanted at all.
+    public var wantsSHA256: Bool { sha256Preference > 0 }
+
+    /// The wish as a field value: `sha-256=9`.
+    public var headerValue: String { "sha-256=\(sha256Preference)" }
+}
