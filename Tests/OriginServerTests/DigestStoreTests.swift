@@ -1,0 +1,92 @@
+import Synchronization
+import Testing
+import TransferProtocol
+
+@testable import OriginServer
+
+@Suite struct DigestStoreTests {
+    /// Counts the computations, and holds them back until it is opened.
+    private final class Gate: Sendable {
+        private let stream = AsyncStream<Void>.makeStream()
+        let started = AsyncStream<Int>.makeStream()
+        let running = Mutex((now: 0, most: 0, total: 0))
+
+        func compute(_ digest: ReprDigest?) async -> ReprDigest? {
+            let total = running.withLock { state in
+                state.now += 1
+                state.total += 1
+                state.most = max(state.most, state.now)
+                return state.total
+            }
+            started.continuation.yield(total)
+            for await _ in stream.stream { break }
+            running.withLock { $0.now -= 1 }
+            return digest
+        }
+
+        /// Lets every computation end, those to come included.
+        func open() { stream.continuation.finish() }
+
+        /// Waits until `count` computations have been started.
+        func waitForStart(_ count: Int) async {
+            for await total in started.stream where total >= count { return }
+        }
+    }
+
+    private static func tag(_ number: Int) throws -> EntityTag { try #require(EntityTag("\"\(number)\"")) }
+
+    private static func digest(_ number: UInt8) -> ReprDigest? {
+        ReprDigest(sha256: Array(repeating: number, count: 32))
+    }
+
+    @Test func `a digest is computed once, for all who ask at the same time and for all who ask later`() async throws {
+        let store = DigestStore(capacity: 10, concurrency: 10)
+        let tag = try Self.tag(1)
+        let gate = Gate()
+        await withTaskGroup(of: ReprDigest?.self) { group in
+            for _ in 0..<20 { group.addTask { await store.digest(for: tag) { await gate.compute(Self.digest(7)) } } }
+            await gate.waitForStart(1)
+            gate.open()
+            for await digest in group { #expect(digest == Self.digest(7)) }
+        }
+        #expect(await store.digest(for: tag) { await gate.compute(nil) } == Self.digest(7))
+        #expect(gate.running.withLock { $0.total } == 1)
+    }
+
+    @Test func `no more digests than allowed are computed at the same time`() async throws {
+        let store = DigestStore(capacity: 10, concurrency: 2)
+        let gate = Gate()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                let tag = try Self.tag(number)
+                group.addTask { _ = await store.digest(for: tag) { await gate.compute(Self.digest(UInt8(number))) } }
+            }
+            await gate.waitForStart(2)
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(gate.running.withLock { $0.total } == 8)
+        #expect(gate.running.withLock { $0.most } == 2)
+    }
+
+    @Test func `the oldest digest is forgotten first`() async throws {
+        let store = DigestStore(capacity: 2, concurrency: 1)
+        for number in 1...3 { _ = await store.digest(for: try Self.tag(number)) { Self.digest(UInt8(number)) } }
+        #expect(await store.digest(for: try Self.tag(2)) { nil } == Self.digest(2))
+        #expect(await store.digest(for: try Self.tag(3)) { nil } == Self.digest(3))
+        #expect(await store.digest(for: try Self.tag(1)) { nil } == nil)
+    }
+
+    @Test func `a digest that couldn't be computed is tried again`() async throws {
+        let store = DigestStore(capacity: 2, concurrency: 1)
+        let tag = try Self.tag(1)
+        #expect(await store.digest(for: tag) { nil } == nil)
+        #expect(await store.digest(for: tag) { Self.digest(1) } == Self.digest(1))
+    }
+
+    @Test func `after a shutdown nothing is computed`() async throws {
+        let store = DigestStore(capacity: 2, concurrency: 1)
+        await store.shutDown()
+        #expect(await store.digest(for: try Self.tag(1)) { Self.digest(1) } == nil)
+    }
+}

@@ -1,0 +1,141 @@
+import Crypto
+import Foundation
+import OriginServer
+import Testing
+import TransferProtocol
+
+@Suite struct FileTests {
+    @Test func `a file is sent byte for byte, with all that a transfer needs`() async throws {
+        try await TestOrigin.with { origin in
+            let response = try await origin.response()
+            let tag = try #require(response["etag"])
+            #expect(
+                response.head == """
+                    HTTP/1.1 200 OK\r
+                    Date: \(TestOrigin.now)\r
+                    Accept-Ranges: bytes\r
+                    Content-Type: application/octet-stream\r
+                    ETag: \(tag)\r
+                    Last-Modified: \(TestOrigin.modified)\r
+                    Content-Length: 1000\r
+                    \r
+
+                    """
+            )
+            #expect(EntityTag(tag)?.isWeak == false)
+            #expect(response.body == TestOrigin.content)
+            let record = await origin.records.next()
+            #expect(record?.method == "GET")
+            #expect(record?.target == "/file.bin")
+            #expect(record?.status == 200)
+            #expect(record?.bytesSent == 1_000)
+            #expect(record?.ending == .complete)
+            #expect(record?.range == nil)
+        }
+    }
+
+    @Test func `HEAD has the fields of GET`() async throws {
+        try await TestOrigin.with { origin in
+            let get = try await origin.response()
+            let head = try await origin.response("HEAD")
+            #expect(get.head == head.head)
+        }
+    }
+
+    @Test func `a file of many chunks arrives whole`() async throws {
+        let bytes = (0..<300_001).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
+        for chunkBytes in [1_000, 65_536, 300_001] {
+            var limits = OriginLimits()
+            limits.chunkBytes = chunkBytes
+            try await TestOrigin.with(["big.bin": bytes], limits: limits) { origin in
+                #expect(try await origin.response("GET", "/big.bin").body == bytes)
+                let part = try await origin.response("GET", "/big.bin", "Range: bytes=999-200000")
+                #expect(part.body == Array(bytes[999...200_000]))
+            }
+        }
+    }
+
+    @Test func `the tag changes with every change of the file, and with nothing else`() async throws {
+        try await TestOrigin.with { origin in
+            let tag = try await origin.response()["etag"]
+            #expect(try await origin.response()["etag"] == tag)
+            // The same length and the same date, but other bytes: only the inode's own time tells.
+            let handle = try FileHandle(forWritingTo: origin.url("file.bin"))
+            try handle.write(contentsOf: Data([1, 2, 3]))
+            try handle.close()
+            try origin.setModified("file.bin", to: TestOrigin.modified)
+            let rewritten = try await origin.response()
+            #expect(rewritten["last-modified"] == TestOrigin.modified)
+            #expect(rewritten["etag"] != tag)
+            // Replaced by a file with the same content.
+            try origin.write(TestOrigin.content, to: "new")
+            try FileManager.default.removeItem(at: origin.url("file.bin"))
+            try FileManager.default.moveItem(at: origin.url("new"), to: origin.url("file.bin"))
+            let replaced = try await origin.response()
+            #expect(replaced["etag"] != tag)
+            #expect(replaced["etag"] != rewritten["etag"])
+        }
+    }
+
+    @Test func `a file from the future is as old as the answer`() async throws {
+        try await TestOrigin.with { origin in
+            try origin.setModified("file.bin", to: "Fri, 01 Jan 2100 00:00:00 GMT")
+            #expect(try await origin.response()["last-modified"] == TestOrigin.now)
+            let part = try await origin.response("GET", "/file.bin", "Range: bytes=0-1", "If-Range: \(TestOrigin.now)")
+            #expect(part.status == 200)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("a.html", "text/html; charset=utf-8"), ("a.JSON", "application/json"), ("a.tar.gz", "application/gzip"),
+            ("a", "application/octet-stream"), ("a.", "application/octet-stream"), ("html", "application/octet-stream"),
+            ("a.unknown", "application/octet-stream"),
+        ]
+    )
+    func `the media type follows from the name`(_ name: String, _ type: String) async throws {
+        try await TestOrigin.with([name: [1]]) { origin in
+            let response = try await origin.response("HEAD", "/" + name)
+            #expect(response["content-type"] == type)
+        }
+    }
+
+    @Test func `the digest of the whole goes with GET, HEAD and a part when it is wanted`() async throws {
+        try await TestOrigin.with { origin in
+            let expected = ReprDigest(sha256: Array(SHA256.hash(data: TestOrigin.content)))?.headerValue
+            let want = "Want-Repr-Digest: sha-512=3, sha-256=9"
+            #expect(try await origin.response("GET", "/file.bin", want)["repr-digest"] == expected)
+            #expect(try await origin.response("HEAD", "/file.bin", want)["repr-digest"] == expected)
+            let part = try await origin.response("GET", "/file.bin", want, "Range: bytes=0-0")
+            #expect(part.status == 206)
+            #expect(part["repr-digest"] == expected)
+        }
+    }
+
+    @Test(arguments: ["Want-Repr-Digest: sha-256=0", "Want-Repr-Digest: sha-512=9", "Want-Repr-Digest: =", "A: b"])
+    func `no digest goes with an answer when it isn't wanted`(_ field: String) async throws {
+        try await TestOrigin.with { origin in
+            let response = try await origin.response("GET", "/file.bin", field)
+            #expect(response.status == 200)
+            #expect(response["repr-digest"] == nil)
+        }
+    }
+
+    @Test func `the digest of an empty file is that of nothing`() async throws {
+        try await TestOrigin.with(["empty": []]) { origin in
+            let response = try await origin.response("GET", "/empty", "Want-Repr-Digest: sha-256=1")
+            #expect(response["repr-digest"] == "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:")
+        }
+    }
+
+    @Test func `an answer other than the file has no digest`() async throws {
+        try await TestOrigin.with { origin in
+            let want = "Want-Repr-Digest: sha-256=9"
+            for other in ["If-None-Match: *", "Range: bytes=1000-", "If-Match: \"a\""] {
+                let response = try await origin.response("GET", "/file.bin", want, other)
+                #expect(response.status >= 300)
+                #expect(response["repr-digest"] == nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import OriginServer
+
+/// The handlers of a connection on a channel without a socket, whose clock the test advances.
+@Suite struct RequestHandlerTests {
+    /// A channel whose answers are written by `answer`.
+    private func channel(
+        limits: OriginLimits = OriginLimits(),
+        answer: @escaping RequestHandler.Answer
+    ) async throws -> NIOAsyncTestingChannel {
+        let channel = NIOAsyncTestingChannel()
+        try await channel.testingEventLoop.executeInContext {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(ByteArrivalHandler())
+            try pipeline.addHandler(HTTPResponseEncoder())
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+            try pipeline.addHandler(HTTPServerPipelineHandler())
+            try pipeline.addHandler(RequestHandler(limits: limits, now: channel.eventLoop.now, answer: answer))
+        }
+        try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
+        return channel
+    }
+
+    /// Answers every question with an empty 204, or 408 when it is late.
+    @Sendable
+    private static func noContent(_ question: Question, _ thenClose: Bool, _ channel: any Channel) async -> Bool {
+        var head = HTTPResponseHead(version: .http1_1, status: .noContent)
+        if case .rejected(.timedOut) = question { head.status = .requestTimeout }
+        try? await channel.writeAndFlush(HTTPServerResponsePart.head(head))
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        return true
+    }
+
+    private func statusLine(of channel: NIOAsyncTestingChannel) async throws -> String {
+        let head = String(buffer: try await channel.waitForOutboundWrite(as: ByteBuffer.self))
+        return String(head.prefix { $0 != "\r\n" })
+    }
+
+    @Test func `a connection that says nothing is closed after the idle time-out`() async throws {
+        let channel = try await channel(answer: Self.noContent)
+        await channel.testingEventLoop.advanceTime(by: .seconds(59))
+        #expect(channel.isActive)
+        await channel.testingEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a head that dribbles in is cut off after the request time-out`() async throws {
+        let channel = try await channel(answer: Self.noContent)
+        await channel.testingEventLoop.advanceTime(by: .seconds(59))
+        for byte in "GET / HTTP/1.1\r\nHost: aaaaaaaa".utf8 {
+            #expect(channel.isActive)
+            try await channel.writeInbound(ByteBuffer(bytes: [byte]))
+            await channel.testingEventLoop.advanceTime(by: .seconds(1))
+        }
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a content that dribbles in gets 408 after the request time-out`() async throws {
+        let channel = try await channel(answer: Self.noContent)
+        try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"))
+        for _ in 0..<29 {
+            await channel.testingEventLoop.advanceTime(by: .seconds(1))
+            try await channel.writeInbound(ByteBuffer(string: "x"))
+        }
+        #expect(try await channel.readOutbound(as: ByteBuffer.self) == nil)
+        await channel.testingEventLoop.advanceTime(by: .seconds(1))
+        #expect(try await statusLine(of: channel) == "HTTP/1.1 408 Request Timeout")
+    }
+
+    @Test func `a connection that breaks off in the middle of a head is answered to nobody`() async throws {
+        let asked = AsyncStream<Void>.makeStream()
+        let channel = try await channel { _, _, _ in
+            asked.continuation.yield()
+            return true
+        }
+        try await channel.writeInbound(ByteBuffer(string: "GET / HT"))
+        try await channel.close()
+        await channel.testingEventLoop.run()
+        asked.continuation.finish()
+        #expect(await asked.stream.reduce(0) { count, _ in count + 1 } == 0)
+    }
+
+    @Test func `an answer that nobody takes is given up after the stall time-out`() async throws {
+        let written = AsyncStream<Void>.makeStream()
+        let channel = try await channel { _, _, channel in
+            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "9"])
+            // Written but never flushed: to the handlers that is a system that takes nothing.
+            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            written.continuation.yield()
+            return true
+        }
+        try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+        for await _ in written.stream { break }
+        await channel.testingEventLoop.run()
+        await channel.testingEventLoop.advanceTime(by: .seconds(299))
+        #expect(channel.isActive)
+        await channel.testingEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a server that takes its time to answer isn't cut off`() async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        let channel = try await channel { question, thenClose, channel in
+            for await _ in gate.stream { break }
+            return await Self.noContent(question, thenClose, channel)
+        }
+        try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+        await channel.testingEventLoop.advanceTime(by: .hours(1))
+        #expect(channel.isActive)
+        gate.continuation.yield()
+        #expect(try await statusLine(of: channel) == "HTTP/1.1 204 No Content")
+    }
+
+    @Test func `an answer that can't be finished closes the connection`() async throws {
+        let channel = try await channel { _, _, channel in
+            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "9"])
+            try? await channel.writeAndFlush(HTTPServerResponsePart.head(head))
+            return false
+        }
+        try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+        #expect(try await statusLine(of: channel) == "HTTP/1.1 200 OK")
+        try await channel.closeFuture.get()
+    }
+}

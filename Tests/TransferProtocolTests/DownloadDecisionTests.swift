@@ -1,0 +1,225 @@
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+@Suite struct DownloadDecisionTests {
+    @Test func `206 of what was asked for is appended`() throws {
+        var state = Held.state()
+        #expect(try state.next(Held.part()) == .append)
+        #expect(state.received(200).kept == 200)
+        #expect(state.bodyEnded() == .complete)
+    }
+
+    @Test func `206 may leave the tag and the length out`() throws {
+        var state = Held.state()
+        #expect(try state.next(Held.part("bytes 100-299/*", nil, tag: nil)) == .append)
+    }
+
+    @Test func `206 that ends early is appended, and is not the end`() throws {
+        var state = Held.state([.eTag: "\"v1\"", .contentLength: "1000000"])
+        #expect(try state.next(Held.part("bytes 100-70099/1000000", "70000")) == .append)
+        _ = state.received(70_000)
+        #expect(state.bodyEnded() == .askForMore)
+        #expect(try state.next(Held.part("bytes 70100-70100/1000000", "1")) == .append)
+        _ = state.received(1)
+        #expect(state.bodyEnded() == .retry(after: nil, .smallPiece))
+        #expect(state.length == 70_101)
+    }
+
+    @Test func `206 of an unknown total is never the end`() throws {
+        var state = Held.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
+        #expect(try state.next(Held.part("bytes 100-299/*")) == .append)
+        _ = state.received(200)
+        #expect(state.bodyEnded() == .retry(after: nil, .smallPiece))
+        guard case .ask(.rest(from: 300, _)) = state.nextStep else {
+            Issue.record("\(state.nextStep)")
+            return
+        }
+    }
+
+    @Test func `206 that starts early is dropped up to what is held, if it names the representation`() throws {
+        var state = Held.state()
+        #expect(try state.next(Held.part("bytes 60-299/300", "240")) == .appendDropping(40))
+        #expect(state.received(50) == .init(dropped: 40, kept: 10, excess: 0))
+        #expect(state.received(190) == .init(dropped: 0, kept: 190, excess: 0))
+        #expect(state.bodyEnded() == .complete)
+        var unnamed = Held.state()
+        #expect(
+            try unnamed.next(Held.part("bytes 60-299/300", "240", tag: nil))
+                == .retry(after: nil, .rejected(.startsEarly(asked: 100, got: 60)))
+        )
+    }
+
+    @Test func `206 that starts more than 64 KiB early is rejected`() throws {
+        for (early, isTaken) in [(65_536, true), (65_537, false)] {
+            var state = Held.state([.eTag: "\"v1\"", .contentLength: "200000"], length: 100_000)
+            let first = 100_000 - early
+            let head = Held.part("bytes \(first)-199999/200000", "\(200_000 - first)")
+            #expect(try (state.next(head) == .appendDropping(Int64(early))) == isTaken)
+        }
+    }
+
+    @Test func `a difference in the overlap asks for the whole`() throws {
+        var state = Held.state()
+        _ = try state.next(Held.part("bytes 60-299/300", "240"))
+        #expect(state.overlapDiffered() == .askAgain(.rejected(.overlapDiffers)))
+        #expect(state.nextStep == .ask(.whole(.rangeUnusable(.overlapDiffers))))
+        #expect(state.length == 100)
+    }
+
+    @Test(
+        arguments: [
+            (Held.part("bytes 101-299/300", "199"), .startsLate(asked: 100, got: 101)),
+            (Held.part("bytes 0-99/300", "100"), .nothingNew),
+            (Held.part("bytes 100-299/300", "199"), .lengthsDisagree),
+            (Held.part("bytes 100-299/300", "201"), .lengthsDisagree),
+            (Held.part("bytes 100-300/*", "201"), .lengthsDisagree),
+            (Held.part("bytes 299-100/300", "200"), .noContentRange),
+            (Held.part("bytes */300", "200"), .noContentRange),
+            (Held.part("lines 100-299/300", "200"), .noContentRange),
+            (Held.part("bytes 100-299/300, bytes 0-1/300", "200"), .noContentRange),
+            (Held.answer(206, [.contentLength: "200"]), .noContentRange),
+            (
+                Held.answer(
+                    206,
+                    [.contentRange: "bytes 100-299/300", .contentType: "Multipart/ByteRanges; boundary=x"]
+                ),
+                .multipart
+            ),
+            (
+                Held.answer(206, [.contentRange: "bytes 100-299/300", .transferEncoding: "gzip, chunked"]),
+                .transferCoding("gzip, chunked")
+            ),
+        ] as [(DownloadResponseHead, DownloadRejection)]
+    )
+    func `206 that can't be used is asked for again, then replaced by the whole`(
+        head: DownloadResponseHead,
+        rejection: DownloadRejection
+    ) throws {
+        var state = Held.state()
+        #expect(try state.next(head) == .retry(after: nil, .rejected(rejection)))
+        #expect(state.length == 100)
+        #expect(try state.next(head) == .askAgain(.rejected(rejection)))
+        #expect(state.length == 100)
+        #expect(state.nextStep == .ask(.whole(.rangeUnusable(rejection))))
+        let whole = Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"])
+        #expect(try state.next(whole) == .truncateAndRestart(.rangeUnusable(rejection)))
+        #expect(state.length == 0)
+    }
+
+    @Test func `206 that nobody asked for is rejected`() throws {
+        var state = DownloadState()
+        #expect(
+            try state.next(Held.part("bytes 0-299/300", "300"))
+                == .retry(after: nil, .rejected(.unaskedPartialContent))
+        )
+    }
+
+    @Test(arguments: [
+        Held.part(tag: "\"v2\""), Held.part(tag: "W/\"v1\""), Held.part("bytes 100-299/301"),
+        Held.answer(206, [.contentRange: "bytes 100-299/300", .eTag: "\"v1\"", .contentEncoding: "gzip"]),
+        Held.answer(412),
+        Held.answer(416, [.contentRange: "bytes */99"]),
+        Held.answer(416, [.contentRange: "bytes */301"]),
+    ])
+    func `an answer about something else asks for the whole at once`(head: DownloadResponseHead) throws {
+        var state = Held.state()
+        #expect(try state.next(head) == .askAgain(.representationChanged))
+        #expect(state.length == 100)
+        #expect(state.nextStep == .ask(.whole(.representationChanged)))
+    }
+
+    @Test func `200 to a range starts over, and says why`() throws {
+        var ignored = Held.state()
+        let same = Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"])
+        #expect(try ignored.next(same) == .truncateAndRestart(.rangeIgnored))
+        var changed = Held.state()
+        let other = Held.answer(200, [.eTag: "\"v2\"", .contentLength: "300"])
+        #expect(try changed.next(other) == .truncateAndRestart(.representationChanged))
+        #expect(changed.length == 0)
+        #expect(changed.representation?.entityTag == EntityTag("\"v2\""))
+    }
+
+    @Test func `200 with Content-Range must be the whole`() throws {
+        for (range, length, isTaken) in [
+            ("bytes 0-299/300", "300", true), ("bytes 0-299/*", "300", true), ("bytes 0-298/300", "299", false),
+            ("bytes 1-299/300", "299", false), ("bytes 0-299/300", "299", false), ("nonsense", "300", false),
+        ] {
+            var state = DownloadState()
+            let action = try state.next(Held.answer(200, [.contentRange: range, .contentLength: length]))
+            #expect(action == (isTaken ? .begin : .retry(after: nil, .rejected(.lengthsDisagree))), "\(range)")
+        }
+    }
+
+    @Test func `an unasked content coding is refused unless it is allowed`() throws {
+        let head = Held.answer(200, [.contentEncoding: "GZip", .contentLength: "3"])
+        var strict = DownloadState()
+        #expect(try strict.next(head) == .fail(.contentEncoding("gzip")))
+        var lenient = DownloadState(acceptsContentEncoding: true)
+        #expect(try lenient.next(head) == .begin)
+        var none = DownloadState()
+        #expect(try none.next(Held.answer(200, [.contentEncoding: "identity", .contentLength: "3"])) == .begin)
+    }
+
+    @Test func `416 at the end is completion, once the representation is confirmed`() throws {
+        let unknown: HTTPFields = [.eTag: "\"v1\"", .transferEncoding: "chunked"]
+        var named = Held.state(unknown)
+        let head = Held.answer(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
+        #expect(try named.next(head) == .complete)
+        #expect(named.nextStep == .finish)
+        var unnamed = Held.state(unknown)
+        #expect(try unnamed.next(Held.answer(416, [.contentRange: "bytes */100"])) == .askAgain(.completenessUnknown))
+        #expect(unnamed.nextStep == .ask(.probe))
+        #expect(try unnamed.next(Held.answer(200, [.eTag: "\"v1\"", .contentLength: "100"])) == .complete)
+        #expect(unnamed.nextStep == .finish)
+    }
+
+    @Test func `416 without a total is settled by a HEAD`() throws {
+        for (answer, next) in [
+            (Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"]), .whole(.rangeUnusable(.rangeRefused))),
+            (Held.answer(200, [.eTag: "\"v2\"", .contentLength: "100"]), .whole(.representationChanged)),
+            (Held.answer(200, [.contentLength: "300"]), .whole(.representationChanged)),
+            (Held.answer(405), .whole(.rangeUnusable(.rangeRefused))),
+            (Held.answer(501), .whole(.rangeUnusable(.rangeRefused))),
+        ] as [(DownloadResponseHead, DownloadAsk)] {
+            var state = Held.state()
+            #expect(try state.next(Held.answer(416)) == .askAgain(.completenessUnknown))
+            #expect(state.nextStep == .ask(.probe))
+            _ = try state.next(answer)
+            #expect(state.nextStep == .ask(next))
+        }
+    }
+
+    @Test func `416 for a range that is there makes the file start over`() throws {
+        var state = Held.state()
+        #expect(
+            try state.next(Held.answer(416, [.contentRange: "bytes */300"])) == .askAgain(.rejected(.rangeRefused))
+        )
+        #expect(state.nextStep == .ask(.whole(.rangeUnusable(.rangeRefused))))
+    }
+
+    @Test func `redirections are followed, whatever they say of a representation`() throws {
+        for status in [301, 302, 303, 307, 308] {
+            var state = Held.state()
+            let before = state
+            let head = Held.answer(status, [.location: "/x", .eTag: "\"other\"", .contentLength: "1"])
+            #expect(try state.next(head) == .follow(location: "/x"))
+            #expect(state == before)
+            #expect(try state.next(Held.answer(status)) == .fail(.redirectWithoutLocation(status: status)))
+        }
+    }
+
+    @Test func `statuses of the moment are tried again, all others are final`() throws {
+        let later: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+        for status in 102...599 where ![200, 206, 301, 302, 303, 307, 308, 412, 416].contains(status) {
+            var state = Held.state()
+            let action = try state.next(Held.answer(status, [HTTPField.Name("Retry-After")!: "3"]))
+            if later.contains(status) || (506...599).contains(status) {
+                #expect(action == .retry(after: .seconds(3), .status(status)))
+            } else {
+                #expect(action == .fail(.status(status)))
+            }
+            #expect(state.length == 100)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Testing
+import TransferProtocol
+import Units
+
+@Suite struct DownloadStallMeterTests {
+    /// The ticks, of 3 s each, after which a body stalls that brings these bytes.
+    private func stalled(_ ticks: [Int64?]) -> [Int] {
+        var meter = DownloadStallMeter(rule: DownloadStallRule())
+        return ticks.indices.filter { meter.tick(bytes: ticks[$0] ?? 0, isPaused: ticks[$0] == nil) }
+    }
+
+    @Test func `15 s of silence are a stall, and not less`() {
+        #expect(stalled([0, 0, 0, 0, 0]) == [4])
+        #expect(stalled([0, 0, 0, 0]).isEmpty)
+    }
+
+    @Test func `one KiB a second is enough, and one byte less isn't`() {
+        #expect(stalled([3_072, 3_072, 3_072, 3_072, 3_072]).isEmpty)
+        #expect(stalled([3_072, 3_072, 3_072, 3_072, 3_071]) == [4])
+    }
+
+    @Test func `a burst counts until it leaves the window`() {
+        #expect(stalled([0, 0, 0, 0, 15_360, 0, 0, 0, 0, 0]) == [9])
+    }
+
+    @Test func `time in which nothing was wanted is not held against the sender`() {
+        #expect(stalled([0, 0, 0, 0, nil, 0, 0, 0, 0, 0]) == [9])
+    }
+
+    @Test func `a rule of zero still wants a byte in each window`() {
+        var rule = DownloadStallRule()
+        rule.minimumBytesPerSecond = .zero
+        rule.window = .zero
+        #expect(rule.tick == .milliseconds(1))
+        var meter = DownloadStallMeter(rule: rule)
+        #expect((0..<5).map { _ in meter.tick(bytes: 0, isPaused: false) } == [false, false, false, false, true])
+        #expect((0..<5).map { _ in meter.tick(bytes: 1, isPaused: false) } == [false, false, false, false, false])
+    }
+}

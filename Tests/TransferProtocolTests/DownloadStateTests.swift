@@ -1,0 +1,167 @@
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+/// A state that holds 100 bytes of 300 of `"v1"`, and answers to it.
+enum Held {
+    static let digest = ReprDigest(sha256: [UInt8](repeating: 7, count: 32))
+
+    static func state(_ fields: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300"], length: Int = 100)
+        -> DownloadState
+    {
+        var state = DownloadState()
+        _ = state.decide(on: DownloadResponseHead(status: 200, fields: fields), to: .whole(nil), now: 0)
+        _ = state.received(length)
+        state.bodyCut()
+        return state
+    }
+
+    static func answer(_ status: Int, _ fields: HTTPFields = [:]) -> DownloadResponseHead {
+        DownloadResponseHead(status: status, fields: fields)
+    }
+
+    static func part(
+        _ range: String = "bytes 100-299/300",
+        _ length: String? = "200",
+        tag: String? = "\"v1\""
+    ) -> DownloadResponseHead {
+        var fields: HTTPFields = [.contentRange: range]
+        fields[.contentLength] = length
+        fields[.eTag] = tag
+        return answer(206, fields)
+    }
+}
+
+extension DownloadState {
+    /// Decides on an answer to the next request.
+    mutating func next(_ head: DownloadResponseHead) throws -> DownloadAction {
+        guard case .ask(let ask) = nextStep else { throw NoRequest() }
+        return decide(on: head, to: ask, now: 0)
+    }
+
+    struct NoRequest: Error {}
+}
+
+@Suite struct DownloadStateTests {
+    @Test func `the first request asks for the whole`() {
+        #expect(DownloadState().nextStep == .ask(.whole(nil)))
+        #expect(DownloadAsk.whole(nil).fields[.range] == nil)
+        #expect(DownloadAsk.whole(nil).fields[.acceptEncoding] == "identity")
+    }
+
+    @Test func `a request for the rest carries the range and the validator`() throws {
+        let tag = try #require(EntityTag("\"v1\""))
+        let ask = DownloadAsk.rest(from: 100, .entityTag(tag))
+        #expect(Held.state().nextStep == .ask(ask))
+        #expect(ask.fields[.range] == "bytes=100-")
+        #expect(ask.fields[.ifRange] == "\"v1\"")
+        #expect(ask.method == .get)
+        #expect(DownloadAsk.probe.method == .head)
+    }
+
+    @Test(
+        arguments: [
+            ([.eTag: "W/\"v1\""], false),
+            ([.eTag: "v1"], false),
+            ([.eTag: "W/\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"], false),
+            ([.lastModified: "Sun, 06 Nov 1994 08:49:36 GMT"], true),
+            ([.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], false),
+            ([.lastModified: "Sun, 06 Nov 1994 08:49:38 GMT"], false),
+            ([.lastModified: "yesterday"], false),
+            ([.eTag: "\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], true),
+            ([:], false),
+        ] as [(HTTPFields, Bool)]
+    )
+    func `only a strong validator lets a range be asked for`(fields: HTTPFields, isStrong: Bool) {
+        var fields = fields
+        fields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let step = Held.state(fields).nextStep
+        if isStrong {
+            guard case .ask(.rest(from: 100, _)) = step else {
+                Issue.record("\(step)")
+                return
+            }
+        } else {
+            #expect(step == .ask(.whole(.noStrongValidator)))
+        }
+    }
+
+    @Test func `a Last-Modified without Date is not strong`() {
+        let state = Held.state([.lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"])
+        #expect(state.nextStep == .ask(.whole(.noStrongValidator)))
+    }
+
+    @Test func `a journal that promises more than the whole is not believed`() {
+        var representation = DownloadRepresentation()
+        representation.total = 10
+        #expect(DownloadState(resuming: representation, length: 11).nextStep == .ask(.whole(.journalUnusable)))
+        #expect(DownloadState(resuming: representation, length: 10).nextStep == .finish)
+    }
+
+    @Test func `the whole in one body is complete`() throws {
+        var state = DownloadState()
+        #expect(try state.next(Held.answer(200, [.contentLength: "3"])) == .begin)
+        #expect(state.received(3) == .init(dropped: 0, kept: 3, excess: 0))
+        #expect(state.bodyEnded() == .complete)
+        #expect(state.nextStep == .finish)
+        #expect(!state.isLengthUnknown)
+    }
+
+    @Test func `a body without a length is complete when its framing says so`() throws {
+        var chunked = DownloadState()
+        #expect(try chunked.next(Held.answer(200, [.transferEncoding: "Chunked"])) == .begin)
+        _ = chunked.received(3)
+        #expect(chunked.bodyEnded() == .complete)
+        #expect(chunked.representation?.total == 3)
+        #expect(!chunked.isLengthUnknown)
+        var open = DownloadState()
+        #expect(try open.next(Held.answer(200)) == .begin)
+        _ = open.received(3)
+        #expect(open.bodyEnded() == .complete)
+        #expect(open.isLengthUnknown)
+    }
+
+    @Test func `a body that ends too early or too late isn't the whole`() throws {
+        var short = Held.state()
+        #expect(try short.next(Held.part()) == .append)
+        _ = short.received(150)
+        #expect(short.bodyEnded() == .retry(after: nil, .bodyTooShort))
+        #expect(short.length == 250)
+        var long = Held.state()
+        #expect(try long.next(Held.part()) == .append)
+        #expect(long.received(201) == .init(dropped: 0, kept: 200, excess: 1))
+        #expect(long.bodyEnded() == .retry(after: nil, .rejected(.bodyTooLong)))
+        #expect(long.length == 300)
+    }
+
+    @Test func `bytes of a body that was never accepted are not counted`() {
+        var state = Held.state()
+        #expect(state.received(5) == .init(dropped: 0, kept: 0, excess: 5))
+        #expect(state.length == 100)
+        #expect(state.bodyEnded() == .retry(after: nil, .bodyTooShort))
+    }
+
+    @Test func `a wrong digest asks for the whole again`() {
+        var state = Held.state(length: 300)
+        #expect(state.nextStep == .finish)
+        state.digestMismatched()
+        #expect(state.nextStep == .ask(.whole(.digestMismatch)))
+    }
+
+    @Test func `a digest in the trailers is taken, and one that differs means changed`() throws {
+        let digest = try #require(Held.digest)
+        var state = Held.state()
+        _ = try state.next(Held.part())
+        _ = state.received(200)
+        #expect(state.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .complete)
+        #expect(state.representation?.digest == digest)
+        var other = Held.state([
+            .eTag: "\"v1\"", .contentLength: "300",
+            .reprDigest: try #require(ReprDigest(sha256: [UInt8](repeating: 8, count: 32))).headerValue,
+        ])
+        _ = try other.next(Held.part())
+        _ = other.received(200)
+        #expect(other.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .askAgain(.representationChanged))
+        #expect(other.nextStep == .ask(.whole(.representationChanged)))
+    }
+}
