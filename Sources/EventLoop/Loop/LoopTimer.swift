@@ -3,7 +3,15 @@ import Glibc
 import Units
 
 /// A moment at which a handler is called, once for each time it is set.
+///
+/// Waking a thread that sleeps takes the system some 50 µs. A timer therefore has itself woken that much
+/// before its moment, and waits out on the processor what is left of it, so that it is called on time
+/// and never early.
 public final class LoopTimer {
+    /// How long before its moment a timer has itself woken, and so how long it may keep the loop at
+    /// most: 50 µs.
+    private static let lead: Int64 = 50_000
+
     private let loop: EventLoop
     private unowned(unsafe) let handler: LoopHandler
     private let tag: Int
@@ -42,9 +50,16 @@ public final class LoopTimer {
         loop.preconditionOnLoop()
         if self.moment == moment { return }
         self.moment = moment
-        let wait = max(0, moment.nanoseconds.subtractingSaturated(loop.now.nanoseconds))
-        // Rounded up to the microsecond, so that the moment has come when the handler is called.
-        let microseconds = wait / 1_000 + (wait % 1_000 == 0 ? 0 : 1)
+        arm(loop.now.nanoseconds, for: moment)
+    }
+
+    /// Has libevent fire `lead` before `moment`, unless that is too near for it to matter.
+    private func arm(_ now: Int64, for moment: Moment) {
+        let early = moment.nanoseconds.subtractingSaturated(LoopTimer.lead)
+        let moment = early.subtractingSaturated(now) > LoopTimer.lead ? Moment(nanoseconds: early) : moment
+        // libevent counts whole microseconds of the same clock: from the one that has begun to the one by
+        // which the moment has come, so that it has when the handler is called.
+        let microseconds = moment.nanoseconds <= now ? 0 : (moment.nanoseconds - 1) / 1_000 + 1 - now / 1_000
         let seconds = min(microseconds / 1_000_000, 1_000_000_000)
         var interval = timeval(tv_sec: Int(seconds), tv_usec: Int(microseconds % 1_000_000))
         event_add(timer, &interval)
@@ -59,6 +74,14 @@ public final class LoopTimer {
     }
 
     private func fire() {
+        if let moment {
+            var now = loop.now
+            if moment.nanoseconds.subtractingSaturated(now.nanoseconds) > LoopTimer.lead {
+                arm(now.nanoseconds, for: moment)
+                return
+            }
+            while now < moment { now = loop.now }
+        }
         moment = nil
         handler.timerFired(tag)
     }
