@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+import SystemPackage
+import TransferClient
+import TransferProtocol
+import Units
+
+/// A folder that is gone after the test.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "squall-client-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    var destination: FilePath { FilePath(path + "/file.bin") }
+    var part: String { path + "/.file.bin.squall-part" }
+    var journal: String { path + "/.file.bin.squall-journal" }
+    /// The names in the folder, sorted.
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+
+    func bytes(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }
+    /// The bytes of the finished file, or `nil` when there is none.
+    var file: [UInt8]? { bytes(destination.string) }
+
+    func write(_ bytes: [UInt8], to path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+}
+
+/// A download of a test: what it gave, and everything that was told on the way.
+struct Attempted: Sendable {
+    var result: Result<DownloadSummary, DownloadError>
+    var events: [DownloadEvent]
+    /// The waits between attempts, none of them waited for.
+    var waits: [Duration]
+
+    var summary: DownloadSummary? { try? result.get() }
+    var error: DownloadError? {
+        switch result {
+        case .success: nil
+        case .failure(let error): error
+        }
+    }
+    var restarts: [DownloadRestartReason] {
+        events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
+    }
+    var setbacks: [DownloadSetback] {
+        events.compactMap { if case .retrying(_, let setback) = $0 { setback } else { nil } }
+    }
+    var resumedAt: [Int64] {
+        events.compactMap { if case .resumed(let offset) = $0 { offset } else { nil } }
+    }
+}
+
+/// Downloads with waits that take no time. Clocks and limits are the system's unless `configure` changes them.
+func attempt(
+    _ request: DownloadRequest,
+    to destination: FilePath,
+    configure: (inout TransferClientConfiguration) -> Void = { _ in },
+    onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+) async -> Attempted {
+    let told = Told()
+    var configuration = TransferClientConfiguration()
+    configuration.seed = 7
+    configuration.clock.sleep = { duration in
+        told.waits.withLock { $0.append(duration) }
+        try Task.checkCancellation()
+    }
+    configuration.clock.secondsSince1970 = { 784_111_777 }
+    configure(&configuration)
+    let client = TransferClient(configuration: configuration)
+    let result: Result<DownloadSummary, DownloadError>
+    do throws(DownloadError) {
+        result = .success(
+            try await client.download(request, to: destination) { event in
+                told.events.withLock { $0.append(event) }
+                onEvent(event)
+            }
+        )
+    } catch {
+        result = .failure(error)
+    }
+    return Attempted(
+        result: result,
+        events: told.events.withLock { $0 },
+        waits: told.waits.withLock { $0 }
+    )
+}
+
+private final class Told: Sendable {
+    let events = Mutex<[DownloadEvent]>([])
+    let waits = Mutex<[Duration]>([])
+}

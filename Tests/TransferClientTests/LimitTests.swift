@@ -1,0 +1,154 @@
+import Foundation
+import SystemPackage
+import Testing
+import TransferClient
+import TransferProtocol
+
+@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+    private static let resource = Resource(size: 50_000)
+
+    @Test func `a server that stalls in the body is left, and the rest asked for`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script {
+            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.stall.window = .milliseconds(50)
+            }
+            #expect(Set(done.setbacks) == [.stalled])
+            #expect(done.resumedAt.first == 20_000)
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a server that doesn't answer is left`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { $0.ordinal == 0 ? [.stall] : Self.resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.firstByteLimit = .milliseconds(100)
+            }
+            #expect(done.setbacks.contains(.firstByteTimedOut))
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a deadline ends a transfer that hangs`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { _ in [.stall] }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.retry.deadline = .milliseconds(50)
+            }
+            guard case .gaveUp(.deadline, _) = done.error else {
+                Issue.record("\(String(describing: done.error))")
+                return
+            }
+        }
+    }
+
+    @Test func `a port where nobody listens is tried again, then given up for now`() async throws {
+        let folder = try TemporaryFolder()
+        let url = try await Script { _ in [] }.serve { $0.url() }
+        let done = await attempt(DownloadRequest(url: url), to: folder.destination) { $0.retry.maximumAttempts = 3 }
+        guard case .gaveUp(.attempts(3), .connectFailed(let words)) = done.error else {
+            Issue.record("\(String(describing: done.error))")
+            return
+        }
+        #expect(words.contains("errno: 111"))
+        #expect(done.waits.count == 2)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func `a cancelled download is told as such and can be resumed`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script {
+            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
+        }.serve { server in
+            let (progress, told) = AsyncStream<Void>.makeStream()
+            let task = Task {
+                await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.progressInterval = .zero
+                } onEvent: {
+                    if case .progress(20_000, _) = $0 { told.yield() }
+                }
+            }
+            for await _ in progress { break }
+            task.cancel()
+            let cancelled = await task.value
+            #expect(cancelled.error == .cancelled)
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.events.first == .started(held: 20_000))
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a second download to the same file is turned away`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script {
+            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
+        }.serve { server in
+            let (progress, told) = AsyncStream<Void>.makeStream()
+            let first = Task {
+                await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.progressInterval = .zero
+                } onEvent: {
+                    if case .progress(20_000, _) = $0 { told.yield() }
+                }
+            }
+            for await _ in progress { break }
+            let second = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(second.error == .locked(folder.part))
+            #expect(second.error?.disposition == .resumable)
+            #expect(server.requests.count == 1)
+            first.cancel()
+            _ = await first.value
+        }
+    }
+
+    @Test(arguments: [
+        "https://127.0.0.1/", "ftp://h/", "file", "http://", "http://u@h/", "http://h:0/", "http://h:65536/",
+        "http://[::1/",
+        "http://h\u{7}/", "http://é/",
+    ])
+    func `a URL that can't be used is the caller's mistake`(url: String) async throws {
+        let folder = try TemporaryFolder()
+        let done = await attempt(DownloadRequest(url: url), to: folder.destination)
+        #expect(done.error?.disposition == .invalidInput)
+        #expect(done.events.isEmpty)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func `a destination that can't be a file is the caller's mistake`() async throws {
+        let folder = try TemporaryFolder()
+        for path in [folder.path, "/", "", "..", folder.path + "/none/file"] {
+            let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: FilePath(path))
+            #expect(done.error?.disposition == .invalidInput, "\(path)")
+        }
+        let short = DownloadRequest(url: "http://127.0.0.1:1/", expectedSHA256: [1])
+        #expect(await attempt(short, to: folder.destination).error == .invalidDigest(count: 1))
+    }
+
+    @Test func `a link in the place of the partial file is not followed`() async throws {
+        let folder = try TemporaryFolder()
+        let target = folder.path + "/target"
+        try folder.write([1, 2, 3], to: target)
+        try FileManager.default.createSymbolicLink(atPath: folder.part, withDestinationPath: target)
+        let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: folder.destination)
+        #expect(done.error?.disposition == .invalidInput)
+        #expect(folder.bytes(target) == [1, 2, 3])
+    }
+
+    @Test func `an existing file stays until the new one is complete`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([1, 2, 3], to: folder.destination.string)
+        try await Script {
+            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000) : Self.resource.serve($0)
+        }.serve { server in
+            _ = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.retry.maximumAttempts = 1
+            }
+            #expect(folder.file == [1, 2, 3])
+            _ = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// Servers that answer wrongly, after a first connection that was cut at byte 100,000 of 300,000.
+@Suite(.timeLimit(.minutes(1))) struct MisbehaviourTests {
+    private static let resource = Resource(size: 300_000)
+    private static let held = 100_000
+
+    /// Downloads from a server whose connections but the first answer what `respond` says.
+    private func afterCut(
+        _ resource: Resource = Self.resource,
+        _ respond: @escaping @Sendable (ReceivedRequest) -> [Step]
+    ) async throws -> (done: Attempted, file: [UInt8]?, requests: [ReceivedRequest]) {
+        let folder = try TemporaryFolder()
+        let script: @Sendable (ReceivedRequest) -> [Step] = {
+            $0.ordinal == 0 ? resource.serve($0, upTo: Self.held) : respond($0)
+        }
+        return try await Script(script).serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            return (done, folder.file, server.requests)
+        }
+    }
+
+    private static func body(from first: Int, through last: Int = 299_999) -> Step {
+        .send(Array(resource.content[first...last]))
+    }
+
+    @Test func `a part that starts early is compared, and its new bytes are kept`() async throws {
+        let (done, file, _) = try await afterCut { _ in
+            [Self.resource.part(from: Self.held - 4_096), Self.body(from: Self.held - 4_096)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts.isEmpty)
+        #expect(done.summary?.bytesRepeated == 4_096)
+    }
+
+    @Test func `a part whose repeated bytes differ is not used`() async throws {
+        let (done, file, _) = try await afterCut { request in
+            guard request.ordinal == 1 else { return Self.resource.serve(request) }
+            var wrong = Array(Self.resource.content[(Self.held - 4_096)...])
+            wrong[10] ^= 1
+            return [Self.resource.part(from: Self.held - 4_096), .send(wrong)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == [.rangeUnusable(.overlapDiffers)])
+    }
+
+    @Test func `a part that starts early without naming the representation is rejected`() async throws {
+        let (done, file, _) = try await afterCut { request in
+            guard request.rangeStart != nil else { return Self.resource.serve(request) }
+            return [
+                .head(206, ["Content-Range: bytes 90000-299999/300000", "Content-Length: 210000"]),
+                Self.body(from: 90_000),
+            ]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == [.rangeUnusable(.startsEarly(asked: 100_000, got: 90_000))])
+    }
+
+    @Test(arguments: [
+        ("Content-Range: bytes 100001-299999/300000", "199999"), ("Content-Range: bytes 0-299999/300000", "300000"),
+        ("Content-Range: bytes 0-9/300000", "10"), ("Content-Range: bytes 100000-299999/300000", "199999"),
+        ("Content-Range: octets 100000-299999/300000", "200000"), ("X-None: 1", "200000"),
+        ("Content-Range: bytes */300000", "200000"),
+        ("Content-Type: multipart/byteranges; boundary=x", "200000"),
+    ])
+    func `an unusable part is asked for once more, then replaced by the whole`(
+        field: String,
+        length: String
+    ) async throws {
+        let (done, file, requests) = try await afterCut { request in
+            guard request.rangeStart != nil else { return Self.resource.serve(request) }
+            return [.head(206, ["ETag: \"v1\"", field, "Content-Length: \(length)"]), Self.body(from: Self.held)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts.count == 1)
+        #expect(requests.map { $0.rangeStart != nil } == [false, true, true, false])
+    }
+
+    @Test(arguments: [
+        ["ETag: \"v2\"", "Content-Range: bytes 100000-299999/300000"],
+        ["ETag: W/\"v1\"", "Content-Range: bytes 100000-299999/300000"],
+        ["ETag: \"v1\"", "Content-Range: bytes 100000-299999/300001"],
+        ["ETag: \"v1\"", "Content-Range: bytes 100000-299999/300000", "Content-Encoding: gzip"],
+    ])
+    func `a part of something else makes the file start over at once`(fields: [String]) async throws {
+        let (done, file, requests) = try await afterCut { request in
+            guard request.rangeStart != nil else { return Self.resource.serve(request) }
+            return [.head(206, fields + ["Content-Length: 200000"]), Self.body(from: Self.held)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == [.representationChanged])
+        #expect(requests.count == 3)
+    }
+
+    @Test func `a part shorter than asked is not the end`() async throws {
+        let (done, file, requests) = try await afterCut { request in
+            guard let start = request.rangeStart, start < 200_000 else { return Self.resource.serve(request) }
+            return [Self.resource.part(from: start, through: 199_999), Self.body(from: start, through: 199_999)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts.isEmpty)
+        #expect(done.setbacks.count == 1)
+        #expect(requests.count == 3)
+    }
+
+    @Test func `a chunked part that ends before its own range is asked for again from there`() async throws {
+        let (done, file, _) = try await afterCut { request in
+            guard request.ordinal == 1 else { return Self.resource.serve(request) }
+            let fields = [
+                "ETag: \"v1\"", "Content-Range: bytes 100000-299999/300000", "Transfer-Encoding: chunked",
+            ]
+            return [
+                .head(206, fields), .text("C350\r\n"), Self.body(from: 100_000, through: 149_999),
+                .text("\r\n0\r\n\r\n"),
+            ]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.setbacks.contains(.bodyTooShort))
+        #expect(done.resumedAt == [100_000, 150_000])
+    }
+
+    @Test func `bytes beyond a chunked part's range are not written`() async throws {
+        let (done, file, _) = try await afterCut { request in
+            guard request.ordinal == 1 else { return Self.resource.serve(request) }
+            let fields = [
+                "ETag: \"v1\"", "Content-Range: bytes 100000-149999/300000", "Transfer-Encoding: chunked",
+            ]
+            return [
+                .head(206, fields), .text("C35A\r\n"), Self.body(from: 100_000, through: 149_999),
+                .text("0123456789\r\n0\r\n\r\n"),
+            ]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.setbacks.contains(.rejected(.bodyTooLong)))
+    }
+
+    @Test func `412 means changed`() async throws {
+        let (done, file, _) = try await afterCut { request in
+            request.rangeStart == nil
+                ? Self.resource.serve(request) : [.head(412, ["Content-Length: 0"])]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == [.representationChanged])
+    }
+
+    @Test(arguments: [
+        "Content-Range: bytes */99999", "Content-Range: bytes */50", "Content-Range: bytes */300000",
+        "Content-Range: bytes */400000", "X-None: 1", "Content-Range: bytes 1-2/3",
+    ])
+    func `416 never ends as success when bytes are missing, and its body is never written`(
+        field: String
+    ) async throws {
+        let (done, file, _) = try await afterCut { request in
+            request.rangeStart == nil
+                ? Self.resource.serve(request) : [.head(416, [field, "Content-Length: 5"]), .text("oops!")]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `a length that nobody told is settled by 416 and a HEAD`(sendsTag: Bool) async throws {
+        // A chunked body whose last chunk is lost: all bytes are there, and nobody knows.
+        let folder = try TemporaryFolder()
+        let resource = Self.resource
+        let script: @Sendable (ReceivedRequest) -> [Step] = { request in
+            if request.ordinal == 0 {
+                return [
+                    .head(200, ["ETag: \"v1\"", "Transfer-Encoding: chunked"]), .text("493E0\r\n"),
+                    .send(resource.content), .text("\r\n"),
+                ]
+            }
+            if request.method == "HEAD" { return resource.serve(request) }
+            return [
+                .head(
+                    416,
+                    ["Content-Range: bytes */300000", "Content-Length: 0"] + (sendsTag ? ["ETag: \"v1\""] : [])
+                )
+            ]
+        }
+        try await Script(script).serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary?.bytesRepeated == 0)
+            #expect(folder.file == resource.content)
+            #expect(server.requests.map(\.method) == (sendsTag ? ["GET", "GET"] : ["GET", "GET", "HEAD"]))
+        }
+    }
+
+    @Test func `200 with a range that isn't the whole is not taken for the whole`() async throws {
+        let folder = try TemporaryFolder()
+        let script: @Sendable (ReceivedRequest) -> [Step] = { request in
+            guard request.ordinal == 0 else { return Self.resource.serve(request) }
+            return [
+                .head(200, ["Content-Range: bytes 0-99/300000", "Content-Length: 100"]),
+                Self.body(from: 0, through: 99),
+            ]
+        }
+        try await Script(script).serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.setbacks == [.rejected(.lengthsDisagree)])
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+}

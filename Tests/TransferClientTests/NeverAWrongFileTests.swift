@@ -1,0 +1,73 @@
+import Testing
+import TransferClient
+import TransferProtocol
+import Units
+
+/// Servers that do something else on each connection, drawn from a seed.
+@Suite(.timeLimit(.minutes(1))) struct NeverAWrongFileTests {
+    private static let versions: [Resource] = (0..<2).map { index in
+        var resource = Resource(size: 60_000 + index * 5_000, seed: UInt64(20 + index))
+        resource.entityTag = "\"v\(index)\""
+        return resource
+    }
+
+    @Test(arguments: 0..<60)
+    func `whatever a server does, the file is right or there is none`(seed: Int) async throws {
+        let folder = try TemporaryFolder()
+        let key = RandomKey(seed: UInt64(seed))
+        try await Script { Self.misbehave($0, key.adding(UInt64($0.ordinal))) }.serve { server in
+            // Several runs, as a person would try: each goes on from what the one before left.
+            for run in 0..<6 {
+                let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.retry.maximumAttempts = 4
+                    $0.seed = UInt64(run)
+                }
+                switch done.result {
+                case .success(let summary):
+                    #expect(Self.versions.contains { $0.sha256 == summary.sha256 && $0.content == folder.file })
+                    #expect(folder.names == ["file.bin"])
+                    return
+                case .failure:
+                    #expect(folder.file == nil)
+                }
+            }
+        }
+    }
+
+    /// One of a dozen ways to answer, half of them honest for some bytes and then cut.
+    private static func misbehave(_ request: ReceivedRequest, _ key: RandomKey) -> [Step] {
+        // The file changes now and then, and changes back.
+        let resource = versions[key.fraction(at: 0) < 0.8 ? 0 : 1]
+        let size = resource.content.count
+        let cut = Int(key.fraction(at: 1) * Double(size))
+        let start = request.rangeStart ?? 0
+        let shift = Int(key.fraction(at: 2) * 100) - 50
+        let from = max(0, min(size - 1, start + shift))
+        switch Int(key.fraction(at: 3) * 16) {
+        case 0: return [.head(503, ["Retry-After: 1"])]
+        case 1: return [.head(404, [])]
+        case 2: return [resource.whole(), .send(Array(resource.content.prefix(cut)))]
+        case 3: return [resource.part(from: from), .send(Array(resource.content[from...]))]
+        case 4:
+            // A liar: the bytes are another version's. Only an overlap can show it, so there has to be one.
+            guard from < min(start, versions[0].content.count) else { return resource.serve(request) }
+            return [versions[0].part(from: from), .send(Array(versions[1].content[from..<versions[0].content.count]))]
+        case 5: return [.head(206, ["Content-Length: \(size - from)"]), .send(Array(resource.content[from...]))]
+        case 6: return [.head(416, ["Content-Range: bytes */\(cut)", "ETag: \(resource.entityTag ?? "")"])]
+        case 7: return [.head(416, []), .text("range?")]
+        case 8:
+            let chunk = String(max(1, cut), radix: 16)
+            return [
+                .head(200, resource.fields + ["Transfer-Encoding: chunked"]), .text("\(chunk)\r\n"),
+                .send(Array(resource.content.prefix(max(1, cut)))), .reset,
+            ]
+        case 9: return [.text("HTTP/1.1 20"), .reset]
+        case 10:
+            let last = min(size - 1, start + max(0, cut / 4))
+            guard start <= last else { return resource.serve(request) }
+            return [resource.part(from: start, through: last), .send(Array(resource.content[start...last]))]
+        case 11: return [.text(String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 9))] + resource.serve(request)
+        default: return resource.serve(request, upTo: cut, then: key.fraction(at: 4) < 0.3 ? .reset : nil)
+        }
+    }
+}

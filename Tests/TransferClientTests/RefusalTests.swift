@@ -1,0 +1,241 @@
+import Foundation
+import Testing
+import TransferClient
+import TransferProtocol
+
+@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+    private static let resource = Resource(size: 50_000)
+
+    private func download(
+        expecting sha256: [UInt8]? = nil,
+        path: String = "/file.bin",
+        attempts: Int = 10,
+        restarts: Int = 10,
+        progress: Int64 = 1 << 20,
+        keepsCoding: Bool = false,
+        _ respond: @escaping @Sendable (ReceivedRequest) -> [Step]
+    ) async throws -> (done: Attempted, folder: TemporaryFolder, requests: [ReceivedRequest]) {
+        let folder = try TemporaryFolder()
+        return try await Script(respond).serve { server in
+            let request = DownloadRequest(url: server.url(path), expectedSHA256: sha256)
+            let done = await attempt(request, to: folder.destination) {
+                $0.retry.maximumAttempts = attempts
+                $0.retry.progress.bytes = progress
+                $0.maximumRestarts = restarts
+                $0.acceptsContentEncoding = keepsCoding
+            }
+            return (done, folder, server.requests)
+        }
+    }
+
+    @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 522])
+    func `a status of the moment is waited for, no shorter than the server asks`(status: Int) async throws {
+        let (done, folder, _) = try await download { request in
+            request.ordinal == 0
+                ? [.head(status, ["Retry-After: 120", "Content-Length: 4"]), .text("busy")]
+                : Self.resource.serve(request)
+        }
+        #expect(done.waits == [.seconds(120)])
+        #expect(done.setbacks == [.status(status)])
+        #expect(folder.file == Self.resource.content)
+    }
+
+    @Test func `a Retry-After that is a date is counted from the wall clock`() async throws {
+        let (done, folder, _) = try await download { request in
+            // The clock of these tests stands at 08:49:37.
+            request.ordinal == 0
+                ? [.head(503, ["Retry-After: Sun, 06 Nov 1994 08:50:37 GMT"])] : Self.resource.serve(request)
+        }
+        #expect(done.waits == [.seconds(60)])
+        #expect(folder.file == Self.resource.content)
+    }
+
+    @Test func `a Retry-After beyond all patience ends for now`() async throws {
+        let (done, _, requests) = try await download { _ in [.head(429, ["Retry-After: 99999999999999999999"])] }
+        #expect(done.error == .gaveUp(.retryAfter(.seconds(Int64.max)), .status(429)))
+        #expect(done.error?.disposition == .resumable)
+        #expect(requests.count == 1)
+    }
+
+    @Test(arguments: [201, 204, 300, 304, 400, 401, 403, 404, 410, 412, 416, 418, 501, 505])
+    func `a status that no repetition changes is final, and nothing is left`(status: Int) async throws {
+        let (done, folder, requests) = try await download { _ in [.head(status, ["Content-Length: 0"])] }
+        #expect(done.error == .refused(.status(status)))
+        #expect(done.error?.disposition == .final)
+        #expect(requests.count == 1)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test(arguments: [403, 404])
+    func `a refusal keeps what is held`(status: Int) async throws {
+        let (done, folder, _) = try await download { request in
+            request.ordinal == 0
+                ? Self.resource.serve(request, upTo: 1_000) : [.head(status, ["Content-Length: 0"])]
+        }
+        #expect(done.error == .refused(.status(status)))
+        #expect(folder.bytes(folder.part) == Array(Self.resource.content.prefix(1_000)))
+    }
+
+    @Test func `attempts without progress come to an end`() async throws {
+        let (done, _, requests) = try await download(attempts: 4) { _ in [] }
+        #expect(requests.count == 4)
+        guard case .gaveUp(.attempts(4), .connectionLost) = done.error else {
+            Issue.record("\(String(describing: done.error))")
+            return
+        }
+    }
+
+    @Test func `starting over comes to an end`() async throws {
+        let (done, _, _) = try await download(restarts: 3, progress: 1) { request in
+            var resource = Resource(size: 2_000 + request.ordinal * 100, seed: UInt64(request.ordinal))
+            resource.entityTag = "\"\(request.ordinal)\""
+            return resource.serve(request, upTo: 1_000 + request.ordinal * 100)
+        }
+        #expect(done.error == .tooManyRestarts(3, .representationChanged))
+        #expect(done.error?.disposition == .resumable)
+    }
+
+    @Test func `a redirection is followed, relative or not, with the range`() async throws {
+        let (done, folder, requests) = try await download(path: "/a/b?x=1") { request in
+            switch request.target {
+            case "/a/b?x=1": [.head(302, ["Location: ../c d?y=2", "ETag: \"of the redirection\""])]
+            case "/c%20d?y=2": [.head(307, ["Location: //\(request.fields["host"] ?? "")/e#part"])]
+            default:
+                request.rangeStart == nil
+                    ? Self.resource.serve(request, upTo: 1_000) : Self.resource.serve(request)
+            }
+        }
+        #expect(folder.file == Self.resource.content)
+        #expect(requests.map(\.target) == ["/a/b?x=1", "/c%20d?y=2", "/e", "/a/b?x=1", "/c%20d?y=2", "/e"])
+        #expect(requests.last?.fields["if-range"] == "\"v1\"")
+        #expect(done.summary?.finalURL.hasSuffix("/e") == true)
+    }
+
+    @Test func `a circle of redirections comes to an end`() async throws {
+        let (done, _, requests) = try await download { _ in [.head(301, ["Location: /file.bin"])] }
+        #expect(done.error == .tooManyRedirections(10))
+        #expect(requests.count == 11)
+    }
+
+    @Test(arguments: [
+        ("ftp://h/", DownloadError.Disposition.final), ("http://u:p@h/", .final), ("http://", .final),
+        ("https://127.0.0.1/", .invalidInput),
+    ])
+    func `a redirection out of reach is an error`(
+        location: String,
+        disposition: DownloadError.Disposition
+    ) async throws {
+        let (done, _, requests) = try await download { _ in [.head(301, ["Location: \(location)"])] }
+        #expect(done.error?.disposition == disposition)
+        #expect(requests.count == 1)
+    }
+
+    @Test func `a redirection without a target is an error`() async throws {
+        let (done, _, _) = try await download { _ in [.head(302, [])] }
+        #expect(done.error == .refused(.redirectWithoutLocation(status: 302)))
+    }
+
+    @Test func `a coding that nobody asked for is refused, or kept on demand`() async throws {
+        let respond: @Sendable (ReceivedRequest) -> [Step] = { _ in
+            [Self.resource.whole(["Content-Encoding: GZIP"]), .send(Self.resource.content)]
+        }
+        let (refused, folder, _) = try await download(respond)
+        #expect(refused.error == .refused(.contentEncoding("gzip")))
+        #expect(folder.names.isEmpty)
+        let (kept, _, _) = try await download(keepsCoding: true, respond)
+        #expect(kept.summary?.contentEncoding == "gzip")
+    }
+
+    @Test func `the server's digest is checked, in a head or in a trailer`() async throws {
+        var digested = Self.resource
+        digested.sendsDigest = true
+        let (done, _, _) = try await download { [digested] in digested.serve($0) }
+        #expect(done.summary?.verified == [.server])
+        #expect(done.events.contains(.verified(.server)))
+        let digest = try #require(ReprDigest(sha256: digested.sha256)).headerValue
+        let (trailed, folder, _) = try await download { _ in
+            [
+                .head(200, ["Transfer-Encoding: chunked", "Trailer: Repr-Digest"]), .text("C350\r\n"),
+                .send(Self.resource.content), .text("\r\n0\r\nRepr-Digest: \(digest)\r\n\r\n"),
+            ]
+        }
+        #expect(trailed.summary?.verified == [.server])
+        #expect(folder.file == Self.resource.content)
+    }
+
+    @Test func `a wrong digest is one more chance, then a failure that leaves nothing`() async throws {
+        let wrong = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32)))
+        let respond: @Sendable (ReceivedRequest, Int) -> [Step] = { request, good in
+            request.ordinal >= good
+                ? Self.resource.serve(request)
+                : [Self.resource.whole(["Repr-Digest: \(wrong.headerValue)"]), .send(Self.resource.content)]
+        }
+        let (healed, healedFolder, _) = try await download { respond($0, 1) }
+        #expect(healed.restarts == [.digestMismatch])
+        #expect(healedFolder.file == Self.resource.content)
+        let (failed, folder, requests) = try await download { respond($0, 9) }
+        #expect(
+            failed.error == .digestMismatch(.server, expected: wrong.sha256, actual: Self.resource.sha256)
+        )
+        #expect(requests.count == 2)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func `the caller's digest is checked; where the server vouches for the bytes it fails at once`() async throws
+    {
+        let (right, _, _) = try await download(expecting: Self.resource.sha256) { Self.resource.serve($0) }
+        #expect(right.summary?.verified == [.caller])
+        var digested = Self.resource
+        digested.sendsDigest = true
+        let other = [UInt8](repeating: 2, count: 32)
+        let (wrong, folder, requests) = try await download(expecting: other) { [digested] in digested.serve($0) }
+        #expect(wrong.error == .digestMismatch(.caller, expected: other, actual: Self.resource.sha256))
+        #expect(requests.count == 1)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func `a body that ends with the connection is complete, and marked as unsure`() async throws {
+        let (done, folder, _) = try await download { _ in [.head(200, ["ETag: \"v1\""]), .send(Self.resource.content)] }
+        #expect(done.summary?.isLengthUnknown == true)
+        #expect(folder.file == Self.resource.content)
+        let (sure, _, _) = try await download(expecting: Self.resource.sha256) { _ in
+            [.head(200, []), .send(Self.resource.content)]
+        }
+        #expect(sure.summary?.isLengthUnknown == false)
+    }
+
+    @Test func `a cut chunked body is resumed`() async throws {
+        let (done, folder, _) = try await download { request in
+            request.ordinal == 0
+                ? [
+                    .head(200, ["ETag: \"v1\"", "Transfer-Encoding: chunked"]), .text("C350\r\n"),
+                    .send(Array(Self.resource.content.prefix(30_000))),
+                ] : Self.resource.serve(request)
+        }
+        #expect(done.resumedAt == [30_000])
+        #expect(folder.file == Self.resource.content)
+    }
+
+    @Test(arguments: [
+        "HTTP/2.0 200 OK\r\n\r\n", "not HTTP at all\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "HTTP/1.1 99 Low\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 999999 X\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nETag: \"a\"\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 20_000) + "\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n" + String(repeating: "X: y\r\n", count: 200) + "\r\n",
+        String(repeating: "HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n", count: 100),
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n\u{1}\u{2}",
+    ])
+    func `an answer that is no sound HTTP never becomes a file`(answer: String) async throws {
+        let (done, folder, _) = try await download(attempts: 2) { _ in [.text(answer)] }
+        #expect(done.error != nil)
+        #expect(folder.file == nil)
+    }
+
+    @Test func `some interim responses are skipped`() async throws {
+        let interim = Step.text(String(repeating: "HTTP/1.1 103 Early\r\nETag: \"other\"\r\n\r\n", count: 20))
+        let (done, folder, _) = try await download { [interim] + Self.resource.serve($0) }
+        #expect(done.summary?.connections == 1)
+        #expect(folder.file == Self.resource.content)
+    }
+}

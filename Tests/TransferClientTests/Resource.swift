@@ -1,0 +1,74 @@
+import Crypto
+import TransferProtocol
+import Units
+
+/// A file on a scripted server, and the honest answers about it.
+struct Resource: Sendable {
+    var content: [UInt8]
+    var entityTag: String? = "\"v1\""
+    var lastModified: String?
+    var sendsDigest = false
+
+    init(size: Int, seed: UInt64 = 1) {
+        var generator = SeededGenerator(seed: seed)
+        content = (0..<size).map { _ in UInt8(truncatingIfNeeded: generator.next() >> 32) }
+    }
+
+    var sha256: [UInt8] { Array(SHA256.hash(data: content)) }
+
+    var fields: [String] {
+        var fields = ["Date: Sun, 06 Nov 1994 08:49:37 GMT"]
+        if let entityTag { fields.append("ETag: \(entityTag)") }
+        if let lastModified { fields.append("Last-Modified: \(lastModified)") }
+        if sendsDigest, let digest = ReprDigest(sha256: sha256) { fields.append("Repr-Digest: \(digest.headerValue)") }
+        return fields
+    }
+
+    /// What an honest server answers, as head and body.
+    func answer(_ request: ReceivedRequest) -> (head: Step, body: [UInt8]) {
+        let mayResume = request.fields["if-range"].map { $0 == entityTag || $0 == lastModified } ?? true
+        guard let start = request.rangeStart, mayResume else {
+            return (whole(), request.method == "HEAD" ? [] : content)
+        }
+        guard start < content.count else {
+            return (.head(416, ["Content-Range: bytes */\(content.count)", "Content-Length: 0"]), [])
+        }
+        return (part(from: start), Array(content[start...]))
+    }
+
+    /// The head of a 200.
+    func whole(_ more: [String] = []) -> Step {
+        .head(200, fields + ["Content-Length: \(content.count)"] + more)
+    }
+
+    /// The head of a 206 of the bytes from `first` to the end, or up to and including `last`.
+    func part(from first: Int, through last: Int? = nil, _ more: [String] = []) -> Step {
+        let last = last ?? content.count - 1
+        return .head(
+            206,
+            fields
+                + [
+                    "Content-Range: bytes \(first)-\(last)/\(content.count)",
+                    "Content-Length: \(last - first + 1)",
+                ] + more
+        )
+    }
+
+    /// The honest answer, complete.
+    func serve(_ request: ReceivedRequest) -> [Step] {
+        let (head, body) = answer(request)
+        return [head, .send(body)]
+    }
+
+    /// The honest answer, with `then` after so many bytes of the body.
+    func serve(_ request: ReceivedRequest, upTo count: Int, then step: Step? = nil) -> [Step] {
+        let (head, body) = answer(request)
+        return [head, .send(Array(body.prefix(count)))] + (step.map { [$0] } ?? [])
+    }
+}
+
+extension Step {
+    static func head(_ status: Int, _ fields: [String]) -> Step {
+        .text((["HTTP/1.1 \(status) Scripted"] + fields + ["", ""]).joined(separator: "\r\n"))
+    }
+}

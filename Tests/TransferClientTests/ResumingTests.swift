@@ -1,0 +1,201 @@
+import Foundation
+import Testing
+import TransferClient
+import TransferProtocol
+
+@Suite(.timeLimit(.minutes(1))) struct ResumingTests {
+    private let resource = Resource(size: 300_000)
+
+    @Test func `a plain download is complete, in its place, and alone in its folder`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            let summary = try done.result.get()
+            #expect(folder.file == resource.content)
+            #expect(folder.names == ["file.bin"])
+            #expect(summary.bytes == 300_000)
+            #expect(summary.sha256 == resource.sha256)
+            #expect(summary.connections == 1)
+            #expect(summary.bytesReceived == 300_000)
+            #expect(summary.bytesRepeated == 0)
+            #expect(summary.verified.isEmpty)
+            #expect(!summary.isLengthUnknown)
+            #expect(done.events.first == .started(held: 0))
+            #expect(done.events.last == .finished(summary))
+            let request = try #require(server.requests.first)
+            #expect(request.fields["range"] == nil)
+            #expect(request.fields["accept-encoding"] == "identity")
+            #expect(request.fields["want-repr-digest"] == "sha-256=9")
+            #expect(request.fields["host"] == "127.0.0.1:\(server.port)")
+        }
+    }
+
+    @Test func `an empty file is a file`() async throws {
+        let folder = try TemporaryFolder()
+        let empty = Resource(size: 0)
+        try await Script { empty.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary?.bytes == 0)
+            #expect(folder.file == [])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `after a cut the next connection asks for the rest, under the validator`(withReset: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let respond: @Sendable (ReceivedRequest) -> [Step] = { [resource] in
+            $0.ordinal < 3
+                ? resource.serve($0, upTo: 70_000, then: withReset ? .reset : nil) : resource.serve($0)
+        }
+        try await Script(respond).serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            let summary = try done.result.get()
+            #expect(folder.file == resource.content)
+            #expect(summary.restarts == 0)
+            #expect(summary.bytesRepeated == 0)
+            let last = try #require(server.requests.last)
+            if !withReset {
+                #expect(done.resumedAt == [70_000, 140_000, 210_000])
+                #expect(last.fields["range"] == "bytes=210000-")
+            }
+            #expect(last.fields["if-range"] == "\"v1\"")
+            #expect(summary.connections == server.requests.count)
+        }
+    }
+
+    @Test func `an older Last-Modified resumes as well, and goes back unchanged`() async throws {
+        let folder = try TemporaryFolder()
+        var dated = resource
+        dated.entityTag = nil
+        dated.lastModified = "Sunday, 06-Nov-94 08:49:36 GMT"
+        try await Script { [dated] in
+            $0.ordinal == 0 ? dated.serve($0, upTo: 1_000) : dated.serve($0)
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary?.resumptions == 1)
+            #expect(folder.file == resource.content)
+            #expect(server.requests.last?.fields["if-range"] == "Sunday, 06-Nov-94 08:49:36 GMT")
+        }
+    }
+
+    @Test(arguments: ["W/\"v1\"", nil, "no tag"])
+    func `without a strong validator a new connection starts over`(entityTag: String?) async throws {
+        let folder = try TemporaryFolder()
+        var unsure = resource
+        unsure.entityTag = entityTag
+        // Of the same second as Date: not strong.
+        unsure.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
+        try await Script { [unsure] in
+            $0.ordinal == 0 ? unsure.serve($0, upTo: 1_000) : unsure.serve($0)
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            let summary = try done.result.get()
+            #expect(folder.file == resource.content)
+            #expect(done.restarts == [.noStrongValidator])
+            #expect(summary.bytesRepeated == 1_000)
+            #expect(server.requests.last?.fields["range"] == nil)
+            #expect(server.requests.last?.fields["if-range"] == nil)
+        }
+    }
+
+    @Test func `a server that ignores ranges is downloaded from again, from the start`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in
+            [resource.whole(), .send(Array(resource.content.prefix($0.ordinal == 0 ? 100_000 : 300_000)))]
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary?.bytesRepeated == 100_000)
+            #expect(done.restarts == [.rangeIgnored])
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    @Test func `a file that changed on the server is never spliced`() async throws {
+        let folder = try TemporaryFolder()
+        var changed = Resource(size: 200_000, seed: 9)
+        changed.entityTag = "\"v2\""
+        try await Script { [resource, changed] in
+            $0.ordinal == 0 ? resource.serve($0, upTo: 150_000) : changed.serve($0)
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary?.sha256 == changed.sha256)
+            #expect(done.restarts == [.representationChanged])
+            #expect(folder.file == changed.content)
+        }
+    }
+
+    @Test func `a run that gave up is continued by the next one`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in
+            $0.ordinal < 2 ? resource.serve($0, upTo: 100_000) : resource.serve($0)
+        }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            let first = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            #expect(first.error?.disposition == .resumable)
+            #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
+            let second = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            #expect(second.events.first == .started(held: 100_000))
+            #expect(second.error?.disposition == .resumable)
+            let third = try await attempt(request, to: folder.destination).result.get()
+            #expect(third.heldAtStart == 200_000)
+            #expect(third.bytesReceived == 100_000)
+            #expect(third.bytesRepeated == 0)
+            #expect(folder.file == resource.content)
+            #expect(folder.names == ["file.bin"])
+        }
+    }
+
+    @Test func `whatever the journal doesn't promise is fetched again`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in
+            $0.ordinal == 0 ? resource.serve($0, upTo: 100_000) : resource.serve($0)
+        }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            let held = try #require(folder.bytes(folder.part))
+            try folder.write(held + [1, 2, 3], to: folder.part)
+            let done = await attempt(request, to: folder.destination)
+            #expect(done.resumedAt == [100_000])
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    @Test(arguments: ["flipped byte", "short file", "no journal", "other version"])
+    func `a partial file that its journal doesn't fit starts over`(damage: String) async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in
+            $0.ordinal == 0 ? resource.serve($0, upTo: 100_000) : resource.serve($0)
+        }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            var part = try #require(folder.bytes(folder.part))
+            var journal = try #require(folder.bytes(folder.journal))
+            switch damage {
+            case "flipped byte": part[50_000] ^= 1
+            case "short file": part.removeLast()
+            case "no journal": journal = []
+            default: journal[8] += 1
+            }
+            try folder.write(part, to: folder.part)
+            try folder.write(journal, to: folder.journal)
+            let done = await attempt(request, to: folder.destination)
+            #expect(folder.file == resource.content)
+            #expect(server.requests.last?.fields["range"] == nil)
+            if damage != "short file" { #expect(done.restarts == [.journalUnusable]) }
+        }
+    }
+
+    @Test func `the bytes of another URL are not continued`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in
+            $0.ordinal == 0 ? resource.serve($0, upTo: 100_000) : resource.serve($0)
+        }.serve { server in
+            _ = await attempt(DownloadRequest(url: server.url("/a")), to: folder.destination) {
+                $0.retry.maximumAttempts = 1
+            }
+            let done = await attempt(DownloadRequest(url: server.url("/b")), to: folder.destination)
+            #expect(done.restarts == [.differentURL])
+            #expect(folder.file == resource.content)
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A request as a test looks at it.
+struct ReceivedRequest: Sendable {
+    /// The ordinal of the connection, from 0.
+    var ordinal: Int
+    var method: String
+    var target: String
+    /// Field values by lower-case name.
+    var fields: [String: String]
+
+    /// The first byte of an open range: 100 of `bytes=100-`.
+    var rangeStart: Int? {
+        fields["range"].flatMap { $0.hasPrefix("bytes=") && $0.hasSuffix("-") ? Int($0.dropFirst(6).dropLast()) : nil }
+    }
+}
+
+/// What a scripted server does on a connection, one after the other; after the last one it closes.
+enum Step: Sendable {
+    case send([UInt8])
+    /// Closes with a reset instead of an orderly end.
+    case reset
+    /// Stays silent, and keeps the connection.
+    case stall
+
+    static func text(_ text: String) -> Step { .send(Array(text.utf8)) }
+}
+
+/// An HTTP server of raw bytes on an ephemeral port of the loopback: as wrong as a test wants it.
+final class ScriptedServer: Sendable {
+    let port: Int
+    private let channel: any Channel
+    private let log: Log
+
+    final class Log: Sendable {
+        let requests = Mutex<[ReceivedRequest]>([])
+    }
+
+    /// The requests so far, in order.
+    var requests: [ReceivedRequest] { log.requests.withLock { $0 } }
+
+    func url(_ path: String = "/file.bin") -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    fileprivate init(channel: any Channel, port: Int, log: Log) {
+        self.channel = channel
+        self.port = port
+        self.log = log
+    }
+
+    fileprivate func stop() async throws {
+        try await channel.close()
+    }
+}
+
+/// What a server does for each request.
+struct Script: Sendable {
+    private let respond: @Sendable (ReceivedRequest) -> [Step]
+
+    init(_ respond: @escaping @Sendable (ReceivedRequest) -> [Step]) {
+        self.respond = respond
+    }
+
+    /// Runs `body` against a server of this script.
+    func serve<Value>(_ body: (ScriptedServer) async throws -> Value) async throws -> Value {
+        let log = ScriptedServer.Log()
+        let respond = respond
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ScriptHandler(log: log, respond: respond))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let server = ScriptedServer(channel: channel, port: channel.localAddress?.port ?? 0, log: log)
+        do {
+            let value = try await body(server)
+            try await server.stop()
+            return value
+        } catch {
+            try await server.stop()
+            throw error
+        }
+    }
+}
+
+private final class ScriptHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let log: ScriptedServer.Log
+    private let respond: @Sendable (ReceivedRequest) -> [Step]
+    private var received = ""
+    private var isAnswered = false
+
+    init(log: ScriptedServer.Log, respond: @escaping @Sendable (ReceivedRequest) -> [Step]) {
+        self.log = log
+        self.respond = respond
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received += String(buffer: unwrapInboundIn(data))
+        guard !isAnswered, received.hasSuffix("\r\n\r\n") else { return }
+        isAnswered = true
+        let request = log.requests.withLock { requests in
+            let request = Self.parse(received, ordinal: requests.count)
+            requests.append(request)
+            return request
+        }
+        perform(respond(request)[...], context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func perform(_ steps: ArraySlice<Step>, _ context: ChannelHandlerContext) {
+        guard let step = steps.first else { return context.close(promise: nil) }
+        switch step {
+        case .send(let bytes):
+            let written = context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)))
+            written.assumeIsolated().whenSuccess { self.perform(steps.dropFirst(), context) }
+        case .reset:
+            guard let sockets = context.channel as? any SocketOptionProvider else { return }
+            sockets.setSoLinger(linger(l_onoff: 1, l_linger: 0)).assumeIsolated().whenComplete { _ in
+                context.close(promise: nil)
+            }
+        case .stall: return
+        }
+    }
+
+    private static func parse(_ text: String, ordinal: Int) -> ReceivedRequest {
+        let lines = text.split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            fields[parts[0].lowercased()] = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+        }
+        return ReceivedRequest(
+            ordinal: ordinal,
+            method: String(words.first ?? ""),
+            target: words.count > 1 ? String(words[1]) : "",
+            fields: fields
+        )
+    }
+}
