@@ -1,0 +1,44 @@
+# Everything that is done with this repository, by one word each. `make` lists them.
+# What a target needs is installed when it is missing, see scripts/install.sh.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo build test lint format acceptance clean
+
+# The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
+# arrows between the modules true.
+CHECKED := --explicit-target-dependency-import-check error
+RELEASE := .build/release/squall
+# How a target says how long it took: `$(call timed,NAME,COMMAND)`.
+timed = start=$$SECONDS; $(2); echo "== $(1): $$((SECONDS - start)) s"
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+demo: build ## walk out of Wi-Fi range and back with a download, and prove that it arrived
+	@$(RELEASE) demo
+
+build: ## build the command for use: .build/release/squall (the first time takes a few minutes)
+	@scripts/install.sh build
+	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes a few minutes"
+	@$(call timed,release build,swift build -c release --product squall)
+
+test: ## build and run every test
+	@scripts/install.sh build test
+	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@$(call timed,tests,swift test --skip-build $(CHECKED))
+
+lint: ## check the format of every Swift file
+	@swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	@echo "== lint: fine"
+
+format: ## format every Swift file
+	@swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+acceptance: build ## measure what is promised, between stock programs (a few minutes)
+	@scripts/install.sh acceptance
+	@python3 Benchmarks/acceptance.py
+
+clean: ## remove what was built
+	@rm -rf .build

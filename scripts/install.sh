@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a purpose needs, when they are missing.
+#
+#     scripts/install.sh PURPOSE...     the purposes: build test acceptance
+#
+# Does nothing, and needs no network, when everything is there.
+set -euo pipefail
+
+missing=()
+
+# A package is there when the command that follows it succeeds.
+need() {
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+has() { command -v "$1" || [[ -x /usr/sbin/$1 ]]; }
+
+for purpose in "$@"; do
+    case $purpose in
+    build)
+        need pkg-config has pkg-config
+        need libevent-dev pkg-config --exists libevent_core
+        ;;
+    test)
+        need curl has curl
+        need bsdutils has script
+        ;;
+    acceptance)
+        need python3 has python3
+        need curl has curl
+        need nginx has nginx
+        ;;
+    *)
+        echo "$0: unknown purpose $purpose (the purposes are build, test, acceptance)" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if [[ ${#missing[@]} -gt 0 ]]; then
+    sudo=()
+    if [[ $(id -u) -ne 0 ]]; then sudo=(sudo); fi
+    if ! command -v apt-get >/dev/null || { [[ ${#sudo[@]} -gt 0 ]] && ! command -v sudo >/dev/null; }; then
+        echo "$0: missing: ${missing[*]} (Debian's names). Install them and run this again:" >&2
+        echo "    apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    echo "== installing ${missing[*]} (Debian packages)"
+    install() {
+        "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    }
+    # The package lists may be absent or old: fetched only when the first try fails.
+    if ! install 2>/dev/null; then
+        "${sudo[@]}" apt-get update -qq
+        install
+    fi
+fi
+
+if ! command -v swift >/dev/null; then
+    echo "$0: the Swift toolchain (6.2 or newer) is missing: see https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
