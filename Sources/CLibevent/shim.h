@@ -38,6 +38,12 @@ static inline int squall_receivable(int descriptor) {
     return ioctl(descriptor, FIONREAD, &count) < 0 ? -1 : count;
 }
 
+/// The columns of the terminal that `descriptor` is, or 0 when it is none or doesn't know (TIOCGWINSZ, tty_ioctl(4)).
+static inline int squall_terminal_columns(int descriptor) {
+    struct winsize size = {0};
+    return ioctl(descriptor, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+}
+
 /// An event descriptor that wakes a loop from another thread (eventfd(2)).
 static inline int squall_eventfd(void) {
     return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

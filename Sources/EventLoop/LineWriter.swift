@@ -67,10 +67,12 @@ public final class LineWriter: Sendable {
     private func writeQueued() {
         let lines = state.withLock { state in
             defer { state.lines.removeAll() }
-            return state.failure == nil ? state.lines : []
+            if state.failure == nil { return state.lines }
+            state.dropped += state.lines.count
+            return []
         }
+        guard !lines.isEmpty else { return }
         var text = lines.joined(separator: "\n")
-        guard !text.isEmpty else { return }
         text.append("\n")
         text.withUTF8 { bytes in
             var written = 0

@@ -70,7 +70,6 @@ public struct Link: Sendable {
     private let opened: Moment
     private let schedule: Schedule
     private let holdLimit: Int64
-    private let delaysBytes: Bool
     private var stretch: Schedule.Stretch
     private var slots: [Slot]
     private var cut: (offset: Int64, how: Cut.Ending, fault: Int)?
@@ -83,7 +82,6 @@ public struct Link: Sendable {
         self.holdLimit = max(1, holdLimit.bytes)
         measuresAvailability = slots.contains { $0.stage.measuresAvailability }
         takesAhead = slots.contains { $0.stage.holds }
-        delaysBytes = slots.contains { $0.stage.holds }
         stretch = schedule.stretch(at: opened)
     }
 
@@ -173,7 +171,7 @@ public struct Link: Sendable {
         now: Moment,
         _ outcome: inout Outcome
     ) -> Reach {
-        var visit = Visit(now: now, delivered: delivered, settled: delaysBytes ? arrived : delivered)
+        var visit = Visit(now: now, delivered: delivered, settled: takesAhead ? arrived : delivered)
         visit.isActive = slots[index].window.contains(age: age, currentPhase: stretch.phase)
         visit.passed = slots[index].passed
         let passing = slots[index].stage.advance(reach, &visit)

@@ -21,6 +21,9 @@ public struct Reach: Hashable, Sendable {
     /// The bytes at `position`, the end not counted.
     public var bytes: Int64 { hasEnded ? position - 1 : position }
 
+    /// The bytes at `horizon`, the end not counted.
+    public var bytesAtHorizon: Int64 { hasEnded ? horizon - 1 : horizon }
+
     /// Holds the stream back to `limit`: nothing beyond it has come, or could come.
     public mutating func clamp(to limit: Int64) {
         if limit < position {

@@ -7,8 +7,9 @@ public struct Schedule: Hashable, Sendable {
     public struct Stretch: Hashable, Sendable {
         /// The index of the phase in the profile; `nil` outside all phases.
         public var phase: Int?
-        /// When the stretch began and when the next begins, on the clock that `start` is on.
+        /// When the stretch began, on the clock that `start` is on.
         public var begin: Moment
+        /// When the next stretch begins.
         public var end: Moment
     }
 

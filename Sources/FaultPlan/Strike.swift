@@ -10,6 +10,7 @@ public struct Strike: Hashable, Sendable {
     /// What it did.
     public var effect: Effect
 
+    /// What a fault does when it strikes.
     public enum Effect: Hashable, Sendable {
         /// Bytes are delayed from here on.
         case delays

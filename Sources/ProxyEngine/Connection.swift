@@ -9,6 +9,7 @@ final class Connection: LoopHandler {
         static let client = 0
         static let server = 1
         static let timer = 2
+        static let turn = 3
     }
 
     private enum State {
@@ -51,7 +52,9 @@ final class Connection: LoopHandler {
     /// Begins: an outage may strike at once; otherwise connects to the upstream.
     func start() {
         client.watch(by: self, tag: Tag.client)
-        if isInterrupted(at: loop.now) { return }
+        let now = loop.now
+        if isInterrupted(at: now) { return }
+        connectDeadline = now + shard.context.configuration.connectTimeout
         connect(to: 0)
     }
 
@@ -60,7 +63,7 @@ final class Connection: LoopHandler {
         case .connecting(let server, let address):
             if tag == Tag.server { finishConnecting(server, address) }
         case .flowing(let server):
-            isQueued = false
+            if tag == Tag.turn { isQueued = false }
             run(server)
         case .parting(let parting):
             part(parting)
@@ -72,11 +75,12 @@ final class Connection: LoopHandler {
     override func timerFired(_ tag: Int) {
         switch state {
         case .connecting(let server, let address):
-            if isInterrupted(at: loop.now) { return }
-            if loop.now >= connectDeadline {
+            let now = loop.now
+            if isInterrupted(at: now) { return }
+            if now >= attemptDeadline {
                 failToConnect(server, address, SystemError(call: "connect", code: SystemError.timedOut))
             } else {
-                setTimer(to: connectDeadline)
+                setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now)))
             }
         case .flowing(let server):
             run(server)
@@ -103,16 +107,20 @@ final class Connection: LoopHandler {
 
     // MARK: Connecting
 
+    /// When the client is told that nobody could be reached, and when the next address is tried.
     private var connectDeadline = Moment.zero
+    private var attemptDeadline = Moment.zero
 
     private func connect(to address: Int) {
         let addresses = shard.context.upstreamAddresses
+        let now = loop.now
+        let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
+        attemptDeadline = now.advanced(byNanoseconds: share)
         do {
             let server = try StreamSocket(connectingTo: addresses[address], on: loop)
             server.watch(by: self, tag: Tag.server)
             state = .connecting(server: server, address: address)
-            connectDeadline = loop.now + shard.context.configuration.connectTimeout
-            setTimer(to: min(connectDeadline, interruptions.nextChange(after: loop.now)))
+            setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now)))
         } catch {
             failToConnect(nil, address, error)
         }
@@ -149,9 +157,21 @@ final class Connection: LoopHandler {
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
         let downstream = down.run(from: server, to: client, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
-        if up.link.isFinished, down.link.isFinished {
+        switch (up.link.isFinished, down.link.isFinished) {
+        case (true, true):
             abandon(reset: false)
             return
+        case (true, false) where client.isBroken():
+            // A reset behind an end of stream; the other side is told as of any reset.
+            client.reset()
+            part(from: client, to: server, .reset)
+            return
+        case (false, true) where server.isBroken():
+            server.reset()
+            part(from: server, to: client, .reset)
+            return
+        case (true, false), (false, true), (false, false):
+            break
         }
         let wake = min(up.wake, down.wake)
         setTimer(to: interruptions.arePossible ? min(wake, interruptions.nextChange(after: now)) : wake)
@@ -172,16 +192,12 @@ final class Connection: LoopHandler {
         case .again:
             if !isQueued {
                 isQueued = true
-                loop.callSoon(self, tag: Tag.timer)
+                loop.callSoon(self, tag: Tag.turn)
             }
             return false
         case .sinkBroken:
-            // The sink's own direction tells the source of the reset, in its turn; unless it has ended before.
-            let opposite = direction == .upstream ? down.link : up.link
-            guard opposite.isFinished else { return false }
-            source.reset()
-            part(from: source, to: sink, .reset)
-            return true
+            // The sink's own direction tells the source of the reset, in its turn.
+            return false
         case .ended(.finish):
             sink.shutdownWrite()
             return false

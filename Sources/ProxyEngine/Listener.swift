@@ -4,7 +4,7 @@ import Synchronization
 import Units
 
 /// Accepts a proxy's connections, numbers them, plans them and hands them to the loops in turn.
-final class Listener: LoopHandler {
+final class Listener: LoopHandler, LoopTenant {
     private enum Tag {
         static let socket = 0
         static let outage = 1
@@ -23,7 +23,8 @@ final class Listener: LoopHandler {
     private var socket: ListeningSocket?
     private var outageTimer: LoopTimer?
     private var retryTimer: LoopTimer?
-    private var isRefusing = false
+    /// The fault that has the port closed now.
+    private var refusing: Int?
     private var nextShard = 0
 
     init(loop: EventLoop, context: ProxyContext, shards: [Resident<Shard>]) {
@@ -37,6 +38,7 @@ final class Listener: LoopHandler {
     func open(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
         let socket = try ListeningSocket(address, on: loop, handler: self, tag: Tag.socket)
         self.socket = socket
+        loop.add(self)
         followOutages()
         return socket.address
     }
@@ -49,7 +51,10 @@ final class Listener: LoopHandler {
         socket.close()
         loop.bury(socket)
         self.socket = nil
+        loop.remove(self)
     }
+
+    func loopWillEnd() { close() }
 
     override func socketIsReady(_ tag: Int) {
         guard let socket else { return }
@@ -73,7 +78,7 @@ final class Listener: LoopHandler {
         switch tag {
         case Tag.outage:
             followOutages()
-        case Tag.retry where isRefusing:
+        case Tag.retry where refusing != nil:
             break
         default:
             listenAgain(socket)
@@ -104,12 +109,18 @@ final class Listener: LoopHandler {
         guard let socket else { return }
         let now = loop.now
         let (fault, until) = plan.refusal(at: now)
-        if let fault, !isRefusing {
-            isRefusing = true
-            socket.suspend()
-            context.record(Strike(fault: fault, offset: nil, effect: .refuses), connection: nil, direction: nil, at: now)
-        } else if fault == nil, isRefusing {
-            isRefusing = false
+        if let fault, fault != refusing {
+            // One outage may follow upon another.
+            if refusing == nil { socket.suspend() }
+            refusing = fault
+            context.record(
+                Strike(fault: fault, offset: nil, effect: .refuses),
+                connection: nil,
+                direction: nil,
+                at: now
+            )
+        } else if fault == nil, refusing != nil {
+            refusing = nil
             listenAgain(socket)
         }
         guard until < .distantFuture else { return }

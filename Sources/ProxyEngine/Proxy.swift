@@ -31,7 +31,8 @@ public final class Proxy: Sendable {
         self.shards = shards
     }
 
-    /// Starts a proxy on the loops of `group`.
+    /// Starts a proxy on the loops of `group`, which keep it: it runs until `stop`, or until they end,
+    /// whether or not anybody holds the value.
     ///
     /// - Parameters:
     ///   - journal: told of every fault that acts, on whatever loop it acted; it must not wait.

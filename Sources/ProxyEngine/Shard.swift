@@ -3,11 +3,12 @@ import FaultPlan
 import Synchronization
 
 /// The part of a proxy that lives on one loop: its connections there.
-final class Shard {
+final class Shard: LoopTenant {
     let loop: EventLoop
     let context: ProxyContext
     private var connections: [Connection] = []
     private var past = Statistics()
+    private var isTenant = false
     private var isClosed = false
 
     init(loop: EventLoop, context: ProxyContext) {
@@ -22,6 +23,10 @@ final class Shard {
             return
         }
         past.accepted += 1
+        if !isTenant {
+            isTenant = true
+            loop.add(self)
+        }
         let connection = Connection(client, plan: plan, shard: self)
         connection.position = connections.count
         connections.append(connection)
@@ -46,7 +51,10 @@ final class Shard {
     func close() {
         isClosed = true
         while let connection = connections.last { connection.abandon(reset: false) }
+        loop.remove(self)
     }
+
+    func loopWillEnd() { close() }
 
     /// What happened on this loop so far.
     var statistics: Statistics {

@@ -20,9 +20,9 @@ extension DownloadSetback: CustomStringConvertible {
     /// What happened, as a clause.
     public var description: String {
         switch self {
-        case .connectFailed(let words): "the connection failed (\(words))"
+        case .connectFailed(let words): "the connection failed: \(words)"
         case .connectTimedOut: "the connection took too long"
-        case .connectionLost(let words): "the connection was lost (\(words))"
+        case .connectionLost(let words): "the connection was lost: \(words)"
         case .firstByteTimedOut: "the answer took too long"
         case .stalled: "the transfer stalled"
         case .malformedResponse(let words): "the answer was no sound HTTP (\(words))"

@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOPosix
+import SystemPackage
 import TransferProtocol
 import Units
 
@@ -58,16 +59,22 @@ struct DownloadExchange: Sendable {
         case ChannelError.connectTimeout: .connectTimedOut
         case let error as NIOConnectionError: connectSetback(of: error)
         case is CancellationError: nil
-        default: .connectionLost(String(describing: error))
+        default: .connectionLost(words(of: error))
         }
+    }
+
+    /// "Connection reset by peer (errno 104)" where the error comes from the system.
+    private static func words(of error: any Error) -> String {
+        guard let error = error as? IOError else { return String(describing: error) }
+        return "\(Errno(rawValue: error.errnoCode)) (errno \(error.errnoCode))"
     }
 
     private static func connectSetback(of error: NIOConnectionError) -> DownloadSetback {
         let single = error.connectionErrors.last?.error
         if case ChannelError.connectTimeout? = single { return .connectTimedOut }
-        if let single { return .connectFailed(String(describing: single)) }
+        if let single { return .connectFailed(words(of: single)) }
         guard let lookup = error.dnsAError ?? error.dnsAAAAError else { return .connectFailed("no address") }
-        return .connectFailed("the name \(error.host) can't be looked up: \(lookup)")
+        return .connectFailed("the name \(error.host) can't be looked up: \(words(of: lookup))")
     }
 
     /// Connects; a cancelled task doesn't wait for the limit.

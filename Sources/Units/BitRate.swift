@@ -13,6 +13,7 @@ public struct BitRate: Comparable, Hashable, Sendable {
     @inlinable
     public static func bytesPerSecond(_ count: Int64) -> BitRate { BitRate(bitsPerSecond: count * 8) }
 
+    /// Whether `left` is the slower.
     @inlinable
     public static func < (left: BitRate, right: BitRate) -> Bool { left.bitsPerSecond < right.bitsPerSecond }
 

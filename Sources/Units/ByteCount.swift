@@ -9,8 +9,10 @@ public struct ByteCount: Comparable, Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// No byte.
     public static let zero = ByteCount(0)
 
+    /// Whether `left` is the smaller.
     @inlinable
     public static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
 

@@ -17,6 +17,7 @@ public struct Moment: Comparable, Hashable, Sendable {
     /// Later than every moment that a clock reaches.
     public static let distantFuture = Moment(nanoseconds: .max)
 
+    /// Whether `left` is the earlier.
     @inlinable
     public static func < (left: Moment, right: Moment) -> Bool { left.nanoseconds < right.nanoseconds }
 

@@ -13,9 +13,12 @@ public struct Probability: Comparable, Hashable, Sendable {
         self.fraction = fraction
     }
 
+    /// 0: what can't happen.
     public static let never = Probability(unchecked: 0)
+    /// 1: what always happens.
     public static let always = Probability(unchecked: 1)
 
+    /// Whether `left` is the less likely.
     public static func < (left: Probability, right: Probability) -> Bool { left.fraction < right.fraction }
 
     /// Whether an event of this chance happens for a draw from 0 up to, but not including, 1.

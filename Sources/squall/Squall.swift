@@ -29,7 +29,7 @@ struct Squall: AsyncParsableCommand {
                 try command.run()
             }
         } catch let failure as CommandFailure {
-            Console.error(failure.message)
+            Console.error(lines: failure.lines)
             Glibc.exit(failure.code.rawValue)
         } catch {
             let code = exitCode(for: error)
@@ -40,7 +40,7 @@ struct Squall: AsyncParsableCommand {
     }
 }
 
-/// The version that `--version` tells and the journal carries.
+/// The version that `--version` tells.
 enum Version {
     static let current = "0.1.0"
 }

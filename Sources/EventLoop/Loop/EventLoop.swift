@@ -20,8 +20,10 @@ public final class EventLoop: @unchecked Sendable {
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
-    private var ready: [(handler: Unmanaged<LoopHandler>, tag: Int)] = []
-    private var running: [(handler: Unmanaged<LoopHandler>, tag: Int)] = []
+    // Strong: what a turn adds while it works this list off outlives the turn's graveyard.
+    private var ready: [(handler: LoopHandler, tag: Int)] = []
+    private var running: [(handler: LoopHandler, tag: Int)] = []
+    private var tenants: [ObjectIdentifier: any LoopTenant] = [:]
     private var graveyard: [AnyObject] = []
     private var isStopping = false
     private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
@@ -56,9 +58,11 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     deinit {
+        // The base goes through the events that are still with it, so their memory goes last.
+        event_del(wakeEvent)
+        event_base_free(base)
         wakeEvent.deallocate()
         scratch.deallocate()
-        event_base_free(base)
     }
 
     /// The time now on the clock of every loop.
@@ -92,7 +96,19 @@ public final class EventLoop: @unchecked Sendable {
     /// Calls `handler` once more in the loop's next turn, after the sockets that became ready meanwhile.
     public func callSoon(_ handler: LoopHandler, tag: Int) {
         preconditionOnLoop()
-        ready.append((Unmanaged.passUnretained(handler), tag))
+        ready.append((handler, tag))
+    }
+
+    /// Keeps `tenant`, and tells it when the loop ends, until `remove` takes it away.
+    public func add(_ tenant: any LoopTenant) {
+        preconditionOnLoop()
+        tenants[ObjectIdentifier(tenant)] = tenant
+    }
+
+    /// Lets go of a tenant whose sockets and timers are closed. Calling it twice is fine.
+    public func remove(_ tenant: any LoopTenant) {
+        preconditionOnLoop()
+        tenants[ObjectIdentifier(tenant)] = nil
     }
 
     /// Keeps `object` until the callbacks of this turn are over.
@@ -103,7 +119,7 @@ public final class EventLoop: @unchecked Sendable {
 
     /// Stops the loop after the jobs that wait, and waits until its thread has ended. Calling it twice is fine.
     public func stop() async {
-        post { self.isStopping = true }
+        mailbox.postBeyondLimit { self.isStopping = true }
         await withCheckedContinuation { continuation in
             let isFinished = finished.withLock { state in
                 if !state.isFinished { state.waiters.append(continuation) }
@@ -144,15 +160,20 @@ public final class EventLoop: @unchecked Sendable {
             event_base_loop(base, ready.isEmpty ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
             if !ready.isEmpty {
                 swap(&ready, &running)
-                for entry in running { entry.handler._withUnsafeGuaranteedRef { $0.socketIsReady(entry.tag) } }
+                for entry in running { entry.handler.socketIsReady(entry.tag) }
                 running.removeAll(keepingCapacity: true)
             }
             if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
         }
         for job in mailbox.close() { job() }
+        for tenant in tenants.values { tenant.loopWillEnd() }
+        tenants.removeAll()
+        ready.removeAll()
         graveyard.removeAll()
         event_del(wakeEvent)
         slabs.drain()
+        // The system gives the identity of a thread that has ended to another.
+        threadIdentity.store(0, ordering: .relaxed)
         let waiters = finished.withLock { state in
             state.isFinished = true
             return state.waiters

@@ -1,3 +1,9 @@
+/// Who holds sockets or timers of a loop for longer than a callback, and closes them when the loop ends.
+public protocol LoopTenant: AnyObject {
+    /// The loop is about to end: the last call on its thread. Everything is to be closed now.
+    func loopWillEnd()
+}
+
 /// What a loop calls back: a class whose instances live on one loop and are told of its sockets and timers.
 ///
 /// The loop keeps no reference. Who closes a handler's last socket or timer inside a callback hands

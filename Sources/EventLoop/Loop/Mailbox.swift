@@ -28,9 +28,14 @@ final class Mailbox: Sendable {
     }
 
     /// Leaves a job; `false` when the mailbox is full or closed, and the job won't run.
-    func post(_ job: @escaping Job) -> Bool {
+    func post(_ job: @escaping Job) -> Bool { post(job, limit: Mailbox.limit) }
+
+    /// Leaves a job that must not be refused, such as the one that stops the loop, unless the mailbox is closed.
+    func postBeyondLimit(_ job: @escaping Job) { _ = post(job, limit: .max) }
+
+    private func post(_ job: @escaping Job, limit: Int) -> Bool {
         let outcome = state.withLock { state -> (taken: Bool, first: Bool) in
-            guard !state.isClosed, state.jobs.count < Mailbox.limit else { return (false, false) }
+            guard !state.isClosed, state.jobs.count < limit else { return (false, false) }
             state.jobs.append(job)
             return (true, state.jobs.count == 1)
         }

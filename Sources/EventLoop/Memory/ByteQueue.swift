@@ -32,8 +32,10 @@ public struct ByteQueue {
         count += length
     }
 
-    /// Sends up to `limit` bytes from the front in one call, and removes what was taken.
+    /// Sends up to `limit` bytes, 1 or more, from the front in one call, and removes what was taken. The
+    /// queue isn't empty.
     public mutating func send(to socket: StreamSocket, limit: Int) -> SendResult {
+        precondition(limit > 0 && count > 0, "a send of nothing tells nothing of the socket")
         let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: ByteQueue.vectorLimit) { vectors in
             var used = 0
             var remaining = min(limit, count)

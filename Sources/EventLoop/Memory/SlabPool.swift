@@ -19,7 +19,8 @@ final class SlabPool {
     static let keptLimit = 64
 
     private var first: UnsafeMutablePointer<Slab>?
-    private var kept = 0
+    /// The free slabs in the pool.
+    private(set) var kept = 0
 
     /// An empty slab.
     func take() -> UnsafeMutablePointer<Slab> {
@@ -29,7 +30,9 @@ final class SlabPool {
             self.first = slab.pointee.next
             kept -= 1
         } else {
-            slab = UnsafeMutableRawPointer.allocate(byteCount: Slab.size, alignment: 64).assumingMemoryBound(to: Slab.self)
+            slab = UnsafeMutableRawPointer.allocate(byteCount: Slab.size, alignment: 64).assumingMemoryBound(
+                to: Slab.self
+            )
         }
         slab.initialize(to: Slab(next: nil, start: Slab.headerSize, end: Slab.headerSize))
         return slab

@@ -25,7 +25,9 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         } else if host.contains(":") {
             return nil
         }
-        guard !host.isEmpty, !host.contains(where: { $0.isWhitespace || $0 == "[" || $0 == "]" }) else { return nil }
+        // A name goes to the system as a C string, in which a NUL would be its end.
+        let isName = host.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 && $0 != "[" && $0 != "]" }
+        guard !host.isEmpty, isName, !host.contains(where: \.isWhitespace) else { return nil }
         self.init(host: String(host), port: port)
     }
 

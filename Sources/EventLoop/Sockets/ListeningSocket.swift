@@ -98,7 +98,9 @@ public final class ListeningSocket {
     public func suspend() {
         loop.preconditionOnLoop()
         event_del(watcher)
-        // On Linux this ends listening and keeps a port that was bound by its number.
+        // On Linux this ends listening and keeps a port that was bound by its number, though not from
+        // sockets that share addresses as this one does, which is most servers: so it stops sharing.
+        ListeningSocket.setSharing(false, descriptor)
         shutdown(descriptor, Int32(SHUT_RD))
     }
 
@@ -107,6 +109,8 @@ public final class ListeningSocket {
     /// - Throws: `SystemError` of listen(2).
     public func resume() throws(SystemError) {
         loop.preconditionOnLoop()
+        // With the port's own old connections it has to be shared.
+        ListeningSocket.setSharing(true, descriptor)
         if listen(descriptor, ListeningSocket.backlog) != 0 { throw .last("listen") }
         event_add(watcher, nil)
     }
@@ -140,9 +144,9 @@ public final class ListeningSocket {
 
     private static func bindOnce(_ address: SocketAddress) throws(SystemError) -> Int32 {
         let descriptor = try StreamSocket.make(family: address.family)
-        var one: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        setSharing(true, descriptor)
         if address.isIPv6 {
+            var one: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<Int32>.size))
         }
         guard address.withSystemAddress({ Glibc.bind(descriptor, $0, $1) }) == 0 else {
@@ -151,5 +155,10 @@ public final class ListeningSocket {
             throw error
         }
         return descriptor
+    }
+
+    private static func setSharing(_ isShared: Bool, _ descriptor: Int32) {
+        var value: Int32 = isShared ? 1 : 0
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -28,7 +28,7 @@ public enum Resolver {
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
         guard code == 0 else {
-            return .failure(SystemError(call: "getaddrinfo", code: code, reason: String(cString: gai_strerror(code))))
+            return .failure(failure(code))
         }
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
@@ -39,7 +39,10 @@ public enum Resolver {
             }
             entry = current.pointee.ai_next
         }
-        guard !addresses.isEmpty else { return .failure(SystemError(call: "getaddrinfo", code: EAI_NONAME)) }
-        return .success(addresses)
+        return addresses.isEmpty ? .failure(failure(EAI_NONAME)) : .success(addresses)
+    }
+
+    private static func failure(_ code: Int32) -> SystemError {
+        SystemError(call: "getaddrinfo", code: code, reason: String(cString: gai_strerror(code)))
     }
 }

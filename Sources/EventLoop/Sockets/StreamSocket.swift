@@ -104,11 +104,13 @@ public final class StreamSocket {
     public var isOpen: Bool { descriptor >= 0 }
 
     /// Why connecting failed; `nil` when it succeeded. To be asked when the handler is first called.
-    public func connectionError() -> SystemError? {
+    public func connectionError() -> SystemError? { pendingError("connect") }
+
+    private func pendingError(_ call: String) -> SystemError? {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
-        return code == 0 ? nil : SystemError(call: "connect", code: code)
+        return code == 0 ? nil : SystemError(call: call, code: code)
     }
 
     /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer, from its start.
@@ -148,7 +150,14 @@ public final class StreamSocket {
     public func receivable() -> Int { Int(max(0, squall_receivable(descriptor))) }
 
     /// The bytes sent that the receiver's kernel has not acknowledged; 0 on a broken connection.
-    public func unacknowledged() -> Int { Int(max(0, squall_unacknowledged(descriptor))) }
+    public func unacknowledged() -> Int { isBroken() ? 0 : Int(max(0, squall_unacknowledged(descriptor))) }
+
+    /// Whether the connection is broken, as a rule by a reset. Asks the system: after the peer's end of
+    /// stream a receive goes on to tell that end, and nothing else tells of a reset behind it.
+    public func isBroken() -> Bool {
+        failure = failure ?? pendingError("getsockopt")
+        return failure != nil
+    }
 
     /// Ends this side's stream (FIN) behind what was sent.
     public func shutdownWrite() {

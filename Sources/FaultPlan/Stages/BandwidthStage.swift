@@ -6,7 +6,7 @@ import Units
 /// What may have passed is a line through an anchor: so many bytes at the anchor's moment, and the
 /// rate from there. The anchor moves only when the link has been idle, or when whoever takes the
 /// bytes has fallen behind by more than `latenessAllowance`; so rounding never adds up, and a timer
-/// that fires late costs no throughput.
+/// that fires late costs no throughput. The end of a stream is no byte and needs no rate.
 struct BandwidthStage {
     /// How far a busy link may fall behind the line and still catch up: 250 ms.
     static let latenessAllowance: Int64 = 250_000_000
@@ -38,8 +38,8 @@ struct BandwidthStage {
             announced = false
             return reach
         }
-        let wants = reach.horizon > visit.passed
-        guard wants else {
+        let wanted = reach.bytesAtHorizon
+        guard wanted > visit.passed else {
             isBusy = false
             return reach
         }
@@ -49,15 +49,15 @@ struct BandwidthStage {
         }
         let now = visit.now.nanoseconds
         let start = anchor(passed: visit.passed, now: now)
-        isBusy = true
-        var passing = reach
         let limit = line(from: start, at: now)
+        // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
+        isBusy = wanted > min(limit, reach.bytes)
+        if wanted <= limit { return reach }
+        let target = min(wanted, limit.addingSaturated(quantum))
+        let needed = rate.nanoseconds(forBytes: target - anchorOffset)
+        visit.wake(at: Moment(nanoseconds: start.addingSaturated(needed)))
+        var passing = reach
         passing.clamp(to: limit)
-        if reach.horizon > limit {
-            let target = min(reach.horizon, limit.addingSaturated(quantum))
-            let needed = rate.nanoseconds(forBytes: target - anchorOffset)
-            visit.wake(at: Moment(nanoseconds: start.addingSaturated(needed)))
-        }
         return passing
     }
 

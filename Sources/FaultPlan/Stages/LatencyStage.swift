@@ -29,7 +29,8 @@ struct LatencyStage {
     private let key: RandomKey
     private var stretches: [Stretch] = []
     private var head = 0
-    private var count = 0
+    /// The stretches that are in the line.
+    private(set) var count = 0
     private var arrived: Int64 = 0
     private var released: Int64 = 0
     private var end: Int64 = -1
@@ -50,12 +51,12 @@ struct LatencyStage {
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         let now = visit.now.nanoseconds
         if reach.hasEnded { end = reach.position }
+        if visit.isActive, !announced, reach.horizon > arrived {
+            announced = true
+            visit.effect = .delays
+        }
         if reach.position > arrived {
             if visit.isActive {
-                if !announced {
-                    announced = true
-                    visit.effect = .delays
-                }
                 record(upTo: reach.position, at: now)
             } else {
                 append(end: reach.position, release: max(now, lastRelease))

@@ -88,7 +88,8 @@ struct SharedBandwidthStage {
             return reach
         }
         granted = max(granted, visit.passed)
-        guard reach.horizon > granted else {
+        let wanted = reach.bytesAtHorizon
+        guard wanted > granted else {
             leave()
             return reach
         }
@@ -101,7 +102,12 @@ struct SharedBandwidthStage {
             isBusy = true
             bucket.enter(at: now)
         }
-        takeGrants(upTo: reach.horizon, now: now, &visit)
+        takeGrants(upTo: wanted, now: now, &visit)
+        if wanted <= granted {
+            // Whether the sink takes it or not, nobody may count this link among those that want more.
+            leave()
+            return reach
+        }
         var passing = reach
         passing.clamp(to: granted)
         return passing

@@ -18,7 +18,7 @@ struct CheckCommand: ParsableCommand {
                 let profile = try ProfileLibrary.profile(reference)
                 Console.print("\(reference): fine (\(CheckCommand.inventory(of: profile)))")
             } catch {
-                problems.append(error.message)
+                problems.append(error.lines)
             }
         }
         guard problems.isEmpty else {

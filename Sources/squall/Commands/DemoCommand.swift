@@ -20,7 +20,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Argument(help: "The profile: a path, or the name of a shipped one.")
     var profile = "wifi-walkaway"
 
-    @Option(help: "The size of the file: from 1 B to 16 GiB.")
+    @Option(help: "The size of the file with its unit, from 1 B to 16 GiB.")
     var size = ByteCount.mebibytes(64)
 
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
@@ -29,12 +29,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Keep the sent and the received file in this folder.", valueName: "folder"))
     var keep: String?
 
-    @Option(help: "How events are told: \(EventFormat.allCases.map(\.rawValue).joined(separator: " or ")).")
+    @Option(help: ArgumentHelp("How events are told.", valueName: "format"))
     var events = EventFormat.text
 
     func validate() throws {
         guard size.bytes > 0, size <= .mebibytes(16 << 10) else {
-            throw ValidationError("--size is from 1 B to 16 GiB")
+            throw ValidationError("--size is from 1 B to 16 GiB, such as 64MiB")
         }
     }
 

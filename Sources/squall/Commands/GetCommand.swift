@@ -21,7 +21,10 @@ struct GetCommand: AsyncParsableCommand {
     @Argument(help: "An http:// URL.")
     var url: String
 
-    @Option(name: [.short, .long], help: "The file to write; without it the last part of the URL's path.")
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp("The file to write; without it the last part of the URL's path.", valueName: "file")
+    )
     var output: String?
 
     @Option(help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "hex"))
@@ -33,7 +36,7 @@ struct GetCommand: AsyncParsableCommand {
     @Option(help: "The seed of the waits between attempts.")
     var seed: UInt64?
 
-    @Option(help: "How events are told: \(EventFormat.allCases.map(\.rawValue).joined(separator: " or ")).")
+    @Option(help: ArgumentHelp("How events are told.", valueName: "format"))
     var events = EventFormat.text
 
     func validate() throws {
@@ -85,7 +88,8 @@ struct GetCommand: AsyncParsableCommand {
         try tell(result, destination)
     }
 
-    private func tell(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath) throws(CommandFailure) {
+    private func tell(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath) throws(CommandFailure)
+    {
         switch result {
         case .success(let summary):
             guard events == .text else { return }
@@ -121,8 +125,13 @@ struct GetCommand: AsyncParsableCommand {
 
     private func destination() throws(CommandFailure) -> FilePath {
         if let output { return FilePath(output) }
-        let path = (try? DownloadURL(url))?.path ?? ""
-        guard let name = FilePath(path).lastComponent, name.kind == .regular else {
+        let parsed: DownloadURL
+        do throws(DownloadURLProblem) {
+            parsed = try DownloadURL(url)
+        } catch {
+            throw .wrongInput(DownloadError.invalidURL(url, error).description)
+        }
+        guard let name = FilePath(parsed.path).lastComponent, name.kind == .regular else {
             throw .wrongInput("the URL names no file to write to: give --output FILE")
         }
         return FilePath(name.string)

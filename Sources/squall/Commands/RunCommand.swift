@@ -13,7 +13,8 @@ struct RunCommand: AsyncParsableCommand {
         abstract: "Run a profile between clients and a server, until Ctrl-C.",
         discussion: """
             Prints one ready line for each proxy, with the address it is bound to. On a terminal every fault that \
-            acts is told as it happens; --journal writes them as JSON Lines.
+            acts is told as it happens; --journal writes them as JSON Lines. With --journal - standard output has the \
+            journal alone, and the ready lines are on standard error.
 
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             """
@@ -67,7 +68,7 @@ struct RunCommand: AsyncParsableCommand {
                 throw CommandFailure.failed(error.description)
             }
         }
-        for proxy in proxies { Console.print(RunCommand.readyLine(proxy)) }
+        for proxy in proxies { announce(proxy) }
         await interrupt.wait()
         for proxy in proxies { await proxy.stop() }
         await loops.stop()
@@ -83,10 +84,17 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    private static func readyLine(_ proxy: Proxy) -> String {
+    /// Tells where a proxy listens: on standard output, or where that has the journal, on standard error.
+    private func announce(_ proxy: Proxy) {
         let configuration = proxy.configuration
-        return "ready: \(proxy.address) -> \(configuration.upstream) "
+        let line =
+            "ready: \(proxy.address) -> \(configuration.upstream) "
             + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed))"
+        if journal == "-" {
+            Console.error(lines: line)
+        } else {
+            Console.print(line)
+        }
     }
 
     /// Writes out what the journal still holds.

@@ -30,8 +30,9 @@ struct Demo {
         let live = LiveLine()
         let story = DemoStory(started: MonotonicClock.now, live: live)
         let proxy = try await startProxy(to: origin, story)
+        story.follow(proxy.schedule, names: profile.phases.map(\.name))
         let progress = TransferProgress()
-        let ticker = Task { await tick(proxy, story, progress, live) }
+        let ticker = Task { await tick(story, progress, live) }
         let download = Task { await receive(through: proxy, story, progress) }
         let watch = Task {
             await interrupt.wait()
@@ -44,7 +45,7 @@ struct Demo {
         live.clear()
         await proxy.stop()
         await origin.shutdown()
-        try conclude(result, story)
+        try conclude(result, story, isTold: live.isOn)
     }
 
     private func startProxy(to origin: OriginServer, _ story: DemoStory) async throws(CommandFailure) -> Proxy {
@@ -84,18 +85,11 @@ struct Demo {
     }
 
     /// Draws the live line and tells of the phases until it is cancelled.
-    private func tick(_ proxy: Proxy, _ story: DemoStory, _ progress: TransferProgress, _ live: LiveLine) async {
-        var stretch: Schedule.Stretch?
+    private func tick(_ story: DemoStory, _ progress: TransferProgress, _ live: LiveLine) async {
         while !Task.isCancelled {
             let now = MonotonicClock.now
-            let current = proxy.schedule.stretch(at: now)
-            let name = current.phase.map { profile.phases[$0].name }
-            if current != stretch {
-                stretch = current
-                if let name { story.enter(name, at: current.begin) }
-            }
+            let phase = story.phase(at: now).map { "[\($0)]   " } ?? ""
             let faults = story.faults
-            let phase = name.map { "[\($0)]   " } ?? ""
             live.draw(
                 "\(Formatting.seconds(now - story.started))  \(phase)\(progress.text)   "
                     + "\(faults) fault\(faults == 1 ? "" : "s")"
@@ -106,14 +100,16 @@ struct Demo {
 
     private func conclude(
         _ result: Result<DownloadSummary, DownloadError>,
-        _ story: DemoStory
+        _ story: DemoStory,
+        isTold: Bool
     ) throws(CommandFailure) {
+        // Who watched it happen isn't told again.
+        if format == .text, !isTold { Console.print(DemoSummary.story(of: story)) }
         let summary: DownloadSummary
         switch result {
         case .success(let done):
             summary = done
         case .failure(let error):
-            if format == .text { Console.print(DemoSummary.story(of: story)) }
             throw .failed("the file did not arrive: \(error)")
         }
         let received = try DemoFiles.digest(ofFile: files.received)

@@ -34,7 +34,7 @@ struct DemoFiles {
             sentDigest = try DemoFiles.write(to: sent.appendingPathComponent(DemoFiles.name), size: size, seed: seed)
         } catch {
             if !isKept { try? FileManager.default.removeItem(at: folder) }
-            throw .failed("can't write the demo's file in \(folder.path): \(error.localizedDescription)")
+            throw .failed("can't write the demo's file in \(folder.path): \(FileProblem.reason(error))")
         }
     }
 
@@ -51,7 +51,7 @@ struct DemoFiles {
             while let block = try file.read(upToCount: blockSize), !block.isEmpty { hash.update(data: block) }
             return Array(hash.finalize())
         } catch {
-            throw .failed("can't read \(path): \(error.localizedDescription)")
+            throw .failed("can't read \(path): \(FileProblem.reason(error))")
         }
     }
 

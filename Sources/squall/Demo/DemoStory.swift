@@ -10,10 +10,19 @@ final class DemoStory: Sendable {
     static let limit = 1_000
 
     private struct State {
+        var phases: Phases?
         var lines: [(moment: Moment, text: String)] = []
         var omitted = 0
-        var faults = 0
+        /// How often each fault struck, by what is told of it, in the order of their first strikes.
+        var strikes: [(fault: String, count: Int)] = []
         var resumptions: [Int64] = []
+    }
+
+    /// The phases of the network that the story has come to.
+    private struct Phases {
+        let schedule: Schedule
+        let names: [String]
+        var current: Schedule.Stretch?
     }
 
     let started: Moment
@@ -26,7 +35,9 @@ final class DemoStory: Sendable {
     }
 
     /// The faults that struck so far.
-    var faults: Int { state.withLock { $0.faults } }
+    var faults: Int { state.withLock { $0.strikes.reduce(0) { $0 + $1.count } } }
+    /// The faults that struck so far, each with how often.
+    var strikes: [(fault: String, count: Int)] { state.withLock { $0.strikes } }
     /// The offsets at which the client resumed.
     var resumptions: [Int64] { state.withLock { $0.resumptions } }
     /// Everything that happened, a line each, and the number of lines that were too many.
@@ -36,9 +47,32 @@ final class DemoStory: Sendable {
         }
     }
 
+    /// From here on the story tells of the phases by itself.
+    func follow(_ schedule: Schedule, names: [String]) {
+        state.withLock { $0.phases = Phases(schedule: schedule, names: names) }
+    }
+
+    /// The name of the phase at `moment`, which is told of when it's a new one.
+    func phase(at moment: Moment) -> String? {
+        let (news, name) = state.withLock { state in
+            let news = DemoStory.enterPhase(at: moment, &state)
+            let index = state.phases?.current?.phase
+            return (news, index.flatMap { state.phases?.names[$0] })
+        }
+        if let news { tellLive(news) }
+        return name
+    }
+
     /// A fault struck.
     func tell(_ entry: JournalEntry) {
-        add(Narrator.sentence(entry), at: entry.moment) { $0.faults += 1 }
+        let fault = "\(entry.fault) \(entry.effect.word)"
+        add(Narrator.sentence(entry), at: entry.moment) { state in
+            if let index = state.strikes.firstIndex(where: { $0.fault == fault }) {
+                state.strikes[index].count += 1
+            } else {
+                state.strikes.append((fault, 1))
+            }
+        }
     }
 
     /// The client did something.
@@ -49,20 +83,37 @@ final class DemoStory: Sendable {
         }
     }
 
-    /// The network entered a phase.
-    func enter(_ phase: String, at moment: Moment) {
-        add("— \(phase)", at: moment) { _ in }
+    private static func enterPhase(at moment: Moment, _ state: inout State) -> (moment: Moment, text: String)? {
+        guard let phases = state.phases else { return nil }
+        let stretch = phases.schedule.stretch(at: moment)
+        if let current = phases.current, stretch.begin <= current.begin { return nil }
+        state.phases?.current = stretch
+        guard let index = stretch.phase else { return nil }
+        let line = (moment: max(stretch.begin, phases.schedule.start), text: "— \(phases.names[index])")
+        append(line, &state)
+        return line
+    }
+
+    private static func append(_ line: (moment: Moment, text: String), _ state: inout State) {
+        if state.lines.count < DemoStory.limit {
+            state.lines.append(line)
+        } else {
+            state.omitted += 1
+        }
     }
 
     private func add(_ text: String, at moment: Moment, _ change: (inout State) -> Void) {
-        state.withLock { state in
+        let news = state.withLock { state in
+            let news = DemoStory.enterPhase(at: moment, &state)
             change(&state)
-            guard state.lines.count < DemoStory.limit else {
-                state.omitted += 1
-                return
-            }
-            state.lines.append((moment, text))
+            DemoStory.append((moment, text), &state)
+            return news
         }
-        live.tell("\(Formatting.seconds(moment - started))  \(text)")
+        if let news { tellLive(news) }
+        tellLive((moment, text))
+    }
+
+    private func tellLive(_ line: (moment: Moment, text: String)) {
+        live.tell("\(Formatting.seconds(line.moment - started))  \(line.text)")
     }
 }

@@ -6,7 +6,7 @@ enum DemoSummary {
     /// The lines of the story that are shown: the first so many, and the number of the others.
     private static let shownLines = 40
 
-    /// The story and, below it, the figures and both digests.
+    /// The figures, the faults and both digests.
     static func text(of summary: DownloadSummary, _ story: DemoStory, files: DemoFiles, received: [UInt8]) -> String {
         let seconds = Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }
         let rate = Formatting.rate(bytes: summary.bytes, in: summary.duration)
@@ -14,16 +14,25 @@ enum DemoSummary {
         let resumed = story.resumptions.prefix(shownLines).map { Formatting.grouped($0) }.joined(separator: "; ")
         let isEqual = received == files.sentDigest && summary.bytes == files.size
         return """
-            \(self.story(of: story))
 
             received     \(Formatting.grouped(summary.bytes)) bytes in \(seconds) (\(rate))
             connections  \(summary.connections), \(summary.resumptions) of them resumed\(resumed.isEmpty ? "" : " at \(resumed)")
             sent twice   \(Formatting.grouped(repeated)) bytes (\(Formatting.percent(repeated, of: summary.bytes)))
-            faults       \(story.faults)
+            faults       \(faults(of: story))
             SHA-256      \(files.sentDigest.hexadecimal)  sent
                          \(received.hexadecimal)  received
             \(isEqual ? "equal: the file arrived byte for byte" : "NOT EQUAL")
             """
+    }
+
+    /// "15" and, below it, each fault with how often it struck.
+    private static func faults(of story: DemoStory) -> String {
+        let strikes = story.strikes
+        let lines = strikes.prefix(shownLines).map { strike in
+            "\n             \(Formatting.grouped(Int64(strike.count))) × \(strike.fault)"
+        }
+        let hidden = strikes.count - lines.count
+        return Formatting.grouped(Int64(story.faults)) + lines.joined() + (hidden > 0 ? "\n             …" : "")
     }
 
     /// What happened, in order.

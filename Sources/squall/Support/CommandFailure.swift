@@ -11,9 +11,23 @@ enum ExitStatus: Int32 {
 /// Why a subcommand ends without success: what it tells the person, and its exit code.
 struct CommandFailure: Error {
     let code: ExitStatus
-    /// One line, or a line for each problem.
-    let message: String
+    /// What standard error is told: one line that begins with the command's name; or a line for each problem of a
+    /// profile, which begins with file, line and column, as editors and build tools expect it.
+    let lines: String
 
+    /// A failure told in one line.
+    init(code: ExitStatus, message: String) {
+        self.code = code
+        lines = "squall: \(message)"
+    }
+
+    private init(problems: String) {
+        code = .wrongInput
+        lines = problems
+    }
+
+    /// The problems of a profile, a line each.
+    static func problems(_ lines: String) -> CommandFailure { CommandFailure(problems: lines) }
     static func wrongInput(_ message: String) -> CommandFailure { CommandFailure(code: .wrongInput, message: message) }
     static func failed(_ message: String) -> CommandFailure { CommandFailure(code: .failed, message: message) }
 }

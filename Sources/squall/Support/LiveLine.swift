@@ -1,18 +1,20 @@
+import EventLoop
 import Foundation
 import Synchronization
 
 /// One line at the bottom of a terminal that is drawn again and again, and lines that stay above it.
 /// Where standard error isn't a terminal it does nothing.
 final class LiveLine: Sendable {
-    private let isOn = Console.isTerminal
-    private let width = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 100
+    /// Whether anything is shown.
+    let isOn = Console.isTerminal
     private let current = Mutex("")
 
     /// Draws `text` in place of the line before, cut to the terminal's width.
     func draw(_ text: String) {
         guard isOn else { return }
         current.withLock { line in
-            line = String(text.prefix(max(20, width - 1)))
+            // Asked each time: windows change their size.
+            line = String(text.prefix(max(20, (Terminal.columnsOfStandardError() ?? 80) - 1)))
             write("\r\(line)\u{1B}[K")
         }
     }

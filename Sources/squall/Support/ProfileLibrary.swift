@@ -4,11 +4,11 @@ import Units
 
 /// Finds profiles: files by their path, shipped ones by their name.
 enum ProfileLibrary {
-    /// The folders that shipped profiles are looked for in, the first that exists: `SQUALL_PROFILES`, then a
-    /// `Profiles` or `share/squall/profiles` folder beside the program or in one of the folders above it.
+    /// The folder of the shipped profiles: `SQUALL_PROFILES` where that is set, else the first `Profiles` or
+    /// `share/squall/profiles` beside the program or in one of the folders above it.
     static var folder: String? {
-        let environment = ProcessInfo.processInfo.environment["SQUALL_PROFILES"].map { [$0] } ?? []
-        return (environment + candidates).first(where: isFolder)
+        let chosen = ProcessInfo.processInfo.environment["SQUALL_PROFILES"] ?? ""
+        return (chosen.isEmpty ? candidates : [chosen]).first(where: isFolder)
     }
 
     /// The names of the shipped profiles, in order.
@@ -32,7 +32,7 @@ enum ProfileLibrary {
         do {
             return try ProfileReader.profile(from: source, resolving: resolve)
         } catch {
-            throw CommandFailure(code: .wrongInput, message: error.description)
+            throw .problems(error.description)
         }
     }
 
@@ -62,10 +62,8 @@ enum ProfileLibrary {
             let data = try file.read(upToCount: ProfileLimits.fileBytes + 1) ?? Data()
             return .success(ProfileSource(file: path, bytes: Array(data)))
         } catch {
-            let reason = (error as NSError).userInfo[NSUnderlyingErrorKey].map { "\($0)" } ?? error.localizedDescription
-            return .failure(
-                ResolutionError(what: "can't read the profile “\(path)”: \(reason)", remedy: "check the path")
-            )
+            let what = "can't read the profile “\(path)”: \(FileProblem.reason(error))"
+            return .failure(ResolutionError(what: what, remedy: "check the path"))
         }
     }
 

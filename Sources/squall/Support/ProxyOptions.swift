@@ -5,14 +5,19 @@ import ProxyEngine
 import Units
 
 extension Endpoint: ExpressibleByArgument {
+    /// Reads "host:port" from the command line.
     public init?(argument: String) { self.init(argument) }
 }
 
 extension ByteCount: ExpressibleByArgument {
+    /// Reads a size with its unit, such as "64MiB", from the command line.
     public init?(argument: String) {
         guard let size = try? ByteCount(parsing: argument) else { return nil }
         self = size
     }
+
+    /// A default as help shows it, such as "64 MiB".
+    public var defaultValueDescription: String { text }
 }
 
 /// The options that `run` takes for its proxies.
@@ -32,7 +37,7 @@ struct ProxyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Bytes that one direction of a connection may hold in memory.", valueName: "size"))
     var linkMemory = ByteCount.mebibytes(8)
 
-    @Option(help: "Connections at a time; one more is reset.")
+    @Option(help: ArgumentHelp("Connections at a time; one more is reset.", valueName: "count"))
     var connectionLimit = 16_384
 
     func validate() throws {
@@ -50,7 +55,9 @@ struct ProxyOptions: ParsableArguments {
     func configurations(for profile: Profile) throws(CommandFailure) -> [ProxyConfiguration] {
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         var definitions = profile.proxies.compactMap { definition -> (String, Endpoint, Endpoint)? in
-            guard let listen = Endpoint(definition.listen), let upstream = Endpoint(definition.upstream) else { return nil }
+            guard let listen = Endpoint(definition.listen), let upstream = Endpoint(definition.upstream) else {
+                return nil
+            }
             return (definition.name, listen, upstream)
         }
         if let listen, let upstream { definitions = [(name, listen, upstream)] }
