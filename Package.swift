@@ -101,10 +101,15 @@ let package = Package(
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strict
         ),
-        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "Units"], swiftSettings: strict),
+        .target(name: "TestSockets", dependencies: ["EventLoop"], path: "Tests/TestSockets", swiftSettings: strict),
+        .testTarget(
+            name: "EventLoopTests",
+            dependencies: ["EventLoop", "TestSockets", "Units"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "ProxyEngineTests",
-            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
+            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "TestSockets", "Units"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -53,7 +53,7 @@ import TransferProtocol
             Issue.record("\(String(describing: done.error))")
             return
         }
-        #expect(words.contains("errno: 111"))
+        #expect(words.contains("errno 111"))
         #expect(done.waits.count == 2)
         #expect(folder.names.isEmpty)
     }

@@ -1,0 +1,163 @@
+import Crypto
+import Foundation
+import Glibc
+import Testing
+
+/// `squall get` and `squall origin`.
+@Suite(.timeLimit(.minutes(1))) struct GetTests {
+    @Test func `a file arrives under its own name, verified by what the server says`() async throws {
+        try await withOrigin(size: 100_000) { origin in
+            try await withFolder { folder in
+                let outcome = try await squall("get", "http://\(origin)/file.bin", folder: folder)
+                #expect(outcome.status == 0)
+                #expect(outcome.output.hasPrefix("file.bin: 100,000 bytes in "))
+                #expect(outcome.output.contains("(as the server says)"))
+                #expect(try Data(contentsOf: folder.appendingPathComponent("file.bin")) == bytes(100_000))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file.bin"])
+            }
+        }
+    }
+
+    @Test func `an expected digest is checked, and a file that has another is removed`() async throws {
+        try await withOrigin(size: 5_000) { origin in
+            try await withFolder { folder in
+                let url = "http://\(origin)/file.bin"
+                let digest = SHA256.hash(data: bytes(5_000)).map { String(format: "%02x", $0) }.joined()
+                let right = try await squall("get", url, "--sha256", digest, folder: folder)
+                #expect(right.status == 0)
+                #expect(right.output.contains("(as expected)"))
+                let other = String(repeating: "0", count: 64)
+                let wrong = try await squall("get", url, "--sha256", other, "-o", "wrong.bin", folder: folder)
+                #expect(wrong.status == 1)
+                #expect(wrong.errors.contains(digest))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file.bin"])
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("https://127.0.0.1/file.bin", "TLS"), ("ftp://127.0.0.1/file.bin", "ftp"), ("nonsense", "http://"),
+        ("http://127.0.0.1:0/file.bin", "port"), ("http://127.0.0.1/", "--output"), ("http:///x", "host"),
+    ])
+    func `a URL that can't be used is exit 2 and one line that says why`(url: String, word: String) async throws {
+        try await withFolder { folder in
+            let outcome = try await squall("get", url, folder: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errorLines.count == 1)
+            #expect(outcome.errors.hasPrefix("squall: "))
+            #expect(outcome.errors.contains(word))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+
+    @Test func `a server that is away is exit 75, one that refuses is exit 1`() async throws {
+        try await withFolder { folder in
+            try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", "-"]) { dead, address in
+                _ = try await dead.line(with: "refuses")
+                let away = try await squall("get", "http://\(address)/x", "--attempts", "1", folder: folder)
+                #expect(away.status == 75)
+                #expect(away.errorLines.count == 1)
+                #expect(away.errors.contains("run it again to continue"))
+            }
+            try await withOrigin(size: 1) { origin in
+                let refused = try await squall("get", "http://\(origin)/missing.bin", folder: folder)
+                #expect(refused.status == 1)
+                #expect(refused.errors.contains("404"))
+            }
+        }
+    }
+
+    @Test func `events as JSON Lines are all that standard output has`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            try await withProxy("first-two-fail", to: origin) { _, address in
+                try await withFolder { folder in
+                    let url = "http://\(address)/file.bin"
+                    let outcome = try await squall("get", url, "--events", "json", "--seed", "3", folder: folder)
+                    #expect(outcome.status == 0)
+                    #expect(outcome.errors.isEmpty)
+                    let events = try decoded(outcome.lines, as: Event.self)
+                    #expect(events.first?.event == "started")
+                    #expect(events.count { $0.event == "retrying" } == 2)
+                    #expect(events.last?.event == "finished")
+                    #expect(events.last?.bytes == 300_000)
+                }
+            }
+        }
+    }
+
+    /// The first connection is cut, the second never answers: when the proxy tells so, the client has put away what
+    /// the first one brought.
+    private static let cutThenSilent = """
+        { "name": "cut-then-silent", "faults": [
+            { "kind": "cut", "stream": "downstream", "at": "2 MiB", "how": "reset", "when": { "connection": 1 } },
+            { "kind": "stall", "stream": "downstream", "at": "0 B", "for": "1 h", "when": { "connection": 2 } } ] }
+        """
+
+    @Test(arguments: [SIGKILL, SIGINT])
+    func `a download that was ended by a signal goes on where it was`(number: Int32) async throws {
+        try await withOrigin(size: 3 << 20) { origin in
+            try await withProxy(GetTests.cutThenSilent, to: origin, ["--journal", "-"]) { proxy, address in
+                try await withFolder { folder in
+                    let arguments = ["get", "http://\(address)/file.bin", "--events", "json"]
+                    try await withChild(Programs.squall, arguments, folder: folder) { child in
+                        _ = try await proxy.line(with: "stalls")
+                        child.signal(number)
+                        let outcome = await child.finish()
+                        #expect(outcome.status == (number == SIGKILL ? 128 + SIGKILL : 75))
+                    }
+                    #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("file.bin").path))
+                    let again = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                    #expect(again.status == 0)
+                    let events = try decoded(again.lines, as: Event.self)
+                    let held = try #require(events.first?.bytes)
+                    #expect(held > 2 << 20 - 4_096 && held < 2 << 20, "all of 2 MiB but the head: \(held)")
+                    #expect(try Data(contentsOf: folder.appendingPathComponent("file.bin")) == bytes(3 << 20))
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file.bin"])
+                }
+            }
+        }
+    }
+
+    @Test(
+        .enabled("a full disk takes a mount in a namespace of its own, which this system refuses") {
+            try await FullDisk.isPossible()
+        }
+    )
+    func `a full disk is exit 75 and says what to do`() async throws {
+        try await withOrigin(size: 3 << 20) { origin in
+            try await withFolder { folder in
+                let outcome = try await FullDisk.run(
+                    Programs.squall.path,
+                    ["get", "http://\(origin)/file.bin", "--output", "\(folder.path)/file.bin"],
+                    on: folder
+                )
+                #expect(outcome.status == 75)
+                #expect(outcome.errorLines.count == 1)
+                #expect(outcome.errors.contains("No space left on device"))
+                #expect(outcome.errors.contains("make room and run it again"))
+            }
+        }
+    }
+
+    @Test(arguments: [("/nowhere", "there is no folder"), ("/etc/passwd", "is not a folder")])
+    func `origin without a folder is exit 2 and one line`(folder: String, words: String) async throws {
+        let outcome = try await squall("origin", folder)
+        #expect(outcome.status == 2)
+        #expect(outcome.errorLines.count == 1)
+        #expect(outcome.errors.contains("“\(folder)”"))
+        #expect(outcome.errors.contains(words))
+    }
+
+    @Test func `a signal ends origin with exit 0`() async throws {
+        try await withFolder { folder in
+            try await withChild(Programs.squall, ["origin", folder.path]) { origin in
+                let line = try await origin.line(with: "ready: http://127.0.0.1:")
+                #expect(line.hasSuffix(" serves \(folder.path)"))
+                origin.signal(SIGINT)
+                let outcome = await origin.finish()
+                #expect(outcome.status == 0)
+                #expect(outcome.errors.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// What the command says of itself.
+@Suite(.timeLimit(.minutes(1))) struct HelpTests {
+    /// Every subcommand and its options.
+    static let options: [String: [String]] = [
+        "demo": ["--size", "--seed", "--keep", "--events"],
+        "run": [
+            "--listen", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit", "--journal",
+            "--threads",
+        ],
+        "check": [],
+        "profiles": [],
+        "origin": ["--host", "--port"],
+        "get": ["--output", "--sha256", "--attempts", "--seed", "--events"],
+    ]
+
+    @Test(arguments: HelpTests.options.keys.sorted())
+    func `help of a subcommand names its options, each with what it does`(name: String) async throws {
+        let help = try await squall(name, "--help")
+        #expect(help.status == 0)
+        #expect(help.errors.isEmpty)
+        let described = help.lines.filter { $0.contains("--") && $0.hasPrefix("  -") }.compactMap { line in
+            line.split(separator: " ").first { $0.hasPrefix("--") }.map(String.init)
+        }
+        let expected = try #require(HelpTests.options[name])
+        #expect(Set(described) == Set(expected + ["--version", "--help"]))
+    }
+
+    @Test func `help of the command names its subcommands and its exit codes`() async throws {
+        let help = try await squall("--help")
+        #expect(help.status == 0)
+        let listed = help.output.split(separator: "SUBCOMMANDS:").last.map(String.init) ?? ""
+        let names = listed.matches(of: #/\n  ([a-z]+) /#).map { String($0.output.1) }
+        #expect(names.sorted() == HelpTests.options.keys.sorted())
+        for code in ["0 done", "1 failed", "2 the input was wrong", "75 failed for now"] {
+            #expect(help.output.contains(code), "\(code)")
+        }
+    }
+
+    @Test(arguments: HelpTests.options.keys.sorted())
+    func `help shows defaults as a person writes them`(name: String) async throws {
+        let help = try await squall("help", name)
+        #expect(help.status == 0)
+        for sign in ["ByteCount", "Optional", "nil", "bytes:"] { #expect(!help.output.contains(sign), "\(sign)") }
+    }
+
+    @Test func `the command without an argument shows its help`() async throws {
+        let bare = try await squall()
+        let help = try await squall("--help")
+        #expect(bare.output == help.output)
+    }
+
+    @Test func `the version is three numbers, and the changelog begins with it`() async throws {
+        let version = try await squall("--version")
+        #expect(version.status == 0)
+        let number = version.output.trimmingCharacters(in: .newlines)
+        #expect(number.wholeMatch(of: /[0-9]+\.[0-9]+\.[0-9]+/) != nil)
+        let heading = try Repository.text("CHANGELOG.md").split(separator: "\n").first { $0.hasPrefix("## ") }
+        #expect(heading?.hasPrefix("## \(number)") == true)
+    }
+
+    @Test(arguments: [
+        ["bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"], ["demo", "--size", "17GiB"],
+        ["demo", "--seed", "-1"], ["get"], ["get", "http://127.0.0.1/x", "--attempts", "0"],
+        ["get", "http://127.0.0.1/x", "--sha256", "+f"], ["origin"], ["check"],
+        ["run", "slow-3g", "--listen", "127.0.0.1:0"], ["run", "slow-3g", "--listen", "nonsense", "--upstream", "a:1"],
+        ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:0"],
+        ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--threads", "257"],
+        ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--link-memory", "1KiB"],
+        ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--connection-limit", "0"],
+    ])
+    func `a command line that makes no sense is exit 2, and how to write it`(arguments: [String]) async throws {
+        let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        #expect(outcome.status == 2)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix("Error: "))
+        #expect(outcome.errors.contains("Usage: squall"))
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// Every shipped profile between our server and our client, as a person runs it.
+@Suite(.timeLimit(.minutes(2))) struct ProfileTests {
+    /// The profiles through which a file arrives: the size that takes each a few seconds, and how often it is
+    /// interrupted on the way.
+    private static let sizes: [String: (size: String, interruptions: Int)] = [
+        "cut-every-mebibyte": ("8MiB", 8),
+        "elevator": ("1MiB", 0),
+        "first-two-fail": ("1MiB", 2),
+        "slow-3g": ("48KiB", 0),
+        "slow-start-stall": ("300KiB", 0),
+        "wifi-roam": ("4MiB", 0),
+        "wifi-walkaway": ("4MiB", 0),
+    ]
+
+    @Test func `every shipped profile has its test here`() {
+        #expect(Set(ProfileTests.sizes.keys).union(["dead-server"]) == Set(Repository.profiles))
+    }
+
+    @Test(arguments: ProfileTests.sizes.keys.sorted())
+    func `a file arrives byte for byte through a shipped profile`(name: String) async throws {
+        let (size, interruptions) = try #require(ProfileTests.sizes[name])
+        let outcome = try await squall("demo", name, "--size", size, "--seed", "7", "--events", "json")
+        #expect(outcome.status == 0)
+        #expect(outcome.errors.isEmpty)
+        let events = try decoded(outcome.lines, as: Event.self)
+        let finished = try #require(events.first { $0.event == "finished" })
+        let verdict = try #require(events.last)
+        #expect(verdict.event == "proved")
+        #expect(verdict.equal == true)
+        #expect(verdict.sent == verdict.received)
+        #expect(verdict.sent == finished.sha256)
+        #expect(verdict.seed == 7)
+        #expect(try #require(verdict.faults) > 0, "no fault of the profile acted")
+        #expect(finished.resumptions == interruptions)
+        #expect(finished.connections == interruptions + 1)
+        #expect(verdict.resumedAt?.count == interruptions)
+    }
+
+    @Test func `the dead server refuses every connection, and its port stays taken`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withProxy("dead-server", to: origin, ["--journal", "-"]) { proxy, address in
+                _ = try await proxy.line(with: "refuses")
+                for _ in 0..<3 {
+                    let curl = try await run("curl", ["-s", "http://\(address)/file.bin"])
+                    #expect(curl.status == 7, "7 is curl's code for a refused connection")
+                }
+                let second = try await squall("run", "slow-3g", "--listen", address, "--upstream", origin)
+                #expect(second.status == 1)
+                #expect(second.errors.contains("Address already in use"))
+            }
+        }
+    }
+}

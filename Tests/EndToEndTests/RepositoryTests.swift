@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+/// What the repository promises of its own files.
+@Suite struct RepositoryTests {
+    private static let pureModules = ["Units", "FaultProfile", "FaultPlan", "TransferProtocol"]
+    private static let sources = Repository.files(in: "Sources", ending: ".swift")
+    private static let swiftFiles = sources + Repository.files(in: "Tests", ending: ".swift")
+
+    /// The places in `files` where `pattern` matches a line that is no comment, as "path:line: text".
+    private func places(of pattern: String, in files: [String], commentsToo: Bool = false) throws -> [String] {
+        let regex = try Regex(pattern)
+        return try files.flatMap { file in
+            let lines = try Repository.text(file).split(separator: "\n", omittingEmptySubsequences: false)
+            return lines.enumerated().compactMap { number, line -> String? in
+                let isComment = line.drop { $0 == " " }.hasPrefix("//")
+                guard commentsToo || !isComment, line.firstMatch(of: regex) != nil else { return nil }
+                return "\(file):\(number + 1): \(line)"
+            }
+        }
+    }
+
+    @Test func `the walk over the repository finds what it is to look at`() {
+        #expect(RepositoryTests.sources.count > 100)
+        #expect(Repository.files.contains("README.md"))
+        #expect(Repository.files.contains(".ci/run"))
+        #expect(Repository.profiles.count >= 8)
+        for module in RepositoryTests.pureModules {
+            #expect(!Repository.files(in: "Sources/\(module)", ending: ".swift").isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "\\b(ContinuousClock|SuspendingClock|MonotonicClock|SystemClock|DispatchTime|Date)\\b[.(]",
+        "\\bclock_gettime\\b|\\bTask\\.sleep\\b",
+        "\\bSystemRandomNumberGenerator\\b|\\.random(Element)?\\(|\\.shuffle[d]?\\(",
+        "\\bFileManager\\b|\\bFileHandle\\b|\\bFileDescriptor\\b|\\bfopen\\(|\\bopen\\(",
+        "\\bsocket\\(|\\bimport (Foundation\\b|Dispatch|NIO|EventLoop)",
+        "\\b(Mutex|Task|actor|await)\\b",
+    ])
+    func `a pure module has no clock, no dice, no file, no socket and no task`(pattern: String) throws {
+        let files = RepositoryTests.pureModules.flatMap { Repository.files(in: "Sources/\($0)", ending: ".swift") }
+        #expect(try places(of: pattern, in: files).isEmpty)
+    }
+
+    @Test func `unsafe code has one address`() throws {
+        let files = RepositoryTests.sources.filter { !$0.hasPrefix("Sources/EventLoop/") }
+        let words = "Unsafe[A-Z]|withUnsafe|\\bUnmanaged\\b|@unchecked|nonisolated\\(unsafe\\)|unowned\\(unsafe\\)|"
+        #expect(try places(of: words + "\\bunsafeBitCast\\b|@unsafe\\b|\\bunsafe ", in: files).isEmpty)
+    }
+
+    @Test func `no file is long`() throws {
+        let long = try RepositoryTests.swiftFiles.filter { try Repository.text($0).split(separator: "\n").count > 400 }
+        #expect(long.isEmpty)
+    }
+
+    @Test func `no file is a placeholder`() throws {
+        #expect(RepositoryTests.swiftFiles.filter { $0.hasSuffix("Placeholder.swift") }.isEmpty)
+        let empty = try Repository.files.filter { try Repository.text($0).allSatisfy(\.isWhitespace) }
+        #expect(empty.isEmpty)
+    }
+
+    @Test func `nothing is left to be done in a comment`() throws {
+        // Put together here, so that this file doesn't find itself.
+        let words = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].joined(separator: "|")
+        #expect(try places(of: "\\b(\(words))\\b", in: Repository.files, commentsToo: true).isEmpty)
+    }
+
+    @Test func `no test sleeps`() throws {
+        let tests = Repository.files(in: "Tests", ending: ".swift")
+        let words = ["Task\\.sl" + "eep", "\\busl" + "eep\\(", "Thread\\.sl" + "eep", "(^|[ =])sl" + "eep\\("]
+        #expect(try places(of: words.joined(separator: "|"), in: tests).isEmpty)
+    }
+
+    @Test func `no test has a fixed port`() throws {
+        let tests = Repository.files(in: "Tests/EndToEndTests", ending: ".swift")
+        let pattern = "127\\.0\\.0\\.1:[1-9][0-9]{3}|port: [1-9][0-9]{3}"
+        #expect(try places(of: pattern, in: tests).isEmpty)
+    }
+}
+
+/// What the pages promise.
+@Suite struct PageTests {
+    static let pages = Repository.files.filter { $0.hasSuffix(".md") }
+
+    @Test(arguments: PageTests.pages)
+    func `every link of a page leads somewhere`(page: String) throws {
+        let folder = page.split(separator: "/").dropLast().joined(separator: "/")
+        for match in try Repository.text(page).matches(of: /\]\(([^)\s]+)\)/) {
+            let target = String(match.output.1)
+            guard !target.hasPrefix("https://"), !target.hasPrefix("http://") else { continue }
+            let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let path = parts[0].isEmpty ? page : folder.isEmpty ? parts[0] : "\(folder)/\(parts[0])"
+            #expect(Repository.has(path), "\(page): \(target)")
+            guard parts.count > 1, path.hasSuffix(".md"), Repository.has(path) else { continue }
+            #expect(try anchors(of: path).contains(parts[1]), "\(page): \(target)")
+        }
+    }
+
+    /// The anchors of the headings of a page, as code hosts make them.
+    private func anchors(of page: String) throws -> Set<String> {
+        let headings = try Repository.text(page).split(separator: "\n").filter { $0.hasPrefix("#") }
+        return Set(
+            headings.map { heading in
+                heading.drop { $0 == "#" || $0 == " " }.lowercased()
+                    .filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+                    .replacing(" ", with: "-")
+            }
+        )
+    }
+
+    @Test func `every page that a source names is there`() throws {
+        for file in Repository.files where file.hasPrefix("Sources/") || file.hasPrefix("Benchmarks/") {
+            for match in try Repository.text(file).matches(of: /docs\/[A-Za-z0-9\/_-]+\.md/) {
+                #expect(Repository.has(String(match.output)), "\(file): \(match.output)")
+            }
+        }
+    }
+
+    @Test func `the README names every subcommand, every exit code and every shipped profile`() throws {
+        let readme = try Repository.text("README.md")
+        for name in HelpTests.options.keys { #expect(readme.contains("| `squall \(name)"), "\(name)") }
+        for name in Repository.profiles { #expect(readme.contains("| `\(name)` |"), "\(name)") }
+        for code in [0, 1, 2, 75] { #expect(readme.contains("| \(code) |"), "\(code)") }
+    }
+
+    @Test(arguments: ["README.md", "docs/faults.md", "docs/architecture.md"])
+    func `every profile that a page shows is one`(page: String) async throws {
+        let blocks = try Repository.text(page).split(separator: "```json\n").dropFirst()
+            .map { String($0.split(separator: "```", maxSplits: 1)[0]) }
+        if page == "README.md" { #expect(!blocks.isEmpty) }
+        for block in blocks {
+            try await withFolder { folder in
+                try Data(block.utf8).write(to: folder.appendingPathComponent("shown.json"))
+                let outcome = try await squall("check", "shown.json", folder: folder)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
+        }
+    }
+
+    /// A kind of fault and the name of its stage, where that is another.
+    @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })
+    func `every kind of fault has its stage, its page, its tests and a profile`(file: String) throws {
+        let name = String(try #require(file.split(separator: "/").last).dropLast(6))
+        let kind = name.lowercased()
+        // An outage by silence is the part of an outage that a link decides.
+        #expect(Repository.has("Sources/FaultPlan/Stages/\(kind == "outage" ? "Silence" : name)Stage.swift"))
+        #expect(Repository.has("Tests/FaultPlanTests/\(name)Tests.swift"))
+        #expect(try Repository.text("docs/profiles.md").contains("### Kind `\(kind)`"))
+        #expect(try Repository.text("docs/architecture.md").contains("`\(name)Stage`") || kind == "outage")
+        let profiles = try Repository.profiles.map { try Repository.text("Profiles/\($0).json") }
+        #expect(profiles.contains { $0.contains("\"kind\": \"\(kind)\"") })
+    }
+}

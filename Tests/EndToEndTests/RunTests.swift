@@ -1,0 +1,168 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `squall run`: its lines, its exit codes, its journal.
+@Suite(.timeLimit(.minutes(1))) struct RunTests {
+    private static let cut = """
+        { "name": "cut", "faults": [
+            { "kind": "cut", "stream": "downstream", "at": "10 KB", "how": "reset" } ] }
+        """
+    private static let dicey = """
+        { "name": "dicey", "faults": [
+            { "kind": "cut", "stream": "downstream", "between": ["10 KB", "300 KB"], "when": { "chance": "60 %" } },
+            { "kind": "stall", "stream": "downstream", "at": "5 KB", "for": "5 ms", "when": { "chance": "50 %" } },
+            { "kind": "latency", "delay": "1 ms", "jitter": "1 ms", "when": { "chance": "50 %" } } ] }
+        """
+
+    @Test func `the ready line tells where it listens, where to, and the seed`() async throws {
+        try await withChild(
+            Programs.squall,
+            ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9", "--seed", "5", "--name", "web"]
+        ) { proxy in
+            let line = try await proxy.line(with: "ready")
+            let rest = "-> 127.0.0.1:9 (proxy “web”, profile “slow-3g”, seed 5)"
+            #expect(line.firstMatch(of: #/^ready: 127\.0\.0\.1:[1-9][0-9]* /#) != nil)
+            #expect(line.hasSuffix(rest))
+        }
+    }
+
+    @Test func `a profile that defines proxies needs no addresses, and each gets a ready line`() async throws {
+        try await withFolder { folder in
+            let profile = """
+                { "name": "two", "proxies": [
+                    { "name": "web", "listen": "127.0.0.1:0", "upstream": "127.0.0.1:9" },
+                    { "name": "database", "listen": "[::1]:0", "upstream": "[::1]:9" } ] }
+                """
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("two.json"))
+            try await withChild(Programs.squall, ["run", "./two.json"], folder: folder) { proxy in
+                let first = try await proxy.line(with: "ready")
+                let second = try await proxy.line(with: "ready")
+                #expect(first.contains("“web”"))
+                #expect(second.contains("“database”"))
+            }
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal ends it with exit 0 and a complete journal`(number: Int32) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("journal.jsonl")
+            try await withOrigin(size: 50_000) { origin in
+                try await withProxy(RunTests.cut, to: origin, ["--journal", file.path]) { proxy, address in
+                    for _ in 0..<20 {
+                        _ = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
+                    }
+                    proxy.signal(number)
+                    let outcome = await proxy.finish()
+                    #expect(outcome.status == 0)
+                    #expect(outcome.errors.isEmpty)
+                }
+            }
+            let expected = (1...20).map {
+                JournalLine(
+                    proxy: "proxy",
+                    connection: $0,
+                    direction: "downstream",
+                    fault: "cut",
+                    offset: 10_000,
+                    what: "resets"
+                )
+            }
+            #expect(try journal(at: file) == expected)
+        }
+    }
+
+    @Test func `the same seed gives the same journal, another seed another one`() async throws {
+        func lines(seed: String) async throws -> [JournalLine] {
+            try await withFolder { folder in
+                let file = folder.appendingPathComponent("journal.jsonl")
+                try await withOrigin(size: 400_000) { origin in
+                    let options = ["--seed", seed, "--journal", file.path]
+                    try await withProxy(RunTests.dicey, to: origin, options) { proxy, address in
+                        for _ in 0..<12 {
+                            _ = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
+                        }
+                        proxy.signal(SIGINT)
+                        #expect(await proxy.finish().status == 0)
+                    }
+                }
+                return try journal(at: file)
+            }
+        }
+        let first = try await lines(seed: "1")
+        let second = try await lines(seed: "1")
+        let other = try await lines(seed: "2")
+        #expect(first == second)
+        #expect(first.count > 12)
+        #expect(first != other)
+    }
+
+    @Test func `a journal that can't be written is told at the start, one that fails later at the end`() async throws {
+        let missing = try await squall(
+            "run",
+            "slow-3g",
+            "--listen",
+            "127.0.0.1:0",
+            "--upstream",
+            "127.0.0.1:9",
+            "--journal",
+            "/nowhere/journal"
+        )
+        #expect(missing.status == 2)
+        #expect(missing.errors.contains("can't write the journal “/nowhere/journal”: No such file or directory"))
+        try await withOrigin(size: 50_000) { origin in
+            try await withProxy(RunTests.cut, to: origin, ["--journal", "/dev/full"]) { proxy, address in
+                _ = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
+                proxy.signal(SIGINT)
+                let outcome = await proxy.finish()
+                #expect(outcome.status == 1)
+                #expect(outcome.errorLines.count == 1)
+                #expect(outcome.errors.contains("the journal is incomplete: No space left on device (write, errno 28)"))
+            }
+        }
+    }
+
+    @Test func `a port that is taken is exit 1 and one line with what to do`() async throws {
+        try await withProxy("slow-3g", to: "127.0.0.1:9") { _, address in
+            let port = try #require(address.split(separator: ":").last)
+            let second = try await squall("run", "slow-3g", "--listen", address, "--upstream", "127.0.0.1:9")
+            let origin = try await squall("origin", "/", "--port", String(port))
+            for outcome in [second, origin] {
+                #expect(outcome.status == 1)
+                #expect(outcome.output.isEmpty)
+                #expect(outcome.errorLines.count == 1)
+                #expect(outcome.errors.hasPrefix("squall: "))
+                #expect(outcome.errors.contains(address))
+                #expect(outcome.errors.contains("errno 98"))
+                #expect(outcome.errors.contains("another"))
+            }
+        }
+    }
+
+    @Test func `a server that can't be reached is told, and mirrored as a reset`() async throws {
+        try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", "-"]) { dead, upstream in
+            _ = try await dead.line(with: "refuses")
+            try await withProxy("{ \"name\": \"plain\" }", to: upstream) { proxy, address in
+                let curl = try await run("curl", ["-s", "http://\(address)/"])
+                // A reset while connecting, sending or receiving, by when curl comes to see it.
+                #expect([7, 52, 55, 56].contains(curl.status), "curl's codes for a reset: \(curl.status)")
+                proxy.signal(SIGINT)
+                let outcome = await proxy.finish()
+                #expect(outcome.status == 0)
+                let line = "squall: can't reach the upstream \(upstream): Connection refused (connect, errno 111); "
+                #expect(outcome.errors == line + "the client was reset\n")
+            }
+        }
+    }
+
+    @Test func `a name without an address, and an address that isn't ours, are exit 1`() async throws {
+        let unknown = try await squall("run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "no.such.invalid:80")
+        #expect(unknown.status == 1)
+        #expect(unknown.errors.contains("no.such.invalid"))
+        let foreign = try await squall("run", "slow-3g", "--listen", "192.0.2.1:0", "--upstream", "127.0.0.1:9")
+        #expect(foreign.status == 1)
+        #expect(foreign.errors.contains("can't listen on 192.0.2.1:0"))
+        #expect([unknown, foreign].allSatisfy { $0.errorLines.count == 1 })
+    }
+}

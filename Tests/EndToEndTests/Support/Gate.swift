@@ -1,0 +1,33 @@
+import Synchronization
+
+/// Something that happens once, and that any number of tasks wait for.
+final class Gate<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiters: [CheckedContinuation<Value, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// It has happened; only the first time counts.
+    func open(_ value: Value) {
+        let waiters = state.withLock { state -> [CheckedContinuation<Value, Never>] in
+            guard state.value == nil else { return [] }
+            state.value = value
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume(returning: value) }
+    }
+
+    /// Waits until it has happened.
+    func wait() async -> Value {
+        await withCheckedContinuation { continuation in
+            let value = state.withLock { state -> Value? in
+                if state.value == nil { state.waiters.append(continuation) }
+                return state.value
+            }
+            if let value { continuation.resume(returning: value) }
+        }
+    }
+}

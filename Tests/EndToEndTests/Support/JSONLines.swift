@@ -1,0 +1,42 @@
+import Foundation
+
+/// One object of an output of JSON Lines.
+struct Event: Decodable, Equatable {
+    var event: String?
+    var bytes: Int64?
+    var connections: Int?
+    var equal: Bool?
+    var faults: Int?
+    var received: String?
+    var resumedAt: [Int64]?
+    var resumptions: Int?
+    var seed: UInt64?
+    var sent: String?
+    var sha256: String?
+}
+
+/// One line of the journal. Its time is left out: it's what differs between two runs.
+struct JournalLine: Decodable, Equatable {
+    var proxy: String
+    var connection: UInt64?
+    var direction: String?
+    var fault: String
+    var offset: Int64?
+    var what: String
+}
+
+/// The objects of `lines`; fails where a line is no JSON.
+func decoded<Value: Decodable>(_ lines: [String], as type: Value.Type = Value.self) throws -> [Value] {
+    try lines.map { line in
+        do {
+            return try JSONDecoder().decode(type, from: Data(line.utf8))
+        } catch {
+            throw Complaint("“\(line)”: \(error)")
+        }
+    }
+}
+
+/// The journal in the file at `url`.
+func journal(at url: URL) throws -> [JournalLine] {
+    try decoded(String(decoding: Data(contentsOf: url), as: UTF8.self).split(separator: "\n").map(String.init))
+}

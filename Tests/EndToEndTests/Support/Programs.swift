@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The programs that the tests run.
+enum Programs {
+    /// The command as it was built, beside the bundle of these tests.
+    static let squall = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appendingPathComponent("squall")
+
+    /// A program of the system.
+    static func find(_ name: String) throws -> URL {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let folders = path.split(separator: ":").map { String($0) } + ["/usr/sbin"]
+        let found = folders.map { URL(fileURLWithPath: "\($0)/\(name)") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        return try #require(found, "\(name) is missing: `make test` installs it, or install Debian's package")
+    }
+}
+
+/// Runs `squall` to its end.
+func squall(
+    _ arguments: String...,
+    environment: [String: String] = [:],
+    folder: URL? = nil
+) async throws -> Outcome {
+    try await withChild(Programs.squall, arguments, environment: environment, folder: folder) { await $0.finish() }
+}
+
+/// Runs a program of the system to its end.
+func run(_ name: String, _ arguments: [String]) async throws -> Outcome {
+    try await withChild(Programs.find(name), arguments) { await $0.finish() }
+}
+
+/// Runs `squall run` with `profile`, which is a name, a path, or JSON, while `body` does; `body` is given the
+/// child and the address that it listens on.
+func withProxy<Result>(
+    _ profile: String,
+    to upstream: String,
+    _ options: [String] = [],
+    isHeard: Bool = true,
+    _ body: (Child, String) async throws -> Result
+) async throws -> Result {
+    try await withFolder { folder in
+        var reference = profile
+        if profile.hasPrefix("{") {
+            reference = folder.appendingPathComponent("profile.json").path
+            try Data(profile.utf8).write(to: URL(fileURLWithPath: reference))
+        }
+        let arguments = ["run", reference, "--listen", "127.0.0.1:0", "--upstream", upstream] + options
+        // With the journal on standard output the ready line is on standard error.
+        let isPiped = options.contains("-")
+        return try await withChild(Programs.squall, arguments, isHeard: isHeard) { child in
+            let line = isPiped ? try await child.errorLine(with: "ready: ") : try await child.line(with: "ready: ")
+            return try await body(child, address(in: line))
+        }
+    }
+}
+
+/// Runs `squall origin` over a new folder that holds `file.bin` of `size` bytes, while `body` does; `body` is given
+/// the server's address.
+func withOrigin<Result>(size: Int, _ body: (String) async throws -> Result) async throws -> Result {
+    try await withFolder { folder in
+        try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
+        return try await withChild(Programs.squall, ["origin", folder.path]) { child in
+            try await body(address(in: child.line(with: "ready: ")))
+        }
+    }
+}
+
+/// The file that `withOrigin` serves: every byte tells its place.
+func bytes(_ count: Int) -> Data {
+    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) })
+}
+
+/// A folder that is gone behind `body`.
+func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try await body(folder)
+}
+
+/// "127.0.0.1:41234" of a ready line.
+private func address(in line: String) throws -> String {
+    String(try #require(line.firstMatch(of: /127\.0\.0\.1:[0-9]+/), "no address in “\(line)”").output)
+}

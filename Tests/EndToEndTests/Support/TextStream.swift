@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// What a child process writes to one of its outputs, as it comes.
+final class TextStream: Sendable {
+    private struct Waiter {
+        let matches: @Sendable (String) -> Bool
+        let continuation: CheckedContinuation<String?, Never>
+    }
+
+    private struct State {
+        var bytes: [UInt8] = []
+        /// Where the first line begins that nobody has asked about.
+        var unread = 0
+        var hasEnded = false
+        var waiter: Waiter?
+    }
+
+    private let state = Mutex(State())
+    private let end = Gate<Void>()
+
+    /// Reads `descriptor`, the reading end of a pipe, on a thread, to its end, and closes it; or at once, with
+    /// `isHeard` false.
+    init(reading descriptor: Int32, isHeard: Bool = true) {
+        guard isHeard else {
+            close(descriptor)
+            take([])
+            return
+        }
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            while case let count = read(descriptor, &buffer, buffer.count), count > 0 || (count < 0 && errno == EINTR) {
+                if count > 0 { take(buffer.prefix(count)) }
+            }
+            close(descriptor)
+            take([])
+        }
+    }
+
+    /// The next line for which `matches` holds, the lines before it being passed over; `nil` when the output
+    /// ends without one. One caller at a time.
+    func line(where matches: @escaping @Sendable (String) -> Bool) async -> String? {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                precondition(state.waiter == nil, "one test at a time waits for a line of an output")
+                state.waiter = Waiter(matches: matches, continuation: continuation)
+                TextStream.answer(&state)
+            }
+        }
+    }
+
+    /// Everything that was written, once the output has ended.
+    func text() async -> String {
+        await end.wait()
+        return state.withLock { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    private func take(_ bytes: ArraySlice<UInt8>) {
+        state.withLock { state in
+            state.bytes += bytes
+            state.hasEnded = bytes.isEmpty
+            TextStream.answer(&state)
+        }
+        if bytes.isEmpty { end.open(()) }
+    }
+
+    private static func answer(_ state: inout State) {
+        guard let waiter = state.waiter else { return }
+        while let newline = state.bytes[state.unread...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = String(decoding: state.bytes[state.unread..<newline], as: UTF8.self)
+            state.unread = newline + 1
+            guard waiter.matches(line) else { continue }
+            state.waiter = nil
+            waiter.continuation.resume(returning: line)
+            return
+        }
+        guard state.hasEnded else { return }
+        state.waiter = nil
+        waiter.continuation.resume(returning: nil)
+    }
+}

@@ -1,0 +1,74 @@
+import EventLoop
+import Testing
+
+struct AddressTests {
+    @Test(arguments: [
+        ("127.0.0.1:80", "127.0.0.1", 80, "127.0.0.1:80"),
+        ("localhost:0", "localhost", 0, "localhost:0"),
+        ("[::1]:65535", "::1", 65_535, "[::1]:65535"),
+        ("[fe80::1%lo]:7", "fe80::1%lo", 7, "[fe80::1%lo]:7"),
+        ("example.org:0080", "example.org", 80, "example.org:80"),
+        ("bücher.example:1", "bücher.example", 1, "bücher.example:1"),
+    ])
+    func `an endpoint is a host, a colon and a port`(_ text: String, host: String, port: Int, written: String) throws {
+        let endpoint = try #require(Endpoint(text))
+        #expect(endpoint.host == host)
+        #expect(Int(endpoint.port) == port)
+        #expect(endpoint.description == written)
+        #expect(Endpoint(written) == endpoint)
+    }
+
+    @Test(arguments: [
+        "", ":", ":80", "localhost", "localhost:", "localhost:http", "localhost:65536", "localhost:-1", "localhost:+1",
+        "localhost: 80", "local host:80", " localhost:80", "localhost:80 ", "::1:80", "::1", "[::1]", "[::1]:", "[]:80",
+        "[localhost]:80", "[::1:80", "::1]:80", "[[::1]]:80", "a[b]:80", "localhost:٣",
+        "localhost:99999999999999999999",
+        "local\u{0}host:80", "local\u{7f}host:80", "\u{1b}[31m:80", "a\n:80", "a\u{a0}b:80",
+    ])
+    func `anything else is no endpoint`(_ text: String) {
+        #expect(Endpoint(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", false, "127.0.0.1:9"), ("0.0.0.0", false, "0.0.0.0:9"), ("::1", true, "[::1]:9"),
+        ("::", true, "[::]:9"), ("::ffff:127.0.0.1", true, "[::ffff:127.0.0.1]:9"),
+    ])
+    func `a numeric address is read without asking anybody`(_ host: String, isIPv6: Bool, text: String) throws {
+        let address = try #require(SocketAddress(numericHost: host, port: 9))
+        #expect(address.isIPv6 == isIPv6)
+        #expect(address.host == host)
+        #expect(address.description == text)
+        #expect(address.with(port: 10).port == 10)
+        #expect(address.with(port: 10).with(port: 9) == address)
+    }
+
+    @Test(arguments: [
+        "", "localhost", "127.0.0", "127.0.0.256", "127.0.0.1 ", "01.2.3.4", "1.2.3.4.5", ":::", "[::1]", "12345::",
+    ])
+    func `a name is no numeric address`(_ host: String) {
+        #expect(SocketAddress(numericHost: host, port: 1) == nil)
+    }
+
+    @Test func `a numeric host resolves to itself`() async throws {
+        for (host, text) in [("127.0.0.1", "127.0.0.1:7"), ("::1", "[::1]:7")] {
+            let addresses = try await Resolver.resolve(Endpoint(host: host, port: 7))
+            #expect(addresses.map(\.description) == [text])
+        }
+    }
+
+    @Test func `localhost resolves to loopback addresses with the port asked for, each once`() async throws {
+        let addresses = try await Resolver.resolve(Endpoint(host: "localhost", port: 7))
+        #expect(!addresses.isEmpty)
+        #expect(addresses.count <= Resolver.addressLimit)
+        #expect(addresses.allSatisfy { $0.port == 7 && ($0.host.hasPrefix("127.") || $0.host == "::1") })
+        #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test func `a name that can't exist is an error of getaddrinfo that says so`() async {
+        let endpoint = Endpoint(host: "nonexistent.invalid", port: 7)
+        let error = await #expect(throws: SystemError.self) { try await Resolver.resolve(endpoint) }
+        #expect(error?.call == "getaddrinfo")
+        #expect(error?.reason.isEmpty == false)
+        #expect(error?.reason.contains("Unknown error") == false)
+    }
+}

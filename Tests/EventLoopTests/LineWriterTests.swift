@@ -1,0 +1,102 @@
+import EventLoop
+import Glibc
+import Testing
+
+struct LineWriterTests {
+    /// The content of a file that `body` had written, by its path, which is gone afterwards.
+    private func written(_ body: (String) throws -> Void) throws -> String {
+        var template = Array("/tmp/squall-line-writer-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        try body(path)
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            content += buffer.prefix(count)
+        }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    @Test func `lines are written in their order, each with its end, the empty ones too`() throws {
+        let text = try written { path in
+            let writer = try LineWriter(path: path)
+            for number in 0..<1_000 { writer.write("line \(number)") }
+            writer.flush()
+            writer.write("")
+            writer.flush()
+            let outcome = writer.flush()
+            #expect(outcome.dropped == 0)
+            #expect(outcome.failure == nil)
+        }
+        #expect(text == (0..<1_000).map { "line \($0)\n" }.joined() + "\n")
+    }
+
+    @Test func `the file is emptied first`() throws {
+        let text = try written { path in
+            for line in ["the first time", "again"] {
+                let writer = try LineWriter(path: path)
+                writer.write(line)
+                writer.flush()
+            }
+        }
+        #expect(text == "again\n")
+    }
+
+    @Test func `a path that can't be opened is an error of open`() {
+        let error = #expect(throws: SystemError.self) { try LineWriter(path: "/nonexistent/journal") }
+        #expect(error == SystemError(call: "open", code: ENOENT))
+    }
+
+    @Test func `a full disk is told, and every line lost is counted, before and after`() throws {
+        let writer = try LineWriter(path: "/dev/full")
+        for _ in 0..<10 { writer.write("lost") }
+        let outcome = writer.flush()
+        #expect(outcome.failure == SystemError(call: "write", code: ENOSPC))
+        #expect(outcome.dropped == 10)
+        for _ in 0..<5 { writer.write("lost as well") }
+        #expect(writer.flush().dropped == 15)
+    }
+
+    @Test func `when nobody reads, so many lines wait and no more`() async throws {
+        var template = Array("/tmp/squall-line-writer-XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        let path = folder + "/pipe"
+        defer {
+            unlink(path)
+            rmdir(folder)
+        }
+        #expect(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(reader) }
+        let writer = try LineWriter(path: path)
+        let count = LineWriter.limit * 2 + 10_000
+        // One batch may be with the pipe and one may wait; the rest is dropped.
+        for _ in 0..<count { writer.write("a line that nobody reads yet") }
+        async let lineCount = blocking { LineWriterTests.linesBefore("the last\n", from: reader) }
+        let outcome = try await blocking { writer.flush() }
+        writer.write("the last")
+        let lines = try await lineCount
+        #expect(outcome.failure == nil)
+        #expect(outcome.dropped >= 10_000)
+        #expect(lines == count - outcome.dropped)
+    }
+
+    private static func linesBefore(_ last: String, from descriptor: Int32) -> Int {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var tail: [UInt8] = []
+        var lines = 0
+        while tail != Array(last.utf8) {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            lines += buffer.prefix(count).count { $0 == 10 }
+            tail = Array((tail + buffer.prefix(count)).suffix(last.utf8.count))
+        }
+        return lines - 1
+    }
+}

@@ -1,0 +1,164 @@
+import Glibc
+import TestSockets
+import Testing
+import Units
+
+@testable import EventLoop
+
+struct ListeningTests {
+    static let addresses = [loopback(), loopback(isIPv6: true)]
+
+    /// A listening socket that counts its calls, on its loop.
+    private final class Fixture: LoopHandler {
+        var listening: ListeningSocket?
+        var whenReady: () -> Void = {}
+
+        func open(_ address: SocketAddress, on loop: EventLoop) throws(SystemError) -> SocketAddress {
+            let listening = try ListeningSocket(address, on: loop, handler: self, tag: 0)
+            self.listening = listening
+            return listening.address
+        }
+
+        override func socketIsReady(_ tag: Int) { whenReady() }
+
+        /// Whether somebody waited; the connection is closed at once.
+        func acceptedAndClosed() -> Bool {
+            guard case .accepted? = listening?.accept() else { return false }
+            return true
+        }
+    }
+
+    private func withListening<Result>(
+        _ address: SocketAddress,
+        _ body: (Resident<Fixture>, SocketAddress) async throws -> Result
+    ) async throws -> Result {
+        try await withLoop { loop in
+            let (fixture, bound) = try await loop.run {
+                let fixture = Fixture()
+                return Swift.Result { try (Resident(fixture, on: loop), fixture.open(address, on: loop)) }
+            }.get()
+            let result: Swift.Result<Result, any Error>
+            do { result = .success(try await body(fixture, bound)) } catch { result = .failure(error) }
+            try await loop.run { fixture.value.listening?.close() }
+            try await loop.run { fixture.value.listening?.close() }
+            return try result.get()
+        }
+    }
+
+    @Test(arguments: addresses) func `port 0 takes a free port and says which`(_ address: SocketAddress) async throws {
+        try await withListening(address) { _, bound in
+            #expect(bound.port > 0)
+            #expect(bound.host == address.host)
+            #expect(throws: Never.self) { try TestSocket.connected(to: bound).get() }
+        }
+    }
+
+    @Test(arguments: addresses)
+    func `an address in use is told as such, with its call`(_ address: SocketAddress) async throws {
+        try await withListening(address) { fixture, bound in
+            let loop = fixture.loop
+            let error = try await loop.run { () -> SystemError? in
+                do throws(SystemError) { _ = try Fixture().open(bound, on: loop) } catch { return error }
+                return nil
+            }
+            #expect(error?.isAddressInUse == true)
+            #expect(error?.description.hasSuffix("(bind, errno 98)") == true)
+        }
+    }
+
+    @Test(arguments: addresses)
+    func `suspended it refuses, keeps its port, and resumes on it`(_ address: SocketAddress) async throws {
+        try await withListening(address) { fixture, bound in
+            for _ in 0..<3 {
+                try await fixture.loop.run { fixture.value.listening?.suspend() }
+                #expect(TestSocket.connected(to: bound) == ECONNREFUSED)
+                #expect(TestSocket.errnoOfBinding(bound) == EADDRINUSE)
+                let failure = try await fixture.loop.run { () -> SystemError? in
+                    do throws(SystemError) { try fixture.value.listening?.resume() } catch { return error }
+                    return nil
+                }
+                #expect(failure == nil)
+                let connected = TestSocket.connected(to: bound)
+                #expect(throws: Never.self) { try connected.get() }
+                // Old connections of the port, open and in TIME_WAIT, don't stand in its way.
+                let accepted = try await fixture.loop.run { fixture.value.acceptedAndClosed() }
+                #expect(accepted)
+            }
+        }
+    }
+
+    @Test func `who waits to be accepted is reset when it is suspended`() async throws {
+        try await withListening(ListeningTests.addresses[0]) { fixture, bound in
+            let waiting = try TestSocket.connected(to: bound).get()
+            try await fixture.loop.run { fixture.value.listening?.suspend() }
+            #expect(throws: Errno(code: ECONNRESET)) { try waiting.receive(1) }
+        }
+    }
+
+    @Test func `unwatched it lets clients wait, and watched again it is told of them`() async throws {
+        try await withListening(ListeningTests.addresses[0]) { fixture, bound in
+            try await fixture.loop.run { fixture.value.listening?.unwatch() }
+            let client = try TestSocket.connected(to: bound).get()
+            let calls = Shared(0)
+            try await fixture.loop.run { fixture.value.whenReady = { calls.update { $0 += 1 } } }
+            try await fixture.loop.run {}
+            #expect(calls.value == 0)
+            let isAccepted: Bool = await answer(of: fixture.loop) { reply in
+                fixture.value.whenReady = {
+                    fixture.value.whenReady = {}
+                    reply(fixture.value.acceptedAndClosed())
+                }
+                fixture.value.listening?.watch()
+            }
+            #expect(isAccepted)
+            #expect(try client.receive(1).isEmpty)
+        }
+    }
+
+    @Test func `nobody waiting is none, and a detached socket ends by itself or by a reset`() async throws {
+        try await withListening(ListeningTests.addresses[0]) { fixture, bound in
+            try await fixture.loop.run { fixture.value.listening?.unwatch() }
+            let closed = try TestSocket.connected(to: bound).get()
+            let reset = try TestSocket.connected(to: bound).get()
+            let words = try await fixture.loop.run { () -> [String] in
+                var words: [String] = []
+                for isFirst in [true, false, false] {
+                    switch fixture.value.listening?.accept() {
+                    case .accepted(let detached):
+                        words.append("accepted")
+                        if !isFirst { detached.reset() }
+                    case .none?: words.append("none")
+                    case .gone, .failed, nil: words.append("else")
+                    }
+                }
+                return words
+            }
+            #expect(words == ["accepted", "accepted", "none"])
+            #expect(try closed.receive(1).isEmpty)
+            #expect(throws: Errno(code: ECONNRESET)) { try reset.receive(1) }
+        }
+    }
+
+    @Test func `want of descriptors is a failure that is told`() async throws {
+        await #expect(processExitsWith: .success) {
+            try await ListeningTests().withListening(ListeningTests.addresses[0]) { fixture, bound in
+                try await fixture.loop.run { fixture.value.listening?.unwatch() }
+                let client = try TestSocket.connected(to: bound).get()
+                var limit = rlimit(rlim_cur: 0, rlim_max: 1_024)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                let error = try await fixture.loop.run { () -> SystemError? in
+                    guard case .failed(let error)? = fixture.value.listening?.accept() else { return nil }
+                    return error
+                }
+                #expect(error == SystemError(call: "accept4", code: EMFILE))
+                withExtendedLifetime(client) {}
+            }
+        }
+    }
+}
+
+/// Whether connecting failed with the errno value.
+private func == (result: Result<TestSocket, Errno>, code: Int32) -> Bool {
+    guard case .failure(let error) = result else { return false }
+    return error.code == code
+}

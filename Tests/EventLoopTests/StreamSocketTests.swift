@@ -1,0 +1,155 @@
+import Glibc
+import TestSockets
+import Testing
+import Units
+
+@testable import EventLoop
+
+struct StreamSocketTests {
+    /// What a socket saw, as text.
+    private final class Observer: LoopHandler {
+        var socket: StreamSocket?
+        var whenReady: (StreamSocket) -> Void = { _ in }
+
+        override func socketIsReady(_ tag: Int) {
+            if let socket { whenReady(socket) }
+        }
+
+        func close() {
+            guard let socket else { return }
+            socket.close()
+            socket.close()
+            socket.loop.bury(socket)
+            socket.loop.bury(self)
+            self.socket = nil
+        }
+    }
+
+    /// Receives until something else than bytes comes, and tells both as text.
+    private static func observe(_ socket: StreamSocket, _ seen: inout [String]) -> Bool {
+        while socket.isReadable {
+            switch socket.receive(limit: 4) {
+            case .received(let count): seen.append("\(count)")
+            case .wouldBlock: return false
+            case .ended:
+                seen.append("end")
+                return true
+            case .failed(let error):
+                seen.append(error.code == ECONNRESET ? "reset" : "\(error)")
+                return true
+            }
+        }
+        return false
+    }
+
+    /// What a connecting socket of the loop sees of a peer that does `body`.
+    private func sees(_ body: @escaping @Sendable (TestSocket) throws -> Void) async throws -> [String] {
+        try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            async let peer: Void = blocking { try body(listener.accepted()) }
+            let seen: [String] = await answer(of: loop) { reply in
+                let observer = Observer()
+                guard let socket = try? StreamSocket(connectingTo: address, on: loop) else { return reply(["nothing"]) }
+                observer.socket = socket
+                var seen: [String] = []
+                observer.whenReady = { socket in
+                    if StreamSocketTests.observe(socket, &seen) {
+                        observer.close()
+                        reply(seen)
+                    }
+                }
+                socket.watch(by: observer, tag: 0)
+            }
+            try await peer
+            return seen
+        }
+    }
+
+    @Test func `bytes come in order, at most as many as asked for, and then the end`() async throws {
+        let seen = try await sees { try $0.send(Array("0123456789".utf8)) }
+        #expect(seen.last == "end")
+        #expect(seen.dropLast().allSatisfy { (Int($0) ?? 9) <= 4 })
+        #expect(seen.dropLast().compactMap { Int($0) }.reduce(0, +) == 10)
+    }
+
+    @Test func `bytes in front of a reset come, and then the reset`() async throws {
+        let seen = try await sees { peer in
+            try peer.send([1, 2, 3])
+            peer.resetAtClose()
+        }
+        #expect(seen.last == "reset")
+    }
+
+    @Test func `a reset behind the end of the stream is told to who asks`() async throws {
+        try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            let (resident, peer) = try await (
+                loop.run { () -> Resident<Observer> in
+                    let observer = Observer()
+                    observer.socket = try? StreamSocket(connectingTo: address, on: loop)
+                    return Resident(observer, on: loop)
+                }, listener.accepted()
+            )
+            let isBrokenAfterEnd: Bool = await answer(of: loop) { reply in
+                let observer = resident.value
+                var seen: [String] = []
+                observer.whenReady = { socket in
+                    if StreamSocketTests.observe(socket, &seen) {
+                        observer.whenReady = { _ in }
+                        reply(socket.isBroken())
+                    }
+                }
+                observer.socket?.watch(by: observer, tag: 0)
+                peer.endWriting()
+            }
+            #expect(!isBrokenAfterEnd)
+            let isBroken: Bool = await answer(of: loop) { reply in
+                let observer = resident.value
+                observer.whenReady = { socket in
+                    let isBroken = socket.isBroken() && socket.isBroken() && socket.unacknowledged() == 0
+                    observer.close()
+                    reply(isBroken)
+                }
+                peer.resetAtClose()
+                peer.close()
+            }
+            #expect(isBroken)
+        }
+    }
+
+    @Test func `a refused connection says so`() async throws {
+        let gone = TestSocket.listening().address
+        try await withLoop { loop in
+            let error: SystemError? = await answer(of: loop) { reply in
+                let observer = Observer()
+                do throws(SystemError) {
+                    let socket = try StreamSocket(connectingTo: gone, on: loop)
+                    observer.socket = socket
+                    observer.whenReady = { socket in
+                        let error = socket.connectionError()
+                        observer.close()
+                        reply(error)
+                    }
+                    socket.watch(by: observer, tag: 0)
+                } catch {
+                    reply(error)
+                }
+            }
+            #expect(error?.isConnectionRefused == true)
+            #expect(error?.call == "connect")
+        }
+    }
+
+    @Test func `sockets give their descriptors back, however they end`() async throws {
+        await #expect(processExitsWith: .success) {
+            let suite = StreamSocketTests()
+            _ = try await suite.sees { try $0.send([1]) }
+            let before = openSocketCount()
+            for round in 0..<50 {
+                _ = try await suite.sees { if round % 2 == 0 { $0.resetAtClose() } }
+            }
+            #expect(before >= 0)
+            #expect(openSocketCount() == before)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Dispatch
+import EventLoop
+import Synchronization
+
+/// Runs `body` with a loop of its own, which is stopped afterwards.
+func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {
+    let loop = try EventLoop()
+    do {
+        let result = try await body(loop)
+        await loop.stop()
+        return result
+    } catch {
+        await loop.stop()
+        throw error
+    }
+}
+
+/// Runs `body` on `loop` with a way to answer later, and waits for the answer.
+func answer<Answer: Sendable>(
+    of loop: EventLoop,
+    _ body: @escaping @Sendable (_ reply: @escaping @Sendable (Answer) -> Void) -> Void
+) async -> Answer {
+    await withCheckedContinuation { continuation in
+        let isTaken = loop.post { body { continuation.resume(returning: $0) } }
+        precondition(isTaken, "the loop refused a job")
+    }
+}
+
+/// Runs `body`, which may block, on a thread that is no task's.
+func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue(label: "test").async {
+            continuation.resume(with: Swift.Result { try body() })
+        }
+    }
+}
+
+/// A handler that does what the test says.
+final class Recorder: LoopHandler {
+    var whenReady: (Int) -> Void = { _ in }
+    var whenFired: (Int) -> Void = { _ in }
+
+    override func socketIsReady(_ tag: Int) { whenReady(tag) }
+    override func timerFired(_ tag: Int) { whenFired(tag) }
+}
+
+/// A value that several threads write.
+final class Shared<Value: Sendable>: Sendable {
+    private let stored: Mutex<Value>
+
+    init(_ value: Value) { stored = Mutex(value) }
+
+    var value: Value { stored.withLock { $0 } }
+
+    func update(_ change: @Sendable (inout Value) -> Void) {
+        stored.withLock { value in
+            var copy = value
+            change(&copy)
+            value = copy
+        }
+    }
+}

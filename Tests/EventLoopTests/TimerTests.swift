@@ -1,0 +1,111 @@
+import EventLoop
+import Testing
+import Units
+
+struct TimerTests {
+    /// How late, in nanoseconds, `count` timers are that `loop` sets one after another.
+    private func lateness(_ count: Int, on loop: EventLoop, wait: @escaping @Sendable (Int) -> Int64) async -> [Int64] {
+        await answer(of: loop) { (reply: @escaping @Sendable ([Int64]) -> Void) in
+            let recorder = Recorder()
+            let timer = LoopTimer(loop: loop, handler: recorder, tag: 0)
+            var late: [Int64] = []
+            var due = loop.now.advanced(byNanoseconds: wait(0))
+            recorder.whenFired = { _ in
+                late.append((loop.now - due).nanoseconds)
+                if late.count == count {
+                    recorder.whenFired = { _ in }
+                    loop.bury(recorder)
+                    loop.bury(timer)
+                    return reply(late)
+                }
+                due = loop.now.advanced(byNanoseconds: wait(late.count))
+                timer.set(to: due)
+            }
+            timer.set(to: due)
+        }
+    }
+
+    @Test func `half of the timers of one millisecond are less than 200 microseconds late`() async throws {
+        try await withLoop { loop in
+            var medians: [Int64] = []
+            while medians.count < 3, medians.last ?? .max >= 200_000 {
+                let late = await lateness(300, on: loop) { _ in 1_000_000 }
+                medians.append(late.sorted()[150])
+            }
+            print("a timer of 1 ms is late by, in ns, per round of 300 (median):", medians)
+            #expect(medians.contains { $0 < 200_000 })
+        }
+    }
+
+    @Test func `a timer never fires before its moment`() async throws {
+        try await withLoop { loop in
+            let late = await lateness(1_000, on: loop) { Int64($0 * 7_919 % 150_000) }
+            #expect(late.allSatisfy { $0 >= 0 })
+        }
+    }
+
+    @Test func `timers fire in the order of their moments, and one that has passed at once`() async throws {
+        try await withLoop { loop in
+            let order: [Int] = await answer(of: loop) { reply in
+                let recorder = Recorder()
+                let timers = (0..<4).map { LoopTimer(loop: loop, handler: recorder, tag: $0) }
+                var order: [Int] = []
+                recorder.whenFired = { tag in
+                    order.append(tag)
+                    if order.count == 4 {
+                        for timer in timers { loop.bury(timer) }
+                        loop.bury(recorder)
+                        reply(order)
+                    }
+                }
+                let now = loop.now
+                timers[0].set(to: now.advanced(byNanoseconds: 3_000_000))
+                timers[1].set(to: now.advanced(byNanoseconds: 1_000_000))
+                timers[2].set(to: now.advanced(byNanoseconds: 2_000_000))
+                timers[3].set(to: .zero)
+            }
+            #expect(order == [3, 1, 2, 0])
+        }
+    }
+
+    @Test func `a timer that is set again fires once, at its last moment, and a cancelled one never`() async throws {
+        try await withLoop { loop in
+            let fired: [Int] = await answer(of: loop) { reply in
+                let recorder = Recorder()
+                let moved = LoopTimer(loop: loop, handler: recorder, tag: 0)
+                let cancelled = LoopTimer(loop: loop, handler: recorder, tag: 1)
+                let last = LoopTimer(loop: loop, handler: recorder, tag: 2)
+                var fired: [Int] = []
+                recorder.whenFired = { tag in
+                    fired.append(tag)
+                    guard tag == 2 else { return }
+                    for timer in [moved, cancelled, last] { loop.bury(timer) }
+                    loop.bury(recorder)
+                    reply(fired)
+                }
+                let now = loop.now
+                moved.set(to: now.advanced(byNanoseconds: 1_000))
+                moved.set(to: now.advanced(byNanoseconds: 4_000_000))
+                cancelled.set(to: now.advanced(byNanoseconds: 1_000))
+                cancelled.cancel()
+                cancelled.cancel()
+                last.set(to: now.advanced(byNanoseconds: 8_000_000))
+            }
+            #expect(fired == [0, 2])
+        }
+    }
+
+    @Test func `a timer knows the moment that it is set to`() async throws {
+        try await withLoop { loop in
+            let moments = try await loop.run {
+                let timer = LoopTimer(loop: loop, handler: Recorder(), tag: 0)
+                var moments = [timer.moment]
+                timer.set(to: .distantFuture)
+                moments.append(timer.moment)
+                timer.cancel()
+                return moments + [timer.moment]
+            }
+            #expect(moments == [nil, .distantFuture, nil])
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import FaultPlan
+import FaultProfile
+import Testing
+import Units
+
+@Suite("An outage by silence")
+struct SilenceTests {
+    private let gone = [
+        Phase.lasting(.milliseconds(3)), .lasting(.milliseconds(4), .outage(.silence), name: "gone"),
+    ]
+
+    @Test
+    func `lets nothing pass, and everything when it is over`() {
+        #expect(timeline(of: .with(phases: gone), arrivals: "11111111|") == "111----5|")
+    }
+
+    @Test
+    func `holds what is in flight`() {
+        let link = Link.with(.latency(.milliseconds(2)), phases: gone)
+        #expect(timeline(of: link, arrivals: "111111111|") == "--1----2-51|")
+    }
+
+    @Test
+    func `holds the end`() {
+        #expect(timeline(of: .with(phases: gone), arrivals: "1---|") == "1------|")
+        let late = Link.with(.latency(.milliseconds(2)), phases: gone)
+        #expect(timeline(of: late, arrivals: "1-(1|)") == "--1----(1|)")
+    }
+
+    @Test
+    func `holds a cut`() {
+        let link = Link.with(.latency(.milliseconds(2)), .cut(at: 2), phases: gone)
+        #expect(timeline(of: link, arrivals: "1-4----") == "--1----(1X)")
+    }
+
+    @Test
+    func `reads nothing, so no backlog builds up`() {
+        for faults in [[], [Fault.latency(.milliseconds(1))], [.bandwidth(bytesPerSecond: 1_000_000)]] {
+            var plan = Plan.of(.of(faults + [.outage(.silence)]))
+            var pump = Pump(plan.accept(at: .zero).upstream, waiting: nil)
+            pump.run(until: .seconds(10))
+            #expect(pump.link.arrived == 0)
+            #expect(pump.violations.isEmpty)
+            #expect(pump.decisions < 10)
+        }
+    }
+
+    @Test
+    func `outside all phases lasts for ever`() {
+        #expect(
+            timeline(of: .with(.outage(.silence)), arrivals: "1---|", ticks: 100) == String(repeating: "-", count: 100)
+        )
+    }
+
+    @Test
+    func `strikes when something wants through, once for each of its phases, and tells no offset`() {
+        let link = Link.with(phases: gone, repeats: true)
+        var simulation = LinkSimulation(
+            link,
+            arrivals: [
+                .init(at: .milliseconds(1), bytes: 5), .init(at: .milliseconds(4), bytes: 5),
+                .init(at: .milliseconds(5), bytes: 5), .init(at: .milliseconds(8), bytes: 5),
+                .init(at: .milliseconds(12), bytes: 5, end: .finish),
+            ]
+        )
+        simulation.run()
+        #expect(
+            simulation.strikes == [
+                Strike(fault: 0, offset: nil, effect: .silences), Strike(fault: 0, offset: nil, effect: .silences),
+            ]
+        )
+    }
+
+    @Test
+    func `of one stream leaves the other alone`() {
+        var plan = Plan.of(.of([.outage(.silence).on(.upstream)]))
+        let connection = plan.accept(at: .zero)
+        #expect(timeline(of: connection.upstream, arrivals: "1|", ticks: 9) == "---------")
+        #expect(timeline(of: connection.downstream, arrivals: "1|") == "1|")
+    }
+
+    @Test
+    func `for an age of the connection begins and ends with it`() {
+        let condition = Condition(ageFrom: .milliseconds(1), ageUntil: .milliseconds(4))
+        #expect(timeline(of: .with(.outage(.silence).when(condition)), arrivals: "111111|") == "1---41|")
+    }
+
+    @Test
+    func `of two that overlap ends with the later`() {
+        let early = Fault.outage(.silence, name: "early").when(Condition(ageUntil: .milliseconds(3)))
+        let late = Fault.outage(.silence, name: "late")
+            .when(Condition(ageFrom: .milliseconds(2), ageUntil: .milliseconds(5)))
+        #expect(timeline(of: .with(early, late), arrivals: "111111|") == "-----6|")
+    }
+}
+
+@Suite("An outage by refusal or reset")
+struct InterruptionTests {
+    private func plan(_ how: Outage.Manner, condition: Condition = Condition()) -> Plan {
+        let phases = [
+            Phase.lasting(.seconds(2), name: "here"),
+            .lasting(.seconds(3), Fault.outage(how).when(condition), name: "gone"),
+            .lasting(.seconds(5), name: "back"),
+        ]
+        return .of(.of([], phases: phases, repeats: true))
+    }
+
+    @Test(arguments: [Outage.Manner.refuse, .reset])
+    func `resets live connections for as long as its phase lasts`(how: Outage.Manner) {
+        var plan = plan(how)
+        let connection = plan.accept(at: .seconds(1))
+        #expect(connection.interruptions.arePossible)
+        #expect(connection.interruptions.strike(at: .milliseconds(1_999)) == nil)
+        let strike = Strike(fault: 0, offset: nil, effect: .resets)
+        #expect(connection.interruptions.strike(at: .seconds(2)) == strike)
+        #expect(connection.interruptions.strike(at: .milliseconds(4_999)) == strike)
+        #expect(connection.interruptions.strike(at: .seconds(5)) == nil)
+        #expect(connection.interruptions.strike(at: .seconds(12)) == strike)
+        #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
+    }
+
+    @Test
+    func `says when to ask again`() {
+        var plan = plan(.reset)
+        let connection = plan.accept(at: .seconds(1))
+        #expect(connection.interruptions.nextChange(after: .seconds(1)) == .seconds(2))
+        #expect(connection.interruptions.nextChange(after: .seconds(2)) == .seconds(5))
+        #expect(connection.interruptions.nextChange(after: .seconds(5)) == .seconds(10))
+    }
+
+    @Test
+    func `never touches a connection of a plan without one`() {
+        var plan = Plan.of(.of([.cut(at: 5), .outage(.silence)]))
+        let connection = plan.accept(at: .zero)
+        #expect(!connection.interruptions.arePossible)
+        #expect(connection.interruptions.strike(at: .seconds(1)) == nil)
+        #expect(connection.interruptions.nextChange(after: .zero) == .distantFuture)
+    }
+
+    @Test
+    func `can wait for an age of the connection, and ends with it for good`() {
+        let condition = Condition(ageFrom: .seconds(2), ageUntil: .seconds(3))
+        var plan = Plan.of(.of([.outage(.reset).when(condition)]))
+        let connection = plan.accept(at: .seconds(10))
+        #expect(connection.interruptions.nextChange(after: .seconds(10)) == .seconds(12))
+        #expect(connection.interruptions.strike(at: .milliseconds(11_999)) == nil)
+        #expect(connection.interruptions.strike(at: .seconds(12)) != nil)
+        #expect(connection.interruptions.nextChange(after: .seconds(12)) == .seconds(13))
+        #expect(connection.interruptions.strike(at: .seconds(13)) == nil)
+        #expect(connection.interruptions.nextChange(after: .seconds(13)) == .distantFuture)
+    }
+
+    @Test
+    func `that refuses everybody is known before a connection is accepted`() {
+        let plan = plan(.refuse)
+        #expect(plan.refusal(at: .seconds(1)).fault == nil)
+        #expect(plan.refusal(at: .seconds(1)).until == .seconds(2))
+        #expect(plan.refusal(at: .seconds(2)).fault == 0)
+        #expect(plan.refusal(at: .seconds(4)).until == .seconds(5))
+        #expect(plan.refusal(at: .seconds(5)).fault == nil)
+        #expect(plan.refusal(at: .seconds(14)).fault == 0)
+    }
+
+    @Test
+    func `that resets or hits only some refuses nobody`() {
+        for plan in [plan(.reset), plan(.silence), plan(.refuse, condition: Condition(connections: .every(2)))] {
+            #expect(plan.refusal(at: .seconds(3)).fault == nil)
+            #expect(plan.refusal(at: .seconds(3)).until == .distantFuture)
+        }
+    }
+
+    @Test
+    func `of refusal outside all phases refuses for ever`() {
+        let plan = Plan.of(.of([.cut(at: 1), .outage(.refuse)]))
+        #expect(plan.refusal(at: .seconds(1)).fault == 1)
+        #expect(plan.refusal(at: .seconds(1)).until == .distantFuture)
+    }
+}

@@ -1,0 +1,95 @@
+import FaultPlan
+import FaultProfile
+import Units
+
+extension Fault {
+    static func latency(
+        _ delay: Duration,
+        jitter: Duration = .zero,
+        distribution: Latency.Distribution = .uniform,
+        name: String = "latency"
+    ) -> Fault {
+        Fault(name: name, kind: .latency(Latency(delay: delay, jitter: jitter, distribution: distribution)))
+    }
+
+    static func bandwidth(
+        bytesPerSecond: Int64,
+        burst: Int64 = 0,
+        scope: Bandwidth.Scope = .connection,
+        name: String = "bandwidth"
+    ) -> Fault {
+        bandwidth(.bytesPerSecond(bytesPerSecond), burst: burst, scope: scope, name: name)
+    }
+
+    static func bandwidth(
+        _ rate: BitRate,
+        burst: Int64 = 0,
+        scope: Bandwidth.Scope = .connection,
+        name: String = "bandwidth"
+    ) -> Fault {
+        Fault(name: name, kind: .bandwidth(Bandwidth(rate: rate, burst: ByteCount(burst), scope: scope)))
+    }
+
+    static func cut(at offset: Int64, _ how: Cut.Ending = .reset, name: String = "cut") -> Fault {
+        cut(.at(ByteCount(offset)), how, name: name)
+    }
+
+    static func cut(_ position: Cut.Position, _ how: Cut.Ending = .reset, name: String = "cut") -> Fault {
+        Fault(name: name, kind: .cut(Cut(position: position, how: how)))
+    }
+
+    static func stall(at offset: Int64, for duration: Duration, name: String = "stall") -> Fault {
+        Fault(name: name, kind: .stall(Stall(at: ByteCount(offset), duration: duration)))
+    }
+
+    static func outage(_ how: Outage.Manner, name: String = "outage") -> Fault {
+        Fault(name: name, kind: .outage(Outage(how: how)))
+    }
+
+    /// This fault with `condition`.
+    func when(_ condition: Condition) -> Fault {
+        var fault = self
+        fault.condition = condition
+        return fault
+    }
+
+    /// This fault on one stream only.
+    func on(_ stream: StreamSelection) -> Fault {
+        var fault = self
+        fault.stream = stream
+        return fault
+    }
+}
+
+extension Profile {
+    /// A profile of faults and phases, without a care for anything else.
+    static func of(_ faults: [Fault], phases: [Phase] = [], repeats: Bool = false) -> Profile {
+        Profile(name: "test", faults: faults, phases: phases, repeats: repeats)
+    }
+}
+
+extension Phase {
+    static func lasting(_ duration: Duration?, _ faults: Fault..., name: String = "phase") -> Phase {
+        Phase(name: name, duration: duration, faults: faults)
+    }
+}
+
+extension Plan {
+    /// A plan that starts at the origin of the clock.
+    static func of(_ profile: Profile, seed: UInt64 = 1, holdLimit: ByteCount = Link.defaultHoldLimit) -> Plan {
+        Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero, holdLimit: holdLimit)
+    }
+}
+
+extension Link {
+    /// The downstream link of a first connection, opened with the plan's clock.
+    static func with(_ faults: Fault..., phases: [Phase] = [], repeats: Bool = false, seed: UInt64 = 1) -> Link {
+        var plan = Plan.of(.of(faults, phases: phases, repeats: repeats), seed: seed)
+        return plan.accept(at: .zero).downstream
+    }
+}
+
+extension Moment {
+    static func milliseconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000) }
+    static func seconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000_000) }
+}

@@ -1,0 +1,90 @@
+import FaultPlan
+import Units
+
+/// A pump in virtual time that trusts no link: it checks every decision, and counts them.
+///
+/// Unlike `LinkSimulation` it may be late, and its sink may be slow or stuck.
+struct Pump {
+    /// The decisions after which a run is given up as a link that spins.
+    static let decisionLimit = 1_000_000
+
+    var link: Link
+    var now: Moment
+    let holdLimit: Int64
+    /// Bytes waiting in front of the link; `nil` is a source that never runs dry.
+    var waiting: Int64?
+    /// How the source ends behind them.
+    var end: Ending?
+    /// What the sink takes at a time at most; 0 is a sink that is stuck.
+    var sinkSize = Int64.max
+    var readSize = Int64.max
+    /// How the link ended.
+    private(set) var ended: Ending?
+    private(set) var decisions = 0
+    private(set) var strikes: [Strike] = []
+    /// Every promise that the link broke.
+    private(set) var violations: [String] = []
+
+    init(_ link: Link, waiting: Int64? = 0, at now: Moment = .zero, holdLimit: ByteCount = Link.defaultHoldLimit) {
+        self.link = link
+        self.waiting = waiting
+        self.now = now
+        self.holdLimit = holdLimit.bytes
+    }
+
+    /// Moves what may move at `now`; returns when the link wants to be asked again.
+    mutating func settle() -> Moment {
+        while true {
+            let decision = ask()
+            if ended != nil || decisions > Self.decisionLimit { return .distantFuture }
+            let writable = min(decision.writeOffset - link.delivered, sinkSize)
+            let readable = min(decision.readLimit, waiting ?? .max, readSize)
+            if writable > 0 {
+                link.bytesDelivered(writable)
+            } else if readable > 0 {
+                link.bytesArrived(readable)
+                if let before = waiting { waiting = before - readable }
+            } else if waiting == 0, let end, link.sourceEnd == nil {
+                link.sourceEnded(end)
+            } else {
+                check(decision.wake > now, "asks to be asked again at once, though nothing can move")
+                return decision.wake
+            }
+        }
+    }
+
+    /// Runs until `deadline`, each wake-up `lateness` nanoseconds late.
+    mutating func run(until deadline: Moment, lateness: Int64 = 0) {
+        while true {
+            let wake = settle()
+            let next = wake.advanced(byNanoseconds: wake == .distantFuture ? 0 : lateness)
+            guard ended == nil, next <= deadline else { break }
+            now = next
+        }
+        if ended == nil, deadline < .distantFuture {
+            now = deadline
+            _ = settle()
+        }
+    }
+
+    private mutating func ask() -> Decision {
+        decisions += 1
+        check(decisions <= Self.decisionLimit, "is asked for ever")
+        let decision = link.decide(available: waiting ?? Link.uncounted, now: now)
+        strikes += link.takeStrikes()
+        check(decision.readLimit >= 0, "a negative read limit")
+        check(decision.writeOffset >= link.delivered, "takes back what was delivered")
+        check(decision.writeOffset <= link.arrived, "hands out what has not arrived")
+        check(link.held + decision.readLimit <= max(holdLimit, link.held), "holds more than its limit")
+        if let end = decision.end {
+            check(ended == nil, "ends twice")
+            check(decision.writeOffset == link.delivered, "ends before its last byte")
+            ended = end
+        }
+        return decision
+    }
+
+    private mutating func check(_ holds: Bool, _ promise: String) {
+        if !holds, violations.count < 10 { violations.append("at \(now.nanoseconds) ns the link \(promise)") }
+    }
+}

@@ -1,0 +1,186 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Glibc
+import ProxyEngine
+import TestSockets
+import Testing
+import Units
+
+struct ForwardingTests {
+    @Test func `ten mebibytes come back byte for byte`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let sent = randomBytes(10 << 20)
+        try await withProxy(to: server.address) { fixture in
+            let client = try fixture.client()
+            async let sending: Void = blocking {
+                try client.send(sent)
+                client.endWriting()
+            }
+            let (bytes, ending) = try await blocking { client.receiveAll() }
+            try await sending
+            #expect(bytes == sent)
+            #expect(ending == .finish)
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+            let statistics = await fixture.proxy.statistics()
+            #expect(statistics.upstreamBytes == 10 << 20)
+            #expect(statistics.downstreamBytes == 10 << 20)
+            #expect(statistics.accepted == 1)
+        }
+    }
+
+    @Test func `each side can end its stream and go on receiving`() async throws {
+        let server = TestServer { socket in
+            let (bytes, ending) = socket.receiveAll()
+            try socket.send(bytes.reversed())
+            if ending != .finish { socket.resetAtClose() }
+        }
+        defer { server.stop() }
+        try await withProxy(to: server.address) { fixture in
+            let client = try fixture.client()
+            let (bytes, ending) = try await blocking {
+                try client.send([1, 2, 3])
+                client.endWriting()
+                return client.receiveAll()
+            }
+            #expect(bytes == [3, 2, 1])
+            #expect(ending == .finish)
+        }
+        let received = Slot<[UInt8]>()
+        let speaker = TestServer { socket in
+            try socket.send([9])
+            socket.endWriting()
+            received.put(socket.receiveAll().bytes)
+        }
+        defer { speaker.stop() }
+        try await withProxy(to: speaker.address) { fixture in
+            let client = try fixture.client()
+            let bytes = try await blocking {
+                let first = client.receiveAll().bytes
+                try client.send([4, 5])
+                client.endWriting()
+                return try (first, received.next())
+            }
+            #expect(bytes == ([9], [4, 5]))
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a client's reset reaches the server`(afterItsEnd: Bool) async throws {
+        let received = Slot<(bytes: [UInt8], ending: StreamEnding)>()
+        let server = TestServer { socket in
+            let first = try socket.receive(exactly: 3)
+            if afterItsEnd {
+                #expect(try socket.receive(1).isEmpty)
+                received.put((first, .finish))
+            }
+            // After the end only a look at the connection tells; sending would provoke a reset of its own.
+            received.put(afterItsEnd ? (first, socket.waitUntilBroken()) : (first, socket.receiveAll().ending))
+        }
+        defer { server.stop() }
+        try await withProxy(to: server.address) { fixture in
+            let client = try fixture.client()
+            let outcome = try await blocking {
+                try client.send([1, 2, 3])
+                if afterItsEnd {
+                    client.endWriting()
+                    _ = try received.next()
+                }
+                client.resetAtClose()
+                client.close()
+                return try received.next()
+            }
+            #expect(outcome.bytes == [1, 2, 3])
+            #expect(outcome.ending == .reset)
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a server's reset reaches the client`(afterItsEnd: Bool) async throws {
+        let isReady = Slot<Bool>()
+        let server = TestServer { socket in
+            try socket.send([1, 2, 3])
+            if afterItsEnd { socket.endWriting() }
+            _ = try isReady.next()
+            socket.resetAtClose()
+        }
+        defer { server.stop() }
+        try await withProxy(to: server.address) { fixture in
+            let client = try fixture.client()
+            let ending = try await blocking { () throws -> StreamEnding in
+                #expect(try client.receive(exactly: 3) == [1, 2, 3])
+                if afterItsEnd { #expect(try client.receive(1).isEmpty) }
+                isReady.put(true)
+                return afterItsEnd ? client.waitUntilBroken() : client.receiveAll().ending
+            }
+            #expect(ending == .reset)
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+        }
+    }
+
+    @Test func `a refused upstream resets the client and is told`() async throws {
+        let gone = TestSocket.listening().address
+        try await withProxy(to: gone) { fixture in
+            let client = try fixture.client()
+            let outcome = try await blocking { client.receiveAll() }
+            #expect(outcome.bytes.isEmpty)
+            #expect(outcome.ending == .reset)
+            let event = try await blocking { try fixture.events.next() }
+            let endpoint = Endpoint(host: gone.host, port: gone.port)
+            #expect(event == .upstreamUnreachable(endpoint, SystemError(call: "connect", code: ECONNREFUSED)))
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+        }
+    }
+
+    @Test func `an upstream that doesn't answer is given up after the time-out`() async throws {
+        // A full backlog: the system drops further attempts without a word.
+        let (listener, address) = TestSocket.listening(backlog: 0)
+        let fillers = (0..<2).map { _ in TestSocket.connecting(to: address) }
+        try await withProxy(to: address, connectTimeout: .milliseconds(60)) { fixture in
+            let client = try fixture.client()
+            let start = MonotonicClock.now
+            let ending = try await blocking { client.receiveAll().ending }
+            #expect(ending == .reset)
+            #expect(MonotonicClock.now - start >= .milliseconds(50))
+            let event = try await blocking { try fixture.events.next() }
+            let error = SystemError(call: "connect", code: SystemError.timedOut)
+            #expect(event == .upstreamUnreachable(Endpoint(host: address.host, port: address.port), error))
+        }
+        withExtendedLifetime((listener, fillers)) {}
+    }
+
+    @Test func `what a client sent before the upstream was there is not lost`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        try await withProxy(to: server.address) { fixture in
+            let bytes = try await blocking {
+                try (0..<20).map { number -> [UInt8] in
+                    let client = try fixture.client()
+                    try client.send([UInt8(number)])
+                    client.endWriting()
+                    return client.receiveAll().bytes
+                }
+            }
+            #expect(bytes == (0..<20).map { [UInt8($0)] })
+        }
+    }
+
+    @Test func `IPv6 is forwarded like IPv4`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let listen = Endpoint(host: "::1", port: 0)
+        try await withProxy(to: server.address, listen: listen) { fixture in
+            #expect(fixture.proxy.address.isIPv6)
+            let client = try fixture.client()
+            let bytes = try await blocking {
+                try client.send([1, 2])
+                return try client.receive(exactly: 2)
+            }
+            #expect(bytes == [1, 2])
+        }
+    }
+}

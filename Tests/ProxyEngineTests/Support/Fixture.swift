@@ -1,0 +1,155 @@
+import Dispatch
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Foundation
+import ProxyEngine
+import Synchronization
+import TestSockets
+import Units
+
+/// Runs `body`, which may block, on a thread that is no task's.
+func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
+    }
+}
+
+/// What one thread hands to another, in order.
+final class Slot<Value: Sendable>: Sendable {
+    struct TimeOut: Error {}
+
+    private let values = Mutex<[Value]>([])
+    private let count = DispatchSemaphore(value: 0)
+
+    func put(_ value: Value) {
+        values.withLock { $0.append(value) }
+        count.signal()
+    }
+
+    /// The next value, which is waited for, ten seconds at most.
+    func next() throws -> Value {
+        guard count.wait(timeout: .now() + 10) == .success else { throw TimeOut() }
+        return values.withLock { $0.removeFirst() }
+    }
+
+    /// Everything that nobody has taken.
+    var rest: [Value] { values.withLock { $0 } }
+}
+
+/// A server of a test: a thread accepts, and each connection has one of its own.
+final class TestServer: Sendable {
+    let address: SocketAddress
+    private let listener: TestSocket
+
+    init(backlog: Int32 = 1_024, serve: @escaping @Sendable (TestSocket) throws -> Void) {
+        (listener, address) = TestSocket.listening(backlog: backlog)
+        Thread.detachNewThread { [listener] in
+            while let socket = try? listener.accepted() {
+                Thread.detachNewThread { try? serve(socket) }
+            }
+        }
+    }
+
+    /// A server that sends back what it receives, and ends when the client does.
+    static func echo() -> TestServer {
+        TestServer { socket in
+            while case let part = try socket.receive(1 << 16), !part.isEmpty { try socket.send(part) }
+        }
+    }
+
+    /// Accepts no more; what `serve` is at goes on.
+    func stop() { listener.interrupt() }
+}
+
+/// A proxy in front of a server, and what it told.
+struct Fixture: Sendable {
+    let proxy: Proxy
+    let loops: EventLoopGroup
+    let journal: Slot<JournalEntry>
+    let events: Slot<ProxyEvent>
+
+    func client() throws -> TestSocket { try TestSocket.connected(to: proxy.address).get() }
+
+    /// Waits until no connection is open; `false` when that takes more than ten seconds.
+    func becomesIdle() async -> Bool {
+        let deadline = MonotonicClock.now + .seconds(10)
+        while MonotonicClock.now < deadline {
+            if await proxy.statistics().open == 0 { return true }
+        }
+        return false
+    }
+}
+
+/// Runs `body` with a proxy to `upstream`; afterwards the proxy and its loops are stopped.
+func withProxy<Result>(
+    to upstream: SocketAddress,
+    _ profile: Profile = Profile(name: "plain"),
+    threads: Int = 2,
+    listen: Endpoint = Endpoint(host: "127.0.0.1", port: 0),
+    connectTimeout: Duration? = nil,
+    connectionLimit: Int? = nil,
+    _ body: (Fixture) async throws -> Result
+) async throws -> Result {
+    let loops = try EventLoopGroup(count: threads)
+    let journal = Slot<JournalEntry>()
+    let events = Slot<ProxyEvent>()
+    var configuration = ProxyConfiguration(
+        name: "test",
+        listen: listen,
+        upstream: Endpoint(host: upstream.host, port: upstream.port),
+        profile: profile,
+        seed: 7
+    )
+    if let connectTimeout { configuration.connectTimeout = connectTimeout }
+    if let connectionLimit { configuration.connectionLimit = connectionLimit }
+    let result: Swift.Result<Result, any Error>
+    do {
+        let proxy = try await Proxy.start(
+            configuration,
+            on: loops,
+            journal: { journal.put($0) },
+            report: { events.put($0) }
+        )
+        let fixture = Fixture(proxy: proxy, loops: loops, journal: journal, events: events)
+        do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
+        await proxy.stop()
+    } catch {
+        result = .failure(error)
+    }
+    await loops.stop()
+    return try result.get()
+}
+
+/// `count` bytes that a seed decides.
+func randomBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var generator = SeededGenerator(seed: seed)
+    return (0..<(count + 7) / 8).flatMap { _ in
+        withUnsafeBytes(of: generator.next()) { Array($0) }
+    }.dropLast((8 - count % 8) % 8)
+}
+
+/// The time that `body` takes.
+func duration(_ body: () throws -> Void) rethrows -> Duration {
+    let start = MonotonicClock.now
+    try body()
+    return MonotonicClock.now - start
+}
+
+extension Profile {
+    /// A profile whose only faults are these, always on, and these phases.
+    init(_ kinds: [FaultKind], on stream: StreamSelection = .both, phases: [Phase] = [], repeats: Bool = false) {
+        let faults = kinds.enumerated().map { index, kind in
+            Fault(name: "\(kind.name.rawValue)-\(index)", stream: stream, kind: kind)
+        }
+        self.init(name: "test", faults: faults, phases: phases, repeats: repeats)
+    }
+}
+
+extension Phase {
+    /// A phase with an outage, or with nothing.
+    init(_ name: String, _ duration: Duration?, _ how: Outage.Manner? = nil) {
+        let faults = how.map { [Fault(name: "\(name)/outage", kind: .outage(Outage(how: $0)))] } ?? []
+        self.init(name: name, duration: duration, faults: faults)
+    }
+}

@@ -1,0 +1,177 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Glibc
+import ProxyEngine
+import TestSockets
+import Testing
+import Units
+
+/// Faults that are about time. What can't be early is held to strictly; late is whatever the machine is.
+struct TimeTests {
+    private static let generous = Duration.seconds(8)
+
+    @Test func `latency delays every byte by no less than it says, in each direction`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let latency = FaultKind.latency(Latency(delay: .milliseconds(20)))
+        try await withProxy(to: server.address, Profile([latency])) { fixture in
+            let client = try fixture.client()
+            let times = try await blocking {
+                try (0..<5).map { number in
+                    try duration {
+                        try client.send([UInt8(number)])
+                        #expect(try client.receive(1) == [UInt8(number)])
+                    }
+                }
+            }
+            #expect(times.allSatisfy { $0 >= .milliseconds(40) && $0 < TimeTests.generous })
+        }
+    }
+
+    @Test func `a rate lets no more pass than it says`() async throws {
+        let sent = randomBytes(30_000)
+        let server = TestServer { $0.sendUntilBroken(sent) }
+        defer { server.stop() }
+        let bandwidth = FaultKind.bandwidth(Bandwidth(rate: .bytesPerSecond(300_000)))
+        try await withProxy(to: server.address, Profile([bandwidth], on: .downstream)) { fixture in
+            let (bytes, time) = try await blocking {
+                let start = MonotonicClock.now
+                let bytes = try fixture.client().receiveAll().bytes
+                return (bytes, MonotonicClock.now - start)
+            }
+            #expect(bytes == sent)
+            #expect(time >= .milliseconds(99))
+            #expect(time < TimeTests.generous)
+        }
+    }
+
+    @Test func `a shared rate holds for all connections together`() async throws {
+        let sent = randomBytes(10_000)
+        let server = TestServer { $0.sendUntilBroken(sent) }
+        defer { server.stop() }
+        let bandwidth = FaultKind.bandwidth(Bandwidth(rate: .bytesPerSecond(400_000), scope: .proxy))
+        try await withProxy(to: server.address, Profile([bandwidth], on: .downstream)) { fixture in
+            let start = MonotonicClock.now
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { try await blocking { try fixture.client().receiveAll().bytes } }
+                }
+                for try await bytes in group { #expect(bytes == sent) }
+            }
+            #expect(MonotonicClock.now - start >= .milliseconds(99))
+        }
+    }
+
+    @Test func `a stall holds the next byte for as long as it says`() async throws {
+        let server = TestServer { $0.sendUntilBroken(Array(repeating: 1, count: 2_000)) }
+        defer { server.stop() }
+        let stall = FaultKind.stall(Stall(at: ByteCount(1_000), duration: .milliseconds(60)))
+        try await withProxy(to: server.address, Profile([stall], on: .downstream)) { fixture in
+            let client = try fixture.client()
+            let (first, rest, end) = try await blocking {
+                try (client.receive(exactly: 1_000), client.receive(exactly: 1_000), MonotonicClock.now)
+            }
+            #expect(first.count == 1_000)
+            #expect(rest.count == 1_000)
+            let entry = try #require(fixture.journal.rest.first)
+            #expect(entry.offset == 1_000)
+            #expect(entry.effect == .stalls)
+            #expect(end - entry.moment >= .milliseconds(60))
+            #expect(end - entry.moment < TimeTests.generous)
+        }
+    }
+
+    @Test func `silence passes nothing, and everything once it is over`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let away = Duration.milliseconds(40)
+        let phases = [Phase("away", away, .silence), Phase("back", away)]
+        try await withProxy(to: server.address, Profile([], phases: phases, repeats: true)) { fixture in
+            let client = try fixture.client()
+            let round = (away + away).nanoseconds
+            // However slow the machine, some bytes meet a silence, as the journal tells, and come only after it.
+            var silences = 0
+            let deadline = MonotonicClock.now + TimeTests.generous
+            while silences < 3, MonotonicClock.now < deadline {
+                let number = UInt8(silences)
+                let (answer, end) = try await blocking {
+                    try client.send([number])
+                    return (try client.receive(1), MonotonicClock.now)
+                }
+                #expect(answer == [number])
+                let struck = fixture.journal.rest.dropFirst(silences)
+                guard let first = struck.first else { continue }
+                let began = (first.moment - fixture.proxy.started).nanoseconds
+                #expect(began % round < away.nanoseconds)
+                #expect((end - fixture.proxy.started).nanoseconds >= began / round * round + away.nanoseconds)
+                silences += struck.count
+            }
+            #expect(silences >= 3)
+            #expect(fixture.journal.rest.allSatisfy { $0.effect == .silences })
+        }
+    }
+
+    @Test func `a refusing outage refuses and resets, and is over when it is over, again and again`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let phases = [Phase("there", .milliseconds(60)), Phase("gone", .milliseconds(60), .refuse)]
+        try await withProxy(to: server.address, Profile([], phases: phases, repeats: true)) { fixture in
+            try await blocking {
+                var refusals = 0
+                var resets = 0
+                let deadline = MonotonicClock.now + .seconds(9)
+                while refusals < 3 || resets < 3, MonotonicClock.now < deadline {
+                    switch TestSocket.connected(to: fixture.proxy.address) {
+                    case .failure(let error):
+                        #expect([ECONNREFUSED, ECONNRESET].contains(error.code))
+                        refusals += 1
+                        // Refused: nothing listens. Tried again until something does.
+                        while case .failure = TestSocket.connected(to: fixture.proxy.address),
+                            MonotonicClock.now < deadline
+                        {}
+                    case .success(let client):
+                        if client.receiveAll().ending == .reset { resets += 1 }
+                    }
+                }
+                #expect(refusals >= 3)
+                #expect(resets >= 3)
+            }
+            let effects = Set(fixture.journal.rest.map(\.effect))
+            #expect(effects == [.refuses, .resets])
+        }
+    }
+
+    @Test func `a resetting outage accepts and resets at once, and live connections with it`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let phases = [Phase("there", .milliseconds(150)), Phase("gone", nil, .reset)]
+        try await withProxy(to: server.address, Profile([], phases: phases)) { fixture in
+            let (live, fresh) = try await blocking {
+                let client = try fixture.client()
+                let live = client.receiveAll()
+                return (live, (0..<5).map { _ in (try? fixture.client())?.receiveAll().ending })
+            }
+            #expect(live.ending == .reset)
+            #expect(live.bytes.isEmpty)
+            #expect(fresh.allSatisfy { $0 == .reset })
+            #expect(MonotonicClock.now - fixture.proxy.started >= .milliseconds(150))
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+            #expect(fixture.journal.rest.filter { $0.effect == .resets }.count == 6)
+        }
+    }
+
+    @Test func `a delayed end comes after the bytes, and as late`() async throws {
+        let server = TestServer { try $0.send([1, 2, 3]) }
+        defer { server.stop() }
+        let latency = FaultKind.latency(Latency(delay: .milliseconds(40), jitter: .milliseconds(10)))
+        try await withProxy(to: server.address, Profile([latency], on: .downstream)) { fixture in
+            let start = MonotonicClock.now
+            let (bytes, ending) = try await blocking { try fixture.client().receiveAll() }
+            #expect(bytes == [1, 2, 3])
+            #expect(ending == .finish)
+            #expect(MonotonicClock.now - start >= .milliseconds(30))
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// A blocking socket of a test, whose calls fail after ten seconds instead of hanging.
+package final class TestSocket: Sendable {
+    private let stored: Atomic<Int32>
+    package var descriptor: Int32 { stored.load(ordering: .relaxed) }
+
+    private init(descriptor: Int32) {
+        stored = Atomic(descriptor)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close() }
+
+    package func close() {
+        let descriptor = stored.exchange(-1, ordering: .relaxed)
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    /// A connection to `address`, or the errno of the attempt.
+    package static func connected(to address: SocketAddress) -> Result<TestSocket, Errno> {
+        let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = TestSocket(descriptor: descriptor)
+        let code = withAddress(address) { connect(descriptor, $0, $1) }
+        return code == 0 ? .success(socket) : .failure(Errno(code: errno))
+    }
+
+    /// A socket that has begun to connect to `address` and may never succeed.
+    package static func connecting(to address: SocketAddress) -> TestSocket {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        _ = withAddress(address) { connect(descriptor, $0, $1) }
+        return TestSocket(descriptor: descriptor)
+    }
+
+    /// A listening socket on a free port of 127.0.0.1.
+    package static func listening(backlog: Int32 = 128) -> (socket: TestSocket, address: SocketAddress) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = TestSocket(descriptor: descriptor)
+        precondition(bindErrno(descriptor, loopback()) == 0, "can't bind")
+        precondition(listen(descriptor, backlog) == 0, "can't listen")
+        return (socket, socket.localAddress)
+    }
+
+    /// The errno of binding a socket that shares addresses, as servers do, to `address`; 0 when it was let.
+    package static func errnoOfBinding(_ address: SocketAddress) -> Int32 {
+        let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { Glibc.close(descriptor) }
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        return bindErrno(descriptor, address)
+    }
+
+    private static func bindErrno(_ descriptor: Int32, _ address: SocketAddress) -> Int32 {
+        withAddress(address) { bind(descriptor, $0, $1) } == 0 ? 0 : errno
+    }
+
+    package var localAddress: SocketAddress {
+        var four = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &four) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(descriptor, $0, &length) }
+        }
+        return loopback(port: UInt16(bigEndian: four.sin_port))
+    }
+
+    package func accepted() throws(Errno) -> TestSocket {
+        let accepted = accept(descriptor, nil, nil)
+        if accepted < 0 { throw Errno(code: errno) }
+        return TestSocket(descriptor: accepted)
+    }
+
+    package func send(_ bytes: [UInt8]) throws(Errno) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Glibc.send(
+                    descriptor,
+                    buffer.baseAddress.map { $0 + sent },
+                    buffer.count - sent,
+                    Int32(MSG_NOSIGNAL)
+                )
+            }
+            if count < 0 { throw Errno(code: errno) }
+            sent += count
+        }
+    }
+
+    /// Up to `limit` bytes; none at the end of the stream.
+    package func receive(_ limit: Int) throws(Errno) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = recv(descriptor, &bytes, limit, 0)
+        if count < 0 { throw Errno(code: errno) }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Exactly `count` bytes, or fewer if the stream ends before.
+    package func receive(exactly count: Int) throws(Errno) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let part = try receive(count - bytes.count)
+            if part.isEmpty { break }
+            bytes += part
+        }
+        return bytes
+    }
+
+    /// Everything up to the end, in reads of at most `readSize`, and how it ended.
+    package func receiveAll(_ readSize: Int = 1 << 16) -> (bytes: [UInt8], ending: StreamEnding) {
+        var bytes: [UInt8] = []
+        while true {
+            do throws(Errno) {
+                let part = try receive(readSize)
+                if part.isEmpty { return (bytes, .finish) }
+                bytes += part
+            } catch {
+                return (bytes, error.code == ECONNRESET ? .reset : .failure(error.code))
+            }
+        }
+    }
+
+    /// As many of `bytes` as can be sent before the connection breaks, a call for each `writeSize`.
+    package func sendUntilBroken(_ bytes: [UInt8], writeSize: Int = 1 << 16) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            guard (try? send(Array(rest.prefix(writeSize)))) != nil else { return }
+            rest = rest.dropFirst(writeSize)
+        }
+    }
+
+    /// Waits, ten seconds at most, until the connection is broken, without sending or receiving.
+    package func waitUntilBroken() -> StreamEnding {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        guard poll(&entry, 1, 10_000) == 1, entry.revents & Int16(POLLERR) != 0 else { return .failure(ETIMEDOUT) }
+        return .reset
+    }
+
+    /// Waits, ten seconds at most, until something is there to receive.
+    package func waitUntilReadable() -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 10_000) == 1
+    }
+
+    /// Ends whatever another thread waits for on this socket.
+    package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    package func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Makes the close of this socket a reset.
+    package func resetAtClose() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    package func setReceiveBuffer(_ bytes: Int32) {
+        var bytes = bytes
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func withAddress<Result>(
+        _ address: SocketAddress,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        if address.isIPv6 {
+            var six = sockaddr_in6()
+            six.sin6_family = sa_family_t(AF_INET6)
+            six.sin6_port = address.port.bigEndian
+            inet_pton(AF_INET6, address.host, &six.sin6_addr)
+            return withUnsafePointer(to: &six) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+                }
+            }
+        }
+        var four = sockaddr_in()
+        four.sin_family = sa_family_t(AF_INET)
+        four.sin_port = address.port.bigEndian
+        inet_pton(AF_INET, address.host, &four.sin_addr)
+        return withUnsafePointer(to: &four) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}
+
+/// The error number of a call that failed.
+package struct Errno: Error, Hashable {
+    package let code: Int32
+
+    package init(code: Int32) {
+        self.code = code
+    }
+}
+
+/// How a stream ended for its receiver.
+package enum StreamEnding: Hashable {
+    case finish
+    case reset
+    case failure(Int32)
+}
+
+/// The sockets that this process has open.
+package func openSocketCount() -> Int {
+    guard let folder = opendir("/proc/self/fd") else { return -1 }
+    defer { closedir(folder) }
+    var count = 0
+    while let entry = readdir(folder) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        var target = [CChar](repeating: 0, count: 64)
+        let length = readlink("/proc/self/fd/\(name)", &target, 63)
+        if length > 7, target[0] == CChar(UInt8(ascii: "s")), target[6] == CChar(UInt8(ascii: ":")) { count += 1 }
+    }
+    return count
+}
+
+/// 127.0.0.1, or ::1, with `port`.
+package func loopback(port: UInt16 = 0, isIPv6: Bool = false) -> SocketAddress {
+    guard let address = SocketAddress(numericHost: isIPv6 ? "::1" : "127.0.0.1", port: port) else {
+        preconditionFailure("a numeric address is always read")
+    }
+    return address
+}
