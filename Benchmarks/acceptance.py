@@ -4,9 +4,9 @@
     make acceptance                      every part, with a release build
     python3 Benchmarks/acceptance.py PART…   only these parts
 
-Parts: cut half-close reset bandwidth shared latency silence refuse determinism resume kill.
+Parts: cut half-close reset bandwidth shared latency silence refuse determinism resume kill throughput.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
-Needs curl and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
+Needs curl, haproxy and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
 """
 import hashlib, json, os, random, re, shutil, signal, socket, statistics, struct, subprocess, sys, tempfile
 import threading, time
@@ -121,6 +121,36 @@ class Nginx:
         with open(f"{self.folder}/www/{name}", "wb") as file:
             file.write(data)
         return data
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Haproxy:
+    """HAProxy in TCP mode in its best configuration for bulk: one thread, splice forced, pipes of 1 MiB."""
+
+    def __init__(self, upstream):
+        need("haproxy")
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        path = f"{FOLDER}/haproxy.cfg"
+        with open(path, "w") as file:
+            file.write("global\n nbthread 1\n tune.pipesize 1048576\n"
+                       "defaults\n mode tcp\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n"
+                       " option splice-request\n option splice-response\n"
+                       f"listen p\n bind 127.0.0.1:{self.port}\n server s 127.0.0.1:{upstream}\n")
+        self.process = subprocess.Popen(["haproxy", "-db", "-f", path], stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except OSError:
+                time.sleep(0.01)
+        raise RuntimeError("haproxy does not start")
+
+    def __enter__(self):
+        return self
 
     def __exit__(self, *_):
         self.process.terminate()
@@ -407,9 +437,39 @@ def kill():
                 f"killed {kills} times at random moments and started again: digest equal: {equal}, left behind: {left}")
 
 
+def throughput():
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = os.fork()
+    if sender == 0:
+        # A process of its own: two threads of Python would take turns.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        while True:
+            connection, _ = listener.accept()
+            try:
+                with connection:
+                    source(connection)
+            except OSError:
+                pass
+    port = listener.getsockname()[1]
+    listener.close()
+    rates = {"squall": [], "haproxy": []}
+    try:
+        with Squall({}, port, "--threads", "1") as squall, Haproxy(port) as haproxy:
+            for turn in range(7):
+                for name in sorted(rates, reverse=turn % 2 == 0):
+                    rates[name].append(drain(squall.port if name == "squall" else haproxy.port, 1.0) / 1e6)
+    finally:
+        os.kill(sender, signal.SIGKILL)
+        os.waitpid(sender, 0)
+    ours, theirs = (statistics.median(rates[name]) for name in ("squall", "haproxy"))
+    verdict("throughput", ours >= 0.8 * theirs,
+            f"one connection downloads {ours:,.0f} MB/s, through HAProxy with forced splice {theirs:,.0f}: "
+            f"{ours / theirs:.2f} (medians of 7 turns)")
+
+
 PARTS = {"cut": cut, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared,
          "latency": latency, "silence": silence, "refuse": refuse, "determinism": determinism, "resume": resume,
-         "kill": kill}
+         "kill": kill, "throughput": throughput}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or list(PARTS)

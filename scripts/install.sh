@@ -26,10 +26,12 @@ for purpose in "$@"; do
     test)
         need curl has curl
         need bsdutils has script
+        need util-linux has unshare
         ;;
     acceptance)
         need python3 has python3
         need curl has curl
+        need haproxy has haproxy
         need nginx has nginx
         ;;
     *)
