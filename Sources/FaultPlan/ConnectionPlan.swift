@@ -11,41 +11,87 @@ public struct ConnectionPlan: Sendable {
     public var upstream: Link
     /// Server to client.
     public var downstream: Link
-    /// The outages that reset the connection as a whole.
+    /// What ends the connection as a whole.
     public let interruptions: Interruptions
 }
 
-/// The outages that reset one live connection, and when.
+/// What ends one live connection as a whole, and when: outages, its age, and idleness.
 public struct Interruptions: Sendable {
-    struct Outage: Sendable {
-        let fault: Int
-        let window: Window
+    /// Why a connection ends.
+    enum Cause: Sendable {
+        /// The network is away.
+        case outage
+        /// The connection has this age, in nanoseconds.
+        case age(Int64, Cut.Ending)
+        /// No byte has passed for so many nanoseconds.
+        case idleness(Int64, Cut.Ending)
+
+        /// The cause that a fault is; `nil` for one that acts on links.
+        init?(_ kind: FaultKind) {
+            switch kind {
+            case .outage(let outage) where outage.how != .silence:
+                self = .outage
+            case .cut(let cut):
+                switch cut.position {
+                case .after(let age): self = .age(age.nanoseconds, cut.how)
+                case .idle(let time): self = .idleness(time.nanoseconds, cut.how)
+                case .at, .inTurn, .every, .between: return nil
+                }
+            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate:
+                return nil
+            }
+        }
     }
 
-    let outages: [Outage]
+    struct Source: Sendable {
+        let fault: Int
+        let window: Window
+        let cause: Cause
+    }
+
+    let sources: [Source]
     let schedule: Schedule
     let opened: Moment
 
-    /// Whether an outage may reset the connection, now or at some later time.
-    public var arePossible: Bool { !outages.isEmpty }
+    /// Whether something may end the connection, now or at some later time.
+    public var arePossible: Bool { !sources.isEmpty }
 
-    /// The outage that resets the connection at `now`, if one is on.
-    public func strike(at now: Moment) -> Strike? {
+    /// What ends the connection at `now`, if something does, and how.
+    ///
+    /// - Parameter lastPassed: when the last byte passed, in either direction; before the first, when the
+    ///   connection was accepted.
+    public func strike(at now: Moment, lastPassed: Moment) -> (strike: Strike, how: Cut.Ending)? {
         let phase = schedule.stretch(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        for outage in outages where outage.window.contains(age: age, currentPhase: phase) {
-            return Strike(fault: outage.fault, offset: nil, effect: .resets)
+        for source in sources where source.window.contains(age: age, currentPhase: phase) {
+            switch source.cause {
+            case .outage:
+                return (Strike(fault: source.fault, offset: nil, effect: .resets), .reset)
+            case .age(let limit, let how) where age >= limit:
+                return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
+            case .idleness(let limit, let how) where (now - lastPassed).nanoseconds >= limit:
+                return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
+            case .age, .idleness:
+                break
+            }
         }
         return nil
     }
 
     /// When to ask `strike` again; `distantFuture` when the answer can't change.
-    public func nextChange(after now: Moment) -> Moment {
+    public func nextChange(after now: Moment, lastPassed: Moment) -> Moment {
         var next = Moment.distantFuture
         let end = schedule.stretch(at: now).end
-        for outage in outages {
-            next = min(next, outage.window.nextChange(after: now, opened: opened, stretchEnd: end))
+        for source in sources {
+            next = min(next, source.window.nextChange(after: now, opened: opened, stretchEnd: end))
+            switch source.cause {
+            case .outage: break
+            case .age(let limit, _): next = min(next, later(opened.advanced(byNanoseconds: limit), than: now))
+            case .idleness(let limit, _): next = min(next, later(lastPassed.advanced(byNanoseconds: limit), than: now))
+            }
         }
         return next
     }
+
+    private func later(_ moment: Moment, than now: Moment) -> Moment { moment > now ? moment : .distantFuture }
 }

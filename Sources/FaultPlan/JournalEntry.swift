@@ -50,6 +50,8 @@ extension Strike.Effect {
         case .silences: "silences"
         case .resets: "resets"
         case .refuses: "refuses"
+        case .corrupts: "corrupts"
+        case .truncates: "truncates"
         }
     }
 }

@@ -43,6 +43,13 @@ public struct Link: Sendable {
         var passed: Int64 = 0
     }
 
+    /// One fault that changes bytes, and when it is on.
+    struct AlterSlot: Sendable {
+        let fault: Int
+        let window: Window
+        var alterer: Alterer
+    }
+
     /// What the stages said in one round, beside how far the stream may come.
     private struct Outcome {
         var readHorizon: Int64?
@@ -72,9 +79,18 @@ public struct Link: Sendable {
     private let holdLimit: Int64
     private var stretch: Schedule.Stretch
     private var slots: [Slot]
+    private var alterSlots: [AlterSlot]
     private var cut: (offset: Int64, how: Cut.Ending, fault: Int)?
 
-    init(direction: Direction, slots: [Slot], schedule: Schedule, opened: Moment, holdLimit: ByteCount) {
+    init(
+        direction: Direction,
+        slots: [Slot],
+        alterSlots: [AlterSlot],
+        schedule: Schedule,
+        opened: Moment,
+        holdLimit: ByteCount
+    ) {
+        self.alterSlots = alterSlots
         self.direction = direction
         self.slots = slots
         self.schedule = schedule
@@ -86,7 +102,10 @@ public struct Link: Sendable {
     }
 
     /// Whether no fault is on this link: every byte may pass at any time.
-    public var isTransparent: Bool { slots.isEmpty }
+    public var isTransparent: Bool { slots.isEmpty && alterSlots.isEmpty }
+
+    /// Whether `nextAlteration` is to be asked about what is taken from the source.
+    public var altersBytes: Bool { !alterSlots.isEmpty }
 
     /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
     /// best left where they are until they may pass.
@@ -96,6 +115,33 @@ public struct Link: Sendable {
 
     /// Bytes taken from the source and not handed over yet.
     public var held: Int64 { arrived - delivered }
+
+    /// What is to be done to the `count` bytes, more than 0, that were just taken from the source, before
+    /// `bytesArrived` tells of those that are left; `nil` when nothing is.
+    ///
+    /// To be asked until it says `nil`, with the count that is left each time. The answers go through the bytes
+    /// from the first to the last.
+    public mutating func nextAlteration(of count: Int64, now: Moment) -> Alteration? {
+        while true {
+            var chosen = 0
+            for index in alterSlots.indices.dropFirst()
+            where alterSlots[index].alterer.next < alterSlots[chosen].alterer.next { chosen = index }
+            let offset = alterSlots[chosen].alterer.next
+            guard offset < arrived.addingSaturated(count) else { return nil }
+            if now >= stretch.end { stretch = schedule.stretch(at: now) }
+            let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+            guard offset >= arrived, alterSlots[chosen].window.contains(age: age, currentPhase: stretch.phase) else {
+                alterSlots[chosen].alterer.miss()
+                continue
+            }
+            let index = offset - arrived
+            let (alteration, effect) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
+            if let effect {
+                strikes.append(Strike(fault: alterSlots[chosen].fault, offset: offset, effect: effect))
+            }
+            return alteration
+        }
+    }
 
     /// `count` bytes, more than 0, were taken from the source.
     public mutating func bytesArrived(_ count: Int64) {

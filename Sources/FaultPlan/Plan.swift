@@ -61,16 +61,23 @@ public struct Plan: Sendable {
         let ordinal = accepted
         var upstream: [(Int, Link.Slot)] = []
         var downstream: [(Int, Link.Slot)] = []
-        var interruptions: [Interruptions.Outage] = []
+        var alterers: [Direction: [Link.AlterSlot]] = [:]
+        var interruptions: [Interruptions.Source] = []
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
-            if case .outage(let outage) = fault.kind, outage.how != .silence {
-                interruptions.append(Interruptions.Outage(fault: index, window: window))
+            if let cause = Interruptions.Cause(fault.kind) {
+                interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
                 continue
             }
             for direction in Direction.allCases where fault.stream.includes(direction) {
                 let key = connectionKey.adding(direction.rawValue).adding(fault.name)
+                if let alterer = Alterer(fault.kind, key: key) {
+                    alterers[direction, default: []].append(
+                        Link.AlterSlot(fault: index, window: window, alterer: alterer)
+                    )
+                    continue
+                }
                 guard let (rank, stage) = stage(of: index, direction: direction, key: key) else { continue }
                 let slot = Link.Slot(fault: index, window: window, stage: stage)
                 switch direction {
@@ -83,9 +90,9 @@ public struct Plan: Sendable {
         return ConnectionPlan(
             ordinal: ordinal,
             opened: now,
-            upstream: link(.upstream, upstream, opened: now),
-            downstream: link(.downstream, downstream, opened: now),
-            interruptions: Interruptions(outages: interruptions, schedule: schedule, opened: now)
+            upstream: link(.upstream, upstream, alterers[.upstream] ?? [], opened: now),
+            downstream: link(.downstream, downstream, alterers[.downstream] ?? [], opened: now),
+            interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now)
         )
     }
 
@@ -163,12 +170,26 @@ public struct Plan: Sendable {
             return (5, .latency(LatencyStage(latency, key: key)))
         case .outage:
             return (1, .silence(SilenceStage()))
+        case .corrupt, .truncate:
+            return nil
         }
     }
 
-    private func link(_ direction: Direction, _ ranked: [(Int, Link.Slot)], opened: Moment) -> Link {
+    private func link(
+        _ direction: Direction,
+        _ ranked: [(Int, Link.Slot)],
+        _ alterSlots: [Link.AlterSlot],
+        opened: Moment
+    ) -> Link {
         var slots: [Link.Slot] = []
         for rank in 0...5 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
-        return Link(direction: direction, slots: slots, schedule: schedule, opened: opened, holdLimit: holdLimit)
+        return Link(
+            direction: direction,
+            slots: slots,
+            alterSlots: alterSlots,
+            schedule: schedule,
+            opened: opened,
+            holdLimit: holdLimit
+        )
     }
 }

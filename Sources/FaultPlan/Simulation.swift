@@ -36,6 +36,8 @@ public struct LinkSimulation: Sendable {
     public private(set) var deliveries: [Delivery] = []
     /// The faults that struck so far.
     public private(set) var strikes: [Strike] = []
+    /// What was done to bytes so far. An index counts from the first byte that was taken at the same time.
+    public private(set) var alterations: [Alteration] = []
     /// The time that the simulation has come to.
     public private(set) var now: Moment
 
@@ -78,6 +80,16 @@ public struct LinkSimulation: Sendable {
         }
     }
 
+    /// Takes `count` bytes in, but for those that vanish.
+    private mutating func take(_ count: Int64) {
+        var left = count
+        while link.altersBytes, left > 0, let alteration = link.nextAlteration(of: left, now: now) {
+            alterations.append(alteration)
+            if case .drop(_, let dropped) = alteration { left -= dropped }
+        }
+        if left > 0 { link.bytesArrived(left) }
+    }
+
     /// Moves what may move at `now`; returns when to look again.
     private mutating func settle() -> Moment {
         while true {
@@ -95,8 +107,8 @@ public struct LinkSimulation: Sendable {
             }
             let readable = min(decision.readLimit, waiting, readSize)
             if readable > 0 {
-                link.bytesArrived(readable)
                 waiting -= readable
+                take(readable)
                 continue
             }
             if waiting == 0, let end = endWaiting, link.sourceEnd == nil {

@@ -26,6 +26,10 @@ public struct Strike: Hashable, Sendable {
         case resets
         /// New connections are refused.
         case refuses
+        /// A bit of the byte at `offset` was flipped.
+        case corrupts
+        /// Bytes behind `offset` vanished.
+        case truncates
     }
 
     /// Makes a strike of the fault at index `fault`.

@@ -39,6 +39,8 @@ public enum FaultKind: Hashable, Sendable {
     case cut(Cut)
     case stall(Stall)
     case outage(Outage)
+    case corrupt(Corrupt)
+    case truncate(Truncate)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

@@ -6,11 +6,13 @@ extension FaultKind {
         case cut
         case stall
         case outage
+        case corrupt
+        case truncate
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
-            case .latency, .bandwidth, .cut, .stall: "a"
+            case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate: "a"
             case .outage: "an"
             }
         }
@@ -24,6 +26,8 @@ extension FaultKind {
         case .cut: .cut
         case .stall: .stall
         case .outage: .outage
+        case .corrupt: .corrupt
+        case .truncate: .truncate
         }
     }
 }

@@ -33,6 +33,8 @@ final class Connection: LoopHandler {
     private var state = State.closed
     private var timer: LoopTimer?
     private var isQueued = false
+    /// The bytes that had passed, and when the last of them did, when this was last looked at.
+    private var passed: (bytes: Int64, moment: Moment)
 
     /// A connection for an accepted socket that nobody watches yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
@@ -40,6 +42,7 @@ final class Connection: LoopHandler {
         self.shard = shard
         ordinal = plan.ordinal
         interruptions = plan.interruptions
+        passed = (0, plan.opened)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -80,7 +83,7 @@ final class Connection: LoopHandler {
             if now >= attemptDeadline {
                 failToConnect(server, address, SystemError(call: "connect", code: SystemError.timedOut))
             } else {
-                setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now)))
+                setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))
             }
         case .flowing(let server):
             run(server)
@@ -120,7 +123,7 @@ final class Connection: LoopHandler {
             let server = try StreamSocket(connectingTo: addresses[address], on: loop)
             server.watch(by: self, tag: Tag.server)
             state = .connecting(server: server, address: address)
-            setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now)))
+            setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))
         } catch {
             failToConnect(nil, address, error)
         }
@@ -174,7 +177,11 @@ final class Connection: LoopHandler {
             break
         }
         let wake = min(up.wake, down.wake)
-        setTimer(to: interruptions.arePossible ? min(wake, interruptions.nextChange(after: now)) : wake)
+        if interruptions.arePossible { notePassed(at: now) }
+        setTimer(
+            to: interruptions.arePossible
+                ? min(wake, interruptions.nextChange(after: now, lastPassed: passed.moment)) : wake
+        )
     }
 
     /// Carries out what a link has come to; `true` when the connection doesn't flow any more.
@@ -228,24 +235,39 @@ final class Connection: LoopHandler {
         shard.context.record(strike, connection: ordinal, direction: direction, at: now)
     }
 
-    /// Resets both sides if an outage is on that does so; `true` when the connection is over.
+    /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
     private func isInterrupted(at now: Moment) -> Bool {
-        guard interruptions.arePossible, let strike = interruptions.strike(at: now) else { return false }
+        guard interruptions.arePossible,
+            let (strike, how) = interruptions.strike(at: now, lastPassed: passed.moment)
+        else { return false }
         record(strike, nil, now)
-        switch state {
-        case .connecting, .flowing:
+        switch (state, how) {
+        case (.connecting(let server, _), .close), (.flowing(let server), .close):
+            server.close()
+            client.shutdownWrite()
+            part(from: server, to: client, .close)
+        case (.closed, .close):
+            // At the start: nobody has been connected to.
+            client.shutdownWrite()
+            part(from: nil, to: client, .close)
+        case (.connecting, .reset), (.flowing, .reset):
             abandon(reset: true)
-        case .parting, .closed:
+        case (.parting, _), (.closed, .reset):
             client.reset()
             finish()
         }
         return true
     }
 
+    private func notePassed(at now: Moment) {
+        let bytes = up.link.delivered + down.link.delivered
+        if bytes != passed.bytes { passed = (bytes, now) }
+    }
+
     // MARK: Parting
 
-    private func part(from source: StreamSocket, to sink: StreamSocket, _ manner: Cut.Ending) {
-        loop.bury(source)
+    private func part(from source: StreamSocket?, to sink: StreamSocket, _ manner: Cut.Ending) {
+        if let source { loop.bury(source) }
         up.close(loop)
         down.close(loop)
         let parting = Parting(receiver: sink, manner: manner, now: loop.now)

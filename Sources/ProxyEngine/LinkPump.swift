@@ -106,6 +106,9 @@ struct LinkPump {
 
     /// Hands over what may leave of the `count` bytes in the scratch buffer, and keeps the rest.
     private mutating func pass(_ count: Int, available: Int64, to sink: StreamSocket, now: Moment) -> Outcome? {
+        let count = link.altersBytes ? altered(count, in: sink.loop, now: now) : count
+        // All of them vanished.
+        guard count > 0 else { return nil }
         let isFirst = queue.isEmpty
         link.bytesArrived(Int64(count))
         let decision = link.decide(available: available, now: now)
@@ -125,6 +128,21 @@ struct LinkPump {
         }
         if sent < count { queue.appendScratch(from: sent, length: count - sent, of: sink.loop) }
         return decision.end.map(Outcome.ended)
+    }
+
+    /// Changes the `count` bytes in the scratch buffer as the link wants it; returns how many are left.
+    private mutating func altered(_ count: Int, in loop: EventLoop, now: Moment) -> Int {
+        var count = count
+        while count > 0, let alteration = link.nextAlteration(of: Int64(count), now: now) {
+            switch alteration {
+            case .flip(let index, let mask):
+                loop.flipScratch(at: Int(index), mask: mask)
+            case .drop(let index, let dropped):
+                loop.removeScratch(at: Int(index), count: Int(dropped), of: count)
+                count -= Int(dropped)
+            }
+        }
+        return count
     }
 
     private mutating func breakSink() -> Outcome {

@@ -71,6 +71,14 @@ public struct RandomKey: Hashable, Sendable {
         adding(UInt64(bitPattern: position)).state
     }
 
+    /// A whole number from `low` through `high`, evenly; the same at each call. `low` is 0 or more, and not above
+    /// `high`.
+    public func draw(from low: Int64, through high: Int64) -> Int64 {
+        // A product of 64 × 64 bits spreads the draw evenly over the span, the ends included.
+        let span = UInt64(high - low) + 1
+        return low + Int64(bits(at: 0).multipliedFullWidth(by: span).high)
+    }
+
     /// A fraction from 0 up to, but not including, 1, that depends on this key and `position` alone.
     public func fraction(at position: Int64) -> Double {
         SeededGenerator.fraction(of: bits(at: position))

@@ -83,7 +83,8 @@ struct LineWriterTests {
         writer.write("the last")
         let lines = try await lineCount
         #expect(outcome.failure == nil)
-        #expect(outcome.dropped >= 10_000)
+        // What came first may have been in the pipe, which takes 64 KiB, before the others came.
+        #expect(outcome.dropped >= 7_000)
         #expect(lines == count - outcome.dropped)
     }
 

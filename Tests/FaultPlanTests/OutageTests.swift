@@ -110,12 +110,12 @@ struct InterruptionTests {
         var plan = plan(how)
         let connection = plan.accept(at: .seconds(1))
         #expect(connection.interruptions.arePossible)
-        #expect(connection.interruptions.strike(at: .milliseconds(1_999)) == nil)
+        #expect(connection.interruptions.strike(at: .milliseconds(1_999), lastPassed: .zero)?.strike == nil)
         let strike = Strike(fault: 0, offset: nil, effect: .resets)
-        #expect(connection.interruptions.strike(at: .seconds(2)) == strike)
-        #expect(connection.interruptions.strike(at: .milliseconds(4_999)) == strike)
-        #expect(connection.interruptions.strike(at: .seconds(5)) == nil)
-        #expect(connection.interruptions.strike(at: .seconds(12)) == strike)
+        #expect(connection.interruptions.strike(at: .seconds(2), lastPassed: .zero)?.strike == strike)
+        #expect(connection.interruptions.strike(at: .milliseconds(4_999), lastPassed: .zero)?.strike == strike)
+        #expect(connection.interruptions.strike(at: .seconds(5), lastPassed: .zero)?.strike == nil)
+        #expect(connection.interruptions.strike(at: .seconds(12), lastPassed: .zero)?.strike == strike)
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
     }
 
@@ -123,9 +123,9 @@ struct InterruptionTests {
     func `says when to ask again`() {
         var plan = plan(.reset)
         let connection = plan.accept(at: .seconds(1))
-        #expect(connection.interruptions.nextChange(after: .seconds(1)) == .seconds(2))
-        #expect(connection.interruptions.nextChange(after: .seconds(2)) == .seconds(5))
-        #expect(connection.interruptions.nextChange(after: .seconds(5)) == .seconds(10))
+        #expect(connection.interruptions.nextChange(after: .seconds(1), lastPassed: .zero) == .seconds(2))
+        #expect(connection.interruptions.nextChange(after: .seconds(2), lastPassed: .zero) == .seconds(5))
+        #expect(connection.interruptions.nextChange(after: .seconds(5), lastPassed: .zero) == .seconds(10))
     }
 
     @Test
@@ -133,8 +133,8 @@ struct InterruptionTests {
         var plan = Plan.of(.of([.cut(at: 5), .outage(.silence)]))
         let connection = plan.accept(at: .zero)
         #expect(!connection.interruptions.arePossible)
-        #expect(connection.interruptions.strike(at: .seconds(1)) == nil)
-        #expect(connection.interruptions.nextChange(after: .zero) == .distantFuture)
+        #expect(connection.interruptions.strike(at: .seconds(1), lastPassed: .zero)?.strike == nil)
+        #expect(connection.interruptions.nextChange(after: .zero, lastPassed: .zero) == .distantFuture)
     }
 
     @Test
@@ -142,12 +142,12 @@ struct InterruptionTests {
         let condition = Condition(ageFrom: .seconds(2), ageUntil: .seconds(3))
         var plan = Plan.of(.of([.outage(.reset).when(condition)]))
         let connection = plan.accept(at: .seconds(10))
-        #expect(connection.interruptions.nextChange(after: .seconds(10)) == .seconds(12))
-        #expect(connection.interruptions.strike(at: .milliseconds(11_999)) == nil)
-        #expect(connection.interruptions.strike(at: .seconds(12)) != nil)
-        #expect(connection.interruptions.nextChange(after: .seconds(12)) == .seconds(13))
-        #expect(connection.interruptions.strike(at: .seconds(13)) == nil)
-        #expect(connection.interruptions.nextChange(after: .seconds(13)) == .distantFuture)
+        #expect(connection.interruptions.nextChange(after: .seconds(10), lastPassed: .zero) == .seconds(12))
+        #expect(connection.interruptions.strike(at: .milliseconds(11_999), lastPassed: .zero)?.strike == nil)
+        #expect(connection.interruptions.strike(at: .seconds(12), lastPassed: .zero)?.strike != nil)
+        #expect(connection.interruptions.nextChange(after: .seconds(12), lastPassed: .zero) == .seconds(13))
+        #expect(connection.interruptions.strike(at: .seconds(13), lastPassed: .zero)?.strike == nil)
+        #expect(connection.interruptions.nextChange(after: .seconds(13), lastPassed: .zero) == .distantFuture)
     }
 
     @Test

@@ -20,6 +20,10 @@ enum Corpus {
             #""kind": "stall", "for": "0.1 ms", "at": "1 GiB", "stream": "upstream""#,
             #""kind": "outage", "how": "silence", "stream": "downstream""#,
             #""kind": "outage", "how": "refuse", "stream": "both""#, #""kind": "outage", "how": "reset""#,
+            #""kind": "cut", "after": "1 ns""#, #""kind": "cut", "idle": "5 min", "how": "close", "stream": "both""#,
+            #""kind": "corrupt", "at": "0 B""#, #""kind": "corrupt", "between": ["0 B", "1 GiB"]"#,
+            #""kind": "corrupt", "rate": "0.0001 %", "stream": "upstream""#, #""kind": "corrupt", "rate": "100 %""#,
+            #""kind": "truncate", "bytes": "1 B""#, #""kind": "truncate", "at": "1 MiB", "bytes": "1 MiB""#,
         ])
         + conditions([
             "{}", #"{ "connection": 1 }"#, #"{ "connection": 999999999999 }"#, #"{ "connection": "1..1" }"#,
@@ -66,6 +70,14 @@ enum Corpus {
             #""kind": "stall""#, #""kind": "stall", "for": "0 s""#, #""kind": "outage""#,
             #""kind": "outage", "how": "reject""#, #""kind": "outage", "how": "refuse", "stream": "upstream""#,
             #""kind": "outage", "how": "reset", "stream": "downstream""#,
+            #""kind": "cut", "after": "0 s""#, #""kind": "cut", "idle": "1 B""#,
+            #""kind": "cut", "at": "1 B", "idle": "1 s""#,
+            #""kind": "cut", "after": "1 s", "stream": "upstream""#,
+            #""kind": "cut", "idle": "1 s", "stream": "downstream""#,
+            #""kind": "corrupt""#, #""kind": "corrupt", "at": "1 B", "rate": "1 %""#,
+            #""kind": "corrupt", "rate": 0.1"#,
+            #""kind": "corrupt", "at": ["1 B"]"#, #""kind": "truncate""#, #""kind": "truncate", "bytes": "0 B""#,
+            #""kind": "truncate", "bytes": 5"#,
         ])
         + conditions([
             "3", #"{ "connection": 0 }"#, #"{ "connection": 1.5 }"#, #"{ "connection": "3" }"#,
@@ -90,7 +102,8 @@ enum Corpus {
         ])
         + faults([
             #""kind": "latency", "delay": "0.5 ns""#, #""kind": "latency", "delay": "99999999999 h""#,
-            #""kind": "cut", "between": ["2 B", "1 B"]"#,
+            #""kind": "cut", "between": ["2 B", "1 B"]"#, #""kind": "corrupt", "rate": "0 %""#,
+            #""kind": "corrupt", "between": ["2 B", "1 B"]"#,
         ])
         + conditions([
             #"{ "connection": "2..1" }"#, #"{ "age": "2 s..1 s" }"#, #"{ "age": "1 s..1 s" }"#,

@@ -2,26 +2,26 @@ import FaultProfile
 import Testing
 
 @Suite struct FaultProblemTests {
+    /// The kinds as messages list them.
+    private static let kinds = FaultKind.Name.allCases.map { "“\($0.rawValue)”" }.joined(separator: ", ")
+
     @Test(arguments: [
         (
             "3",
-            "2:1: a fault is an object, not a number (write “{ \"kind\": …, … }” with one of the kinds “latency”, "
-                + "“bandwidth”, “cut”, “stall”, “outage”)"
+            "2:1: a fault is an object, not a number (write “{ \"kind\": …, … }” with one of the kinds \(kinds))"
         ),
         (
             "{}",
-            "2:1: a fault needs the key “kind” (add one of the kinds “latency”, “bandwidth”, “cut”, “stall”, “outage”)"
+            "2:1: a fault needs the key “kind” (add one of the kinds \(kinds))"
         ),
         (
             #"{ "kind": 3 }"#,
-            "2:11: “kind” is one of “latency”, “bandwidth”, “cut”, “stall”, “outage”, not a number "
-                + "(write one of them)"
+            "2:11: “kind” is one of \(kinds), not a number (write one of them)"
         ),
         (#"{ "kind": "bandwith" }"#, "2:11: “bandwith” is not a value of “kind” (write “bandwidth”)"),
         (
             #"{ "kind": "jitter" }"#,
-            "2:11: “jitter” is not a value of “kind” (its values are “latency”, “bandwidth”, "
-                + "“cut”, “stall”, “outage”)"
+            "2:11: “jitter” is not a value of “kind” (its values are \(kinds))"
         ),
         (#"{ "kind": "latency" }"#, "2:1: a latency fault needs the key “delay” (add “\"delay\": \"250 ms\"”)"),
         (
@@ -62,8 +62,26 @@ import Testing
         (#"{ "kind": "stall", "for": "0 ms" }"#, "2:27: “for” is zero (write a duration above zero, such as “250 ms”)"),
         (
             #"{ "kind": "cut" }"#,
-            "2:1: a cut fault needs one of the keys “at”, “every”, “between” (add “\"at\": "
+            "2:1: a cut fault needs one of the keys “at”, “every”, “between”, “after”, “idle” (add “\"at\": "
                 + "\"64 KiB\"”)"
+        ),
+        (
+            #"{ "kind": "cut", "after": "1 s", "stream": "upstream" }"#,
+            "2:44: a cut by time ends both directions, not the upstream one alone (delete “stream”)"
+        ),
+        (#"{ "kind": "cut", "idle": "0 s" }"#, "2:26: “idle” is zero (write a duration above zero, such as “250 ms”)"),
+        (
+            #"{ "kind": "corrupt", "at": "1 B", "rate": "1 %" }"#,
+            "2:35: a corrupt fault has exactly one of the keys “at”, “between”, “rate” "
+                + "(delete “rate”, and make a fault of its own of it)"
+        ),
+        (
+            #"{ "kind": "corrupt", "rate": "0 %" }"#,
+            "2:22: a rate of 0 % corrupts nothing (write “0.001 %”, or delete the fault)"
+        ),
+        (
+            #"{ "kind": "truncate", "at": "1 B" }"#,
+            "2:1: a truncate fault needs the key “bytes” (add “\"bytes\": \"64 KiB\"”)"
         ),
         (#"{ "kind": "cut", "at": [] }"#, "2:24: the list of offsets is empty (write “\"at\": \"64 KiB\"”)"),
         (#"{ "kind": "cut", "at": ["1 B", 2] }"#, "2:32: “2” has no unit (write “2 B” or “2 KiB”)"),

@@ -151,12 +151,8 @@ import Testing
             let closing = String(repeating: "]", count: depth - 1)
             return problems("{ \"name\": \"x\", \"faults\": \(opening)\(closing) }")
         }
-        #expect(
-            nested(64) == [
-                "1:27: a fault is an object, not a list (write “{ \"kind\": …, … }” with one of the kinds "
-                    + "“latency”, “bandwidth”, “cut”, “stall”, “outage”)"
-            ]
-        )
+        #expect(nested(64).count == 1)
+        #expect(nested(64).first?.hasPrefix("1:27: a fault is an object, not a list") == true)
         #expect(
             nested(65) == [
                 "1:89: objects and lists are nested more than 64 deep (a profile needs no more than 6 "

@@ -102,8 +102,11 @@ import Testing
     }
 
     @Test func `a shutdown lets an answer that is under way finish`() async throws {
-        let size = 64 << 20
-        try await TestOrigin.with([:]) { origin in
+        // Much more than the sockets hold.
+        let size = 16 << 20
+        var limits = OriginLimits()
+        limits.shutdownTimeout = .seconds(120)
+        try await TestOrigin.with([:], limits: limits) { origin in
             try origin.writeSparse(size, to: "big.bin")
             try await RawConnection.with(port: origin.server.address.port, receiveBuffer: 65_536) { connection in
                 try await connection.send("GET /big.bin HTTP/1.1\r\nHost: a\r\n\r\n")

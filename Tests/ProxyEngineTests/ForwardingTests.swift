@@ -20,7 +20,8 @@ struct ForwardingTests {
             }
             let (bytes, ending) = try await blocking { client.receiveAll() }
             try await sending
-            #expect(bytes == sent)
+            let isEqual = isSame(bytes, as: sent)
+            #expect(isEqual)
             #expect(ending == .finish)
             let isIdle = await fixture.becomesIdle()
             #expect(isIdle)
@@ -133,6 +134,29 @@ struct ForwardingTests {
             #expect(event == .upstreamUnreachable(endpoint, SystemError(call: "connect", code: ECONNREFUSED)))
             let isIdle = await fixture.becomesIdle()
             #expect(isIdle)
+        }
+    }
+
+    @Test(arguments: [1, 1_000, 1 << 20])
+    func `bytes are flipped and dropped at their offsets, and the others are left alone`(readSize: Int) async throws {
+        let sent = randomBytes(300_000, seed: 3)
+        let server = TestServer { $0.sendUntilBroken(sent, writeSize: max(100, readSize)) }
+        defer { server.stop() }
+        let kinds: [FaultKind] = [
+            .truncate(Truncate(at: ByteCount(100_000), bytes: ByteCount(70_000))),
+            .corrupt(Corrupt(position: .at(ByteCount(99_999)))),
+            .corrupt(Corrupt(position: .at(ByteCount(100_000)))),
+            .latency(Latency(delay: .milliseconds(5))),
+        ]
+        try await withProxy(to: server.address, Profile(kinds, on: .downstream)) { fixture in
+            let outcome = try await blocking { try fixture.client().receiveAll(max(7, readSize)) }
+            let expected = Array(sent.prefix(100_000) + sent.dropFirst(170_000))
+            try #require(outcome.bytes.count == expected.count)
+            let struck = expected.indices.filter { outcome.bytes[$0] != expected[$0] }
+            #expect(struck == [99_999, 100_000])
+            #expect(outcome.ending == .finish)
+            let offsets = fixture.journal.rest.filter { $0.effect != .delays }.map(\.offset)
+            #expect(offsets == [99_999, 100_000, 100_000])
         }
     }
 

@@ -2,14 +2,14 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// A blocking socket of a test, whose calls fail after ten seconds instead of hanging.
+/// A blocking socket of a test, whose calls fail after 30 seconds instead of hanging.
 package final class TestSocket: Sendable {
     private let stored: Atomic<Int32>
     package var descriptor: Int32 { stored.load(ordering: .relaxed) }
 
     private init(descriptor: Int32) {
         stored = Atomic(descriptor)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -131,17 +131,17 @@ package final class TestSocket: Sendable {
         }
     }
 
-    /// Waits, ten seconds at most, until the connection is broken, without sending or receiving.
+    /// Waits, 30 seconds at most, until the connection is broken, without sending or receiving.
     package func waitUntilBroken() -> StreamEnding {
         var entry = pollfd(fd: descriptor, events: 0, revents: 0)
-        guard poll(&entry, 1, 10_000) == 1, entry.revents & Int16(POLLERR) != 0 else { return .failure(ETIMEDOUT) }
+        guard poll(&entry, 1, 30_000) == 1, entry.revents & Int16(POLLERR) != 0 else { return .failure(ETIMEDOUT) }
         return .reset
     }
 
-    /// Waits, ten seconds at most, until something is there to receive.
+    /// Waits, 30 seconds at most, until something is there to receive.
     package func waitUntilReadable() -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&entry, 1, 10_000) == 1
+        return poll(&entry, 1, 30_000) == 1
     }
 
     /// Ends whatever another thread waits for on this socket.

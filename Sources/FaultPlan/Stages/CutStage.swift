@@ -35,9 +35,10 @@ struct CutStage {
         case .every(let step):
             target = .everyMultiple(of: step.bytes)
         case .between(let low, let high):
-            // A product of 64 × 64 bits spreads the draw evenly over the span, the ends included.
-            let span = UInt64(high.bytes - low.bytes) + 1
-            target = .at(low.bytes + Int64(key.bits(at: 0).multipliedFullWidth(by: span).high))
+            target = .at(key.draw(from: low.bytes, through: high.bytes))
+        case .after, .idle:
+            // Time ends a connection as a whole: see `Interruptions`.
+            return nil
         }
     }
 

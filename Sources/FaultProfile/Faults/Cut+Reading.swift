@@ -11,37 +11,31 @@ extension Cut {
         .optional("at", .cutOffsets),
         .optional("every", .positiveSize),
         .optional("between", .sizeRange),
+        .optional("after", .positiveDuration),
+        .optional("idle", .positiveDuration),
         .optional("how", .choice(Ending.allCases.map(\.rawValue))),
         .optional("of", .choice(Origin.allCases.map(\.rawValue))),
     ]
 
     /// The keys of which a cut has exactly one.
-    static let positionKeys = ["at", "every", "between"]
+    static let positionKeys = ["at", "every", "between", "after", "idle"]
 
     init?(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
         let how = decoder.choice(object, "how", Ending.self) ?? .reset
         Cut.checkOrigin(object, &decoder)
-        let given = Cut.positionKeys.filter { object[$0] != nil }
-        let list = Cut.positionKeys.map(\.quoted).joined(separator: ", ")
-        if given.isEmpty {
-            decoder.report(
-                "a cut fault needs one of the keys \(list)",
-                remedy: "add “\"at\": \"64 KiB\"”",
-                at: object.place
-            )
-        } else if given.count > 1 {
-            decoder.report(
-                "a cut fault has exactly one of the keys \(list)",
-                remedy: "delete “\(given[1])”, and make a fault of its own of it",
-                at: object.place(of: given[1])
-            )
-        }
+        decoder.checkOneOf(Cut.positionKeys, of: object, title: "a cut fault", example: "\"at\": \"64 KiB\"")
         let positions = [
             Cut.offsets(object, &decoder),
             decoder.positiveSize(object, "every").map(Position.every),
-            Cut.range(object, &decoder),
+            decoder.sizeRange(object, "between").map { Position.between($0.low, $0.high) },
+            decoder.positiveDuration(object, "after").map(Position.after),
+            decoder.positiveDuration(object, "idle").map(Position.idle),
         ]
         guard let position = positions.compactMap({ $0 }).first else { return nil }
+        switch position {
+        case .after, .idle: Cut.checkBothStreams(object, &decoder)
+        case .at, .inTurn, .every, .between: break
+        }
         self.init(position: position, how: how)
     }
 
@@ -58,6 +52,17 @@ extension Cut {
         _ = decoder.choice(object, "of", Origin.self)
     }
 
+    /// Time ends a connection as a whole.
+    private static func checkBothStreams(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
+        guard let node = object["stream"], case .text(let word) = node.value else { return }
+        guard let stream = StreamSelection(rawValue: word), stream != .both else { return }
+        decoder.report(
+            "a cut by time ends both directions, not the \(word) one alone",
+            remedy: "delete “stream”",
+            at: node.place
+        )
+    }
+
     private static func offsets(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> Position? {
         guard let node = object["at"] else { return nil }
         guard case .array = node.value else { return decoder.size(object, "at").map(Position.at) }
@@ -71,31 +76,5 @@ extension Cut {
             decoder.measure($0, key: "at", example: "64 KiB", ByteCount.init(parsing:))
         }
         return offsets.count == nodes.count ? .inTurn(offsets) : nil
-    }
-
-    private static func range(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> Position? {
-        guard let node = object["between"] else { return nil }
-        let remedy = "write the lower and the upper offset: “[\"1 MB\", \"10 MB\"]”"
-        guard case .array(let nodes) = node.value else {
-            decoder.reportType(of: node, expected: "a list of two sizes", key: "between", remedy: remedy)
-            return nil
-        }
-        guard nodes.count == 2 else {
-            decoder.report("“between” has \(nodes.count) values, not two", remedy: remedy, at: node.place)
-            return nil
-        }
-        let sizes = nodes.compactMap {
-            decoder.measure($0, key: "between", example: "1 MB", ByteCount.init(parsing:))
-        }
-        guard sizes.count == 2 else { return nil }
-        guard sizes[0] <= sizes[1] else {
-            decoder.report(
-                "the lower offset, \(sizes[0].text), is above the upper one, \(sizes[1].text)",
-                remedy: "write the smaller one first",
-                at: node.place
-            )
-            return nil
-        }
-        return .between(sizes[0], sizes[1])
     }
 }

@@ -1,6 +1,6 @@
 import Units
 
-/// Exactly so many bytes pass, then the connection ends.
+/// Exactly so many bytes pass, or so much time, then the connection ends.
 ///
 /// Offsets count the bytes that this link (this direction of this connection) has passed on since
 /// the connection was accepted.
@@ -21,6 +21,10 @@ public struct Cut: Hashable, Sendable {
         case every(ByteCount)
         /// At an offset drawn for each connection, evenly, both ends included.
         case between(ByteCount, ByteCount)
+        /// At this age of the connection, however busy it is. Above zero; both directions end.
+        case after(Duration)
+        /// When for this long no byte has passed in either direction. Above zero; both directions end.
+        case idle(Duration)
     }
 
     /// How a cut connection ends.

@@ -82,6 +82,8 @@ extension ProfileDecoder {
             let outage = Outage(object, &self)
             outage?.check(stream: stream, in: object, &self)
             kind = outage.map(FaultKind.outage)
+        case .corrupt: kind = Corrupt(object, &self).map(FaultKind.corrupt)
+        case .truncate: kind = Truncate(object, &self).map(FaultKind.truncate)
         }
         return kind.map {
             FaultDraft(

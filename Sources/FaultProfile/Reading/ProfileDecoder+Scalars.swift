@@ -96,6 +96,46 @@ extension ProfileDecoder {
         return nil
     }
 
+    /// Tells when not exactly one of `keys` is given.
+    mutating func checkOneOf(_ keys: [String], of object: CheckedObject, title: String, example: String) {
+        let given = keys.filter { object[$0] != nil }
+        let list = keys.map(\.quoted).joined(separator: ", ")
+        if given.isEmpty {
+            report("\(title) needs one of the keys \(list)", remedy: "add “\(example)”", at: object.place)
+        } else if given.count > 1 {
+            report(
+                "\(title) has exactly one of the keys \(list)",
+                remedy: "delete “\(given[1])”, and make a fault of its own of it",
+                at: object.place(of: given[1])
+            )
+        }
+    }
+
+    /// A list of two sizes, the lower first.
+    mutating func sizeRange(_ object: CheckedObject, _ key: String) -> (low: ByteCount, high: ByteCount)? {
+        guard let node = object[key] else { return nil }
+        let remedy = "write the lower and the upper offset: “[\"1 MB\", \"10 MB\"]”"
+        guard case .array(let nodes) = node.value else {
+            reportType(of: node, expected: "a list of two sizes", key: key, remedy: remedy)
+            return nil
+        }
+        guard nodes.count == 2 else {
+            report("\(key.quoted) has \(nodes.count) values, not two", remedy: remedy, at: node.place)
+            return nil
+        }
+        let sizes = nodes.compactMap { measure($0, key: key, example: "1 MB", ByteCount.init(parsing:)) }
+        guard sizes.count == 2 else { return nil }
+        guard sizes[0] <= sizes[1] else {
+            report(
+                "the lower offset, \(sizes[0].text), is above the upper one, \(sizes[1].text)",
+                remedy: "write the smaller one first",
+                at: node.place
+            )
+            return nil
+        }
+        return (sizes[0], sizes[1])
+    }
+
     mutating func chance(_ object: CheckedObject, _ key: String) -> Probability? {
         measure(object, key, example: "20 %", Probability.init(parsing:))
     }

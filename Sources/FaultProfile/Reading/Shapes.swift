@@ -114,6 +114,8 @@ struct ObjectShape {
         case .cut: Cut.keys
         case .stall: Stall.keys
         case .outage: Outage.keys
+        case .corrupt: Corrupt.keys
+        case .truncate: Truncate.keys
         }
     }
 }

@@ -42,6 +42,14 @@ extension Fault {
         Fault(name: name, kind: .stall(Stall(at: ByteCount(offset), duration: duration)))
     }
 
+    static func corrupt(_ position: Corrupt.Position, name: String = "corrupt") -> Fault {
+        Fault(name: name, kind: .corrupt(Corrupt(position: position)))
+    }
+
+    static func truncate(at offset: Int64, _ bytes: Int64, name: String = "truncate") -> Fault {
+        Fault(name: name, kind: .truncate(Truncate(at: ByteCount(offset), bytes: ByteCount(bytes))))
+    }
+
     static func outage(_ how: Outage.Manner, name: String = "outage") -> Fault {
         Fault(name: name, kind: .outage(Outage(how: how)))
     }
@@ -92,4 +100,11 @@ extension Link {
 extension Moment {
     static func milliseconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000) }
     static func seconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000_000) }
+}
+
+extension Probability {
+    /// A chance of so many hundredths, from 0 to 100.
+    static func percent(_ count: Double) -> Probability {
+        Probability(count / 100) ?? .never
+    }
 }

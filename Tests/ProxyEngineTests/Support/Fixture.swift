@@ -3,9 +3,11 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import Foundation
+import Glibc
 import ProxyEngine
 import Synchronization
 import TestSockets
+import Testing
 import Units
 
 /// Runs `body`, which may block, on a thread that is no task's.
@@ -27,9 +29,9 @@ final class Slot<Value: Sendable>: Sendable {
         count.signal()
     }
 
-    /// The next value, which is waited for, ten seconds at most.
+    /// The next value, which is waited for, 30 seconds at most.
     func next() throws -> Value {
-        guard count.wait(timeout: .now() + 10) == .success else { throw TimeOut() }
+        guard count.wait(timeout: .now() + 30) == .success else { throw TimeOut() }
         return values.withLock { $0.removeFirst() }
     }
 
@@ -45,8 +47,14 @@ final class TestServer: Sendable {
     init(backlog: Int32 = 1_024, serve: @escaping @Sendable (TestSocket) throws -> Void) {
         (listener, address) = TestSocket.listening(backlog: backlog)
         Thread.detachNewThread { [listener] in
-            while let socket = try? listener.accepted() {
-                Thread.detachNewThread { try? serve(socket) }
+            while true {
+                do throws(Errno) {
+                    let socket = try listener.accepted()
+                    Thread.detachNewThread { try? serve(socket) }
+                } catch {
+                    // Nobody came for a while: where many tests run, a client may take its time.
+                    guard error.code == EAGAIN else { return }
+                }
             }
         }
     }
@@ -71,9 +79,9 @@ struct Fixture: Sendable {
 
     func client() throws -> TestSocket { try TestSocket.connected(to: proxy.address).get() }
 
-    /// Waits until no connection is open; `false` when that takes more than ten seconds.
+    /// Waits until no connection is open; `false` when that takes more than 30 seconds.
     func becomesIdle() async -> Bool {
-        let deadline = MonotonicClock.now + .seconds(10)
+        let deadline = MonotonicClock.now + .seconds(30)
         while MonotonicClock.now < deadline {
             if await proxy.statistics().open == 0 { return true }
         }
@@ -127,6 +135,17 @@ func randomBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     return (0..<(count + 7) / 8).flatMap { _ in
         withUnsafeBytes(of: generator.next()) { Array($0) }
     }.dropLast((8 - count % 8) % 8)
+}
+
+/// Whether `received` is `sent`. Without the difference that a failed `==` of long arrays would spend minutes on.
+func isSame(_ received: [UInt8], as sent: [UInt8]) -> Bool {
+    let isSame = received == sent
+    if !isSame {
+        let place = zip(received, sent).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+        let end = min(received.count, sent.count)
+        Issue.record("\(received.count) bytes of \(sent.count) came, and they differ from \(place ?? end) on")
+    }
+    return isSame
 }
 
 /// The time that `body` takes.

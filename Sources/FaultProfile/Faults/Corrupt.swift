@@ -1,0 +1,24 @@
+import Units
+
+/// Bits of the stream are flipped; its length stays as it is.
+///
+/// In each byte that is struck, one bit is flipped, drawn by the byte's offset. Offsets count as in `Cut`.
+public struct Corrupt: Hashable, Sendable {
+    /// Which bytes are struck.
+    public var position: Position
+
+    /// Where bits are flipped.
+    public enum Position: Hashable, Sendable {
+        /// In the byte behind this many bytes.
+        case at(ByteCount)
+        /// In one byte at an offset drawn for each connection, evenly, both ends included.
+        case between(ByteCount, ByteCount)
+        /// In every byte with this chance, which is above zero.
+        case rate(Probability)
+    }
+
+    /// Makes a corruption.
+    public init(position: Position) {
+        self.position = position
+    }
+}

@@ -1,0 +1,54 @@
+import FaultPlan
+import FaultProfile
+import Testing
+import Units
+
+@Suite("A truncation")
+struct TruncateTests {
+    private let counted = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
+
+    @Test(arguments: [(0, 1), (0, 10_000), (1, 9_998), (5_000, 100), (9_999, 1), (9_999, 500)], [1, 7, 100, 10_000])
+    func `takes its bytes out and joins the rest, however it is read`(_ place: (at: Int, bytes: Int), readSize: Int) {
+        var link = Link.with(.truncate(at: Int64(place.at), Int64(place.bytes)))
+        let output = passed(counted, through: &link, readSize: readSize)
+        #expect(output == Array(counted.prefix(place.at) + counted.dropFirst(place.at + place.bytes)))
+        #expect(link.arrived == Int64(output.count))
+        #expect(link.takeStrikes() == [Strike(fault: 0, offset: Int64(place.at), effect: .truncates)])
+    }
+
+    @Test
+    func `behind the end of the stream never happens`() {
+        var link = Link.with(.truncate(at: 10_000, 5))
+        #expect(passed(counted, through: &link, readSize: 512) == counted)
+        #expect(link.takeStrikes().isEmpty)
+    }
+
+    @Test
+    func `what vanished has no offset for the faults behind it`() {
+        var link = Link.with(.truncate(at: 100, 50), .corrupt(.at(ByteCount(100))), .cut(at: 200))
+        let output = passed(counted, through: &link, readSize: 64)
+        #expect(output.count == 200)
+        #expect(output[100] != counted[150])
+        #expect((output[100] ^ counted[150]).nonzeroBitCount == 1)
+        #expect(Array(output[101...]) == Array(counted[151..<250]))
+    }
+
+    @Test
+    func `off when its bytes come, it does not happen`() {
+        let fault = Fault.truncate(at: 100, 50).when(Condition(ageFrom: .seconds(1)))
+        var link = Link.with(fault)
+        #expect(passed(counted, through: &link, readSize: 64) { .milliseconds($0 / 100) } == counted)
+    }
+
+    @Test
+    func `in a simulation the bytes are gone as well`() {
+        var simulation = LinkSimulation(
+            .with(.truncate(at: 2, 3)),
+            arrivals: [.init(at: .zero, bytes: 4), .init(at: .milliseconds(1), bytes: 4, end: .finish)]
+        )
+        simulation.run()
+        #expect(simulation.link.delivered == 5)
+        #expect(simulation.deliveries.last?.end == .finish)
+        #expect(simulation.alterations == [.drop(index: 2, count: 2), .drop(index: 0, count: 1)])
+    }
+}
