@@ -50,6 +50,7 @@ extension Strike.Effect {
         case .silences: "silences"
         case .resets: "resets"
         case .refuses: "refuses"
+        case .slices: "slices"
         }
     }
 }

@@ -147,20 +147,24 @@ public struct Plan: Sendable {
     }
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
-    /// ended, then silenced, then stalled, then held to its own rate, then to a shared one, so that
-    /// nobody uses up a rate for bytes that can't pass; and at last delayed, so that a link takes in no
-    /// more than is in flight.
+    /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
+    /// so that nobody uses up a rate for bytes that can't pass; then it waits for the opportunities of a
+    /// trace; and at last it is delayed, so that a link takes in no more than is in flight.
     private func stage(of index: Int, direction: Direction, key: RandomKey) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
             return CutStage(cut, key: key, turn: turns[index]).map { (0, .cut($0)) }
         case .bandwidth(let bandwidth):
-            if let bucket = buckets[index]?[direction] { return (4, .sharedBandwidth(SharedBandwidthStage(bucket))) }
-            return (3, .bandwidth(BandwidthStage(bandwidth)))
+            if let bucket = buckets[index]?[direction] { return (5, .sharedBandwidth(SharedBandwidthStage(bucket))) }
+            return (4, .bandwidth(BandwidthStage(bandwidth)))
         case .stall(let stall):
             return (2, .stall(StallStage(stall)))
         case .latency(let latency):
-            return (5, .latency(LatencyStage(latency, key: key)))
+            return (7, .latency(LatencyStage(latency, key: key)))
+        case .trace(let trace):
+            return (6, .trace(TraceStage(trace)))
+        case .slice(let slice):
+            return (3, .slice(SliceStage(slice, key: key)))
         case .outage:
             return (1, .silence(SilenceStage()))
         }
@@ -168,7 +172,7 @@ public struct Plan: Sendable {
 
     private func link(_ direction: Direction, _ ranked: [(Int, Link.Slot)], opened: Moment) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...5 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...7 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(direction: direction, slots: slots, schedule: schedule, opened: opened, holdLimit: holdLimit)
     }
 }

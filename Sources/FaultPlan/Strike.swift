@@ -26,6 +26,8 @@ public struct Strike: Hashable, Sendable {
         case resets
         /// New connections are refused.
         case refuses
+        /// Bytes are handed over in slices from here on.
+        case slices
     }
 
     /// Makes a strike of the fault at index `fault`.

@@ -39,6 +39,8 @@ public enum FaultKind: Hashable, Sendable {
     case cut(Cut)
     case stall(Stall)
     case outage(Outage)
+    case trace(Trace)
+    case slice(Slice)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

@@ -6,11 +6,13 @@ extension FaultKind {
         case cut
         case stall
         case outage
+        case trace
+        case slice
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
-            case .latency, .bandwidth, .cut, .stall: "a"
+            case .latency, .bandwidth, .cut, .stall, .trace, .slice: "a"
             case .outage: "an"
             }
         }
@@ -24,6 +26,8 @@ extension FaultKind {
         case .cut: .cut
         case .stall: .stall
         case .outage: .outage
+        case .trace: .trace
+        case .slice: .slice
         }
     }
 }

@@ -6,10 +6,13 @@ import Testing
     /// The profiles through which a file arrives: the size that takes each a few seconds, and how often it is
     /// interrupted on the way.
     private static let sizes: [String: (size: String, interruptions: Int)] = [
+        "bufferbloat": ("2MiB", 0),
+        "cell-edge": ("1MiB", 0),
         "cut-every-mebibyte": ("8MiB", 8),
         "elevator": ("1MiB", 0),
         "first-two-fail": ("1MiB", 2),
         "slow-3g": ("48KiB", 0),
+        "small-writes": ("256KiB", 0),
         "slow-start-stall": ("300KiB", 0),
         "wifi-roam": ("4MiB", 0),
         "wifi-walkaway": ("4MiB", 0),

@@ -147,13 +147,15 @@ struct RandomProfile {
     private mutating func kind(cuts: Bool, mayBeSilent: Bool) -> FaultKind {
         if mayBeSilent, chance(0.4) { return .outage(Outage(how: .silence)) }
         if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
-        switch pick([0, 1, 2]) {
+        switch pick([0, 1, 2, 3, 4]) {
         case 0:
             return .latency(
                 Latency(
                     delay: pick([.zero, .nanoseconds(1), .milliseconds(30), .seconds(1)]),
                     jitter: pick([.zero, .milliseconds(10)]),
-                    distribution: pick(Latency.Distribution.allCases)
+                    distribution: pick(Latency.Distribution.words + [.quantiles([.zero, .milliseconds(9)])]),
+                    correlation: pick([.never, .always]),
+                    spikes: pick([nil, .init(every: .seconds(1), duration: .milliseconds(9), extra: .milliseconds(2))])
                 )
             )
         case 1:
@@ -162,6 +164,18 @@ struct RandomProfile {
                     rate: BitRate(bitsPerSecond: pick([9_000, 90_000, 400_000, 80_000_000, 1 << 50])),
                     burst: ByteCount(pick([0, 0, 1, 3_000])),
                     scope: pick(Bandwidth.Scope.allCases)
+                )
+            )
+        case 2:
+            let times = pick([[1], [0, 0, 3], [5, 40, 41, 41, 700]] as [[UInt32]])
+            return .trace(Trace(file: "", opportunities: times, queue: ByteCount(pick([1_500, 20_000]))))
+        case 3:
+            let size: Int64 = pick([1_100, 30_000])
+            return .slice(
+                Slice(
+                    size: ByteCount(size),
+                    spread: ByteCount(pick([0, size / 2])),
+                    pause: pick([.zero, .nanoseconds(1), .milliseconds(3)])
                 )
             )
         default:

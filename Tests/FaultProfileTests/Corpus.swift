@@ -13,6 +13,10 @@ enum Corpus {
         + faults([
             #""kind": "latency", "delay": "0 s""#, #""kind": "latency", "delay": "1.5µs", "jitter": "2 μs""#,
             #""kind": "latency", "delay": "1 h", "distribution": "normal", "name": "é", "stream": "both""#,
+            #""kind": "latency", "delay": "1 h", "distribution": "log-normal", "correlation": "25 %", "minimum": "1 h""#,
+            #""kind": "latency", "quantiles": ["0 s", "0 s"]"#,
+            #""kind": "latency", "delay": "1 s", "quantiles": ["1 s", "2 s", "2 s"], "minimum": "1 min""#,
+            #""kind": "latency", "delay": "0 s", "spikes": { "every": "2 s", "for": "1 s", "extra": "1 ns" }"#,
             #""kind": "bandwidth", "rate": "1 bit/s""#, #""kind": "bandwidth", "rate": "1.50kB/s", "burst": "0 B""#,
             #""kind": "bandwidth", "rate": "1   GiB/s", "shared": false"#,
             #""kind": "cut", "at": "0 B""#, #""kind": "cut", "at": ["0 B", "1 kB"]"#, #""kind": "cut", "every": "1 B""#,
@@ -20,6 +24,9 @@ enum Corpus {
             #""kind": "stall", "for": "0.1 ms", "at": "1 GiB", "stream": "upstream""#,
             #""kind": "outage", "how": "silence", "stream": "downstream""#,
             #""kind": "outage", "how": "refuse", "stream": "both""#, #""kind": "outage", "how": "reset""#,
+            #""kind": "trace", "file": "traces/12mbit.trace""#,
+            #""kind": "trace", "file": "traces/12mbit.trace", "queue": "1500 B", "stream": "upstream""#,
+            #""kind": "slice", "size": "1 B""#, #""kind": "slice", "size": "2 B", "spread": "1 B", "pause": "0 s""#,
         ])
         + conditions([
             "{}", #"{ "connection": 1 }"#, #"{ "connection": 999999999999 }"#, #"{ "connection": "1..1" }"#,
@@ -56,6 +63,14 @@ enum Corpus {
             #""kind": "latency", "delay": " 5 s""#, #""kind": "latency", "delay": "5 s ""#,
             #""kind": "latency", "delay": "5 s\n""#, #""kind": "latency", "delay": "1 s", "rate": "1 B/s""#,
             #""kind": "latency", "delay": "1 s", "stream": "down""#, #""kind": "latency", "delay": "1 s", "name": """#,
+            #""kind": "latency", "jitter": "1 s""#, #""kind": "latency", "delay": "1 s", "distribution": "lognormal""#,
+            #""kind": "latency", "quantiles": []"#, #""kind": "latency", "quantiles": ["1 s"]"#,
+            #""kind": "latency", "quantiles": "1 s""#, #""kind": "latency", "quantiles": [1, 2]"#,
+            #""kind": "latency", "delay": "1 s", "correlation": 0.2"#,
+            #""kind": "latency", "delay": "1 s", "minimum": 2"#,
+            #""kind": "latency", "delay": "1 s", "spikes": true"#, #""kind": "latency", "delay": "1 s", "spikes": {}"#,
+            #""kind": "latency", "delay": "1 s", "spikes": { "every": "0 s", "for": "1 s", "extra": "1 s" }"#,
+            #""kind": "latency", "delay": "1 s", "spikes": { "every": "9 s", "for": "1 s", "extra": "0 s" }"#,
             #""kind": "bandwidth", "rate": "0 Mbit/s""#, #""kind": "bandwidth", "rate": "20 Mbps""#,
             #""kind": "bandwidth", "rate": "1 B""#, #""kind": "bandwidth", "rate": "1 \u212AB/s""#,
             #""kind": "bandwidth", "rate": "1 B/s", "shared": "no""#,
@@ -66,6 +81,9 @@ enum Corpus {
             #""kind": "stall""#, #""kind": "stall", "for": "0 s""#, #""kind": "outage""#,
             #""kind": "outage", "how": "reject""#, #""kind": "outage", "how": "refuse", "stream": "upstream""#,
             #""kind": "outage", "how": "reset", "stream": "downstream""#,
+            #""kind": "trace""#, #""kind": "trace", "file": 3"#, #""kind": "trace", "file": """#,
+            #""kind": "trace", "file": "traces/12mbit.trace", "queue": 5"#,
+            #""kind": "slice""#, #""kind": "slice", "size": "0 B""#, #""kind": "slice", "size": "9 B", "pause": 1"#,
         ])
         + conditions([
             "3", #"{ "connection": 0 }"#, #"{ "connection": 1.5 }"#, #"{ "connection": "3" }"#,
@@ -91,6 +109,13 @@ enum Corpus {
         + faults([
             #""kind": "latency", "delay": "0.5 ns""#, #""kind": "latency", "delay": "99999999999 h""#,
             #""kind": "cut", "between": ["2 B", "1 B"]"#,
+            #""kind": "trace", "file": "traces/none.trace""#,
+            #""kind": "trace", "file": "traces/12mbit.trace", "queue": "1499 B""#,
+            #""kind": "slice", "size": "2 B", "spread": "2 B""#,
+            #""kind": "latency", "quantiles": ["2 s", "1 s"]"#, #""kind": "latency", "delay": "1 s", "minimum": "2 s""#,
+            #""kind": "latency", "quantiles": ["1 s", "2 s"], "jitter": "1 s""#,
+            #""kind": "latency", "delay": "0 s", "distribution": "log-normal""#,
+            #""kind": "latency", "delay": "1 s", "spikes": { "every": "1 s", "for": "1 s", "extra": "1 s" }"#,
         ])
         + conditions([
             #"{ "connection": "2..1" }"#, #"{ "age": "2 s..1 s" }"#, #"{ "age": "1 s..1 s" }"#,

@@ -82,6 +82,8 @@ extension ProfileDecoder {
             let outage = Outage(object, &self)
             outage?.check(stream: stream, in: object, &self)
             kind = outage.map(FaultKind.outage)
+        case .trace: kind = Trace(object, &self).map(FaultKind.trace)
+        case .slice: kind = Slice(object, &self).map(FaultKind.slice)
         }
         return kind.map {
             FaultDraft(

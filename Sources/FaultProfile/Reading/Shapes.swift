@@ -18,6 +18,9 @@ enum ValueForm: Hashable {
     case upstreamAddress
     case cutOffsets
     case sizeRange
+    case quantiles
+    case spikes
+    case tracePath
     case condition
     case proxies
     case faults
@@ -95,6 +98,15 @@ struct ObjectShape {
         keys: [.required("every", .connectionNumber)]
     )
 
+    static let spikes = ObjectShape(
+        title: "“spikes”",
+        keys: [
+            .required("every", .positiveDuration),
+            .required("for", .positiveDuration),
+            .required("extra", .positiveDuration),
+        ]
+    )
+
     /// A fault of a kind: the keys of every fault, then its own.
     static func fault(_ kind: FaultKind.Name) -> ObjectShape {
         ObjectShape(title: "\(kind.article) \(kind.rawValue) fault", keys: commonKeys + ownKeys(of: kind))
@@ -114,6 +126,8 @@ struct ObjectShape {
         case .cut: Cut.keys
         case .stall: Stall.keys
         case .outage: Outage.keys
+        case .trace: Trace.keys
+        case .slice: Slice.keys
         }
     }
 }
