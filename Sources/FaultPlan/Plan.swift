@@ -21,17 +21,21 @@ public struct Plan: Sendable {
     public let holdLimit: ByteCount
 
     private let phaseOfFault: [Int?]
-    private let buckets: [Int: [Direction: SharedBucket]]
+    /// The rates that all connections share, by the index of their fault.
+    private let sharedRates: [Int: BucketPair]
+    private var clientRates = ClientBuckets()
     private var turns: [Int]
     private var accepted: UInt64 = 0
 
-    /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`.
+    /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`. With
+    /// `global` it shares its global rates with other proxies; without it they are the proxy's own.
     public init(
         profile: Profile,
         seed: UInt64,
         proxy: String,
         start: Moment,
-        holdLimit: ByteCount = Link.defaultHoldLimit
+        holdLimit: ByteCount = Link.defaultHoldLimit,
+        global: GlobalBuckets? = nil
     ) {
         self.profile = profile
         self.seed = seed
@@ -44,19 +48,31 @@ public struct Plan: Sendable {
             faults += phase.faults
             phaseOfFault += [Int?](repeating: index, count: phase.faults.count)
         }
-        var buckets: [Int: [Direction: SharedBucket]] = [:]
+        var sharedRates: [Int: BucketPair] = [:]
         for (index, fault) in faults.enumerated() {
-            guard case .bandwidth(let bandwidth) = fault.kind, bandwidth.scope == .proxy else { continue }
-            buckets[index] = [.upstream: SharedBucket(bandwidth), .downstream: SharedBucket(bandwidth)]
+            guard case .bandwidth(let bandwidth) = fault.kind else { continue }
+            switch bandwidth.scope {
+            case .connection, .client: continue
+            case .proxy: sharedRates[index] = BucketPair(bandwidth, start: start)
+            case .global: sharedRates[index] = global?[fault.name] ?? BucketPair(bandwidth, start: start)
+            }
         }
         self.faults = faults
         self.phaseOfFault = phaseOfFault
-        self.buckets = buckets
+        self.sharedRates = sharedRates
         turns = [Int](repeating: 0, count: faults.count)
     }
 
-    /// The plan of the next connection, accepted at `now`.
-    public mutating func accept(at now: Moment) -> ConnectionPlan {
+    /// Whether `accept` has to know the address of the client.
+    public var asksForClient: Bool {
+        faults.contains { fault in
+            if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
+        }
+    }
+
+    /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
+    /// where nobody asks for it or it isn't known.
+    public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
         let ordinal = accepted
         var upstream: [(Int, Link.Slot)] = []
@@ -69,9 +85,10 @@ public struct Plan: Sendable {
                 interruptions.append(Interruptions.Outage(fault: index, window: window))
                 continue
             }
+            let sharedRate = sharedRate(of: index, client: client)
             for direction in Direction.allCases where fault.stream.includes(direction) {
                 let key = connectionKey.adding(direction.rawValue).adding(fault.name)
-                guard let (rank, stage) = stage(of: index, direction: direction, key: key) else { continue }
+                guard let (rank, stage) = stage(of: index, rate: sharedRate?[direction], key: key) else { continue }
                 let slot = Link.Slot(fault: index, window: window, stage: stage)
                 switch direction {
                 case .upstream: upstream.append((rank, slot))
@@ -137,6 +154,14 @@ public struct Plan: Sendable {
         return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
     }
 
+    /// The rate that a connection of `client` shares with others, if the fault is one.
+    private mutating func sharedRate(of index: Int, client: String?) -> BucketPair? {
+        if let rate = sharedRates[index] { return rate }
+        guard case .bandwidth(let bandwidth) = faults[index].kind, bandwidth.scope == .client else { return nil }
+        let start = schedule.start
+        return clientRates.pair(of: client, fault: index) { BucketPair(bandwidth, start: start) }
+    }
+
     private func window(of index: Int) -> Window {
         let condition = faults[index].condition
         return Window(
@@ -150,12 +175,12 @@ public struct Plan: Sendable {
     /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
     /// so that nobody uses up a rate for bytes that can't pass; then it waits for the opportunities of a
     /// trace; and at last it is delayed, so that a link takes in no more than is in flight.
-    private func stage(of index: Int, direction: Direction, key: RandomKey) -> (rank: Int, stage: Stage)? {
+    private func stage(of index: Int, rate: SharedBucket?, key: RandomKey) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
             return CutStage(cut, key: key, turn: turns[index]).map { (0, .cut($0)) }
         case .bandwidth(let bandwidth):
-            if let bucket = buckets[index]?[direction] { return (5, .sharedBandwidth(SharedBandwidthStage(bucket))) }
+            if let rate { return (5, .sharedBandwidth(SharedBandwidthStage(rate))) }
             return (4, .bandwidth(BandwidthStage(bandwidth)))
         case .stall(let stall):
             return (2, .stall(StallStage(stall)))

@@ -7,6 +7,7 @@ import Testing
     /// interrupted on the way.
     private static let sizes: [String: (size: String, interruptions: Int)] = [
         "bufferbloat": ("2MiB", 0),
+        "busy-cell": ("1MiB", 0),
         "cell-edge": ("1MiB", 0),
         "cut-every-mebibyte": ("8MiB", 8),
         "elevator": ("1MiB", 0),

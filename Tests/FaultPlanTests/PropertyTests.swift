@@ -144,6 +144,12 @@ struct RandomProfile {
         return fault
     }
 
+    private static let high = BitRate(bitsPerSecond: 1 << 52)
+    private static let steps = Bandwidth.Course.steps(
+        [.init(after: .milliseconds(300), rate: BitRate(bitsPerSecond: 50_000))],
+        repeats: .seconds(1)
+    )
+
     private mutating func kind(cuts: Bool, mayBeSilent: Bool) -> FaultKind {
         if mayBeSilent, chance(0.4) { return .outage(Outage(how: .silence)) }
         if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
@@ -163,7 +169,8 @@ struct RandomProfile {
                 Bandwidth(
                     rate: BitRate(bitsPerSecond: pick([9_000, 90_000, 400_000, 80_000_000, 1 << 50])),
                     burst: ByteCount(pick([0, 0, 1, 3_000])),
-                    scope: pick(Bandwidth.Scope.allCases)
+                    scope: pick(Bandwidth.Scope.allCases),
+                    course: pick([.steady, .steady, Self.steps, .wave(high: Self.high, period: .milliseconds(800))])
                 )
             )
         case 2:

@@ -140,6 +140,8 @@ extension ValueForm {
         case .sizeRange: "[\"1 MB\", \"10 MB\"]"
         case .quantiles: "[\"20 ms\", \"30 ms\", \"90 ms\"]"
         case .spikes: "{ \"every\": \"10 s\", \"for\": \"500 ms\", \"extra\": \"300 ms\" }"
+        case .steps: "[ { \"after\": \"2 s\", \"rate\": \"1 Mbit/s\" } ]"
+        case .wave: "{ \"low\": \"1 Mbit/s\", \"high\": \"8 Mbit/s\", \"period\": \"20 s\" }"
         case .tracePath: "\"traces/12mbit.trace\""
         case .condition: "{ \"connection\": 1 }"
         case .proxies, .faults, .phases: "[ … ]"

@@ -21,6 +21,8 @@ enum ValueForm: Hashable {
     case quantiles
     case spikes
     case tracePath
+    case steps
+    case wave
     case condition
     case proxies
     case faults
@@ -104,6 +106,20 @@ struct ObjectShape {
             .required("every", .positiveDuration),
             .required("for", .positiveDuration),
             .required("extra", .positiveDuration),
+        ]
+    )
+
+    static let step = ObjectShape(
+        title: "a step",
+        keys: [.required("after", .positiveDuration), .required("rate", .rate)]
+    )
+
+    static let wave = ObjectShape(
+        title: "“wave”",
+        keys: [
+            .required("low", .rate),
+            .required("high", .rate),
+            .required("period", .positiveDuration),
         ]
     )
 
