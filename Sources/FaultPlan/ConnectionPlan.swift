@@ -13,6 +13,9 @@ public struct ConnectionPlan: Sendable {
     public var downstream: Link
     /// The outages that reset the connection as a whole.
     public let interruptions: Interruptions
+    /// The receive buffer towards the source of each direction, for the whole life of the connection;
+    /// none is left to the system.
+    public let receiveWindow: [Direction: ByteCount]
 }
 
 /// The outages that reset one live connection, and when.

@@ -78,6 +78,7 @@ public struct Plan: Sendable {
         var upstream: [(Int, Link.Slot)] = []
         var downstream: [(Int, Link.Slot)] = []
         var interruptions: [Interruptions.Outage] = []
+        var windows: [Direction: ByteCount] = [:]
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
@@ -88,6 +89,9 @@ public struct Plan: Sendable {
             let sharedRate = sharedRate(of: index, client: client)
             for direction in Direction.allCases where fault.stream.includes(direction) {
                 let key = connectionKey.adding(direction.rawValue).adding(fault.name)
+                if case .slowReader(let reader) = fault.kind, let window = reader.window {
+                    windows[direction] = min(window, windows[direction] ?? window)
+                }
                 guard let (rank, stage) = stage(of: index, rate: sharedRate?[direction], key: key) else { continue }
                 let slot = Link.Slot(fault: index, window: window, stage: stage)
                 switch direction {
@@ -102,7 +106,8 @@ public struct Plan: Sendable {
             opened: now,
             upstream: link(.upstream, upstream, opened: now),
             downstream: link(.downstream, downstream, opened: now),
-            interruptions: Interruptions(outages: interruptions, schedule: schedule, opened: now)
+            interruptions: Interruptions(outages: interruptions, schedule: schedule, opened: now),
+            receiveWindow: windows
         )
     }
 
@@ -190,6 +195,8 @@ public struct Plan: Sendable {
             return (6, .trace(TraceStage(trace)))
         case .slice(let slice):
             return (3, .slice(SliceStage(slice, key: key)))
+        case .slowReader(let reader):
+            return (4, .slowReader(SlowReaderStage(reader)))
         case .outage:
             return (1, .silence(SilenceStage()))
         }

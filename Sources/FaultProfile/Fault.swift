@@ -41,6 +41,7 @@ public enum FaultKind: Hashable, Sendable {
     case outage(Outage)
     case trace(Trace)
     case slice(Slice)
+    case slowReader(SlowReader)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

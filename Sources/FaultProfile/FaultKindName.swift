@@ -8,11 +8,12 @@ extension FaultKind {
         case outage
         case trace
         case slice
+        case slowReader = "slow-reader"
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
-            case .latency, .bandwidth, .cut, .stall, .trace, .slice: "a"
+            case .latency, .bandwidth, .cut, .stall, .trace, .slice, .slowReader: "a"
             case .outage: "an"
             }
         }
@@ -28,6 +29,7 @@ extension FaultKind {
         case .outage: .outage
         case .trace: .trace
         case .slice: .slice
+        case .slowReader: .slowReader
         }
     }
 }

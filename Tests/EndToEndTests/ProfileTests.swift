@@ -14,6 +14,7 @@ import Testing
         "first-two-fail": ("1MiB", 2),
         "slow-3g": ("48KiB", 0),
         "small-writes": ("256KiB", 0),
+        "slow-reader": ("512KiB", 0),
         "slow-start-stall": ("300KiB", 0),
         "wifi-roam": ("4MiB", 0),
         "wifi-walkaway": ("4MiB", 0),

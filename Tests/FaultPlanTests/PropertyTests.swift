@@ -153,7 +153,7 @@ struct RandomProfile {
     private mutating func kind(cuts: Bool, mayBeSilent: Bool) -> FaultKind {
         if mayBeSilent, chance(0.4) { return .outage(Outage(how: .silence)) }
         if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
-        switch pick([0, 1, 2, 3, 4]) {
+        switch pick([0, 1, 2, 3, 4, 5]) {
         case 0:
             return .latency(
                 Latency(
@@ -185,6 +185,8 @@ struct RandomProfile {
                     pause: pick([.zero, .nanoseconds(1), .milliseconds(3)])
                 )
             )
+        case 4:
+            return .slowReader(SlowReader(rate: BitRate(bitsPerSecond: pick([90_000, 1 << 40]))))
         default:
             let duration = pick([Duration.nanoseconds(1), .milliseconds(70), .seconds(5)])
             return .stall(Stall(at: ByteCount(offset()), duration: duration))

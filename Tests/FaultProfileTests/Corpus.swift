@@ -29,6 +29,7 @@ enum Corpus {
             #""kind": "outage", "how": "refuse", "stream": "both""#, #""kind": "outage", "how": "reset""#,
             #""kind": "trace", "file": "traces/12mbit.trace""#,
             #""kind": "trace", "file": "traces/12mbit.trace", "queue": "1500 B", "stream": "upstream""#,
+            #""kind": "slow-reader", "rate": "1 B/s""#, #""kind": "slow-reader", "rate": "1 B/s", "window": "4 KiB""#,
             #""kind": "slice", "size": "1 B""#, #""kind": "slice", "size": "2 B", "spread": "1 B", "pause": "0 s""#,
         ])
         + conditions([
@@ -94,6 +95,7 @@ enum Corpus {
             #""kind": "outage", "how": "reset", "stream": "downstream""#,
             #""kind": "trace""#, #""kind": "trace", "file": 3"#, #""kind": "trace", "file": """#,
             #""kind": "trace", "file": "traces/12mbit.trace", "queue": 5"#,
+            #""kind": "slow-reader""#, #""kind": "slow-reader", "rate": "1 B/s", "window": "0 B""#,
             #""kind": "slice""#, #""kind": "slice", "size": "0 B""#, #""kind": "slice", "size": "9 B", "pause": 1"#,
         ])
         + conditions([
@@ -123,6 +125,7 @@ enum Corpus {
             #""kind": "trace", "file": "traces/none.trace""#,
             #""kind": "trace", "file": "traces/12mbit.trace", "queue": "1499 B""#,
             #""kind": "slice", "size": "2 B", "spread": "2 B""#,
+            #""kind": "slow-reader", "rate": "1 B/s", "window": "1 KiB""#,
             #""kind": "bandwidth", "rate": "1 B/s", "per": "proxy", "shared": true"#,
             #""kind": "bandwidth", "rate": "1 B/s", "repeat": "1 s""#,
             #""kind": "bandwidth", "rate": "1 B/s", "repeat": "1 s", "steps": [ { "after": "1 s", "rate": "1 B/s" } ]"#,

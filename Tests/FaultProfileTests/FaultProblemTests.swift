@@ -6,22 +6,22 @@ import Testing
         (
             "3",
             "2:1: a fault is an object, not a number (write “{ \"kind\": …, … }” with one of the kinds “latency”, "
-                + "“bandwidth”, “cut”, “stall”, “outage”, “trace”, “slice”)"
+                + "“bandwidth”, “cut”, “stall”, “outage”, “trace”, “slice”, “slow-reader”)"
         ),
         (
             "{}",
-            "2:1: a fault needs the key “kind” (add one of the kinds “latency”, “bandwidth”, “cut”, “stall”, “outage”, “trace”, “slice”)"
+            "2:1: a fault needs the key “kind” (add one of the kinds “latency”, “bandwidth”, “cut”, “stall”, “outage”, “trace”, “slice”, “slow-reader”)"
         ),
         (
             #"{ "kind": 3 }"#,
-            "2:11: “kind” is one of “latency”, “bandwidth”, “cut”, “stall”, “outage”, “trace”, “slice”, not a number "
+            "2:11: “kind” is one of “latency”, “bandwidth”, “cut”, “stall”, “outage”, “trace”, “slice”, “slow-reader”, not a number "
                 + "(write one of them)"
         ),
         (#"{ "kind": "bandwith" }"#, "2:11: “bandwith” is not a value of “kind” (write “bandwidth”)"),
         (
             #"{ "kind": "jitter" }"#,
             "2:11: “jitter” is not a value of “kind” (its values are “latency”, “bandwidth”, "
-                + "“cut”, “stall”, “outage”, “trace”, “slice”)"
+                + "“cut”, “stall”, “outage”, “trace”, “slice”, “slow-reader”)"
         ),
         (
             #"{ "kind": "latency" }"#,
@@ -112,6 +112,14 @@ import Testing
             #"{ "kind": "slice", "size": "1 KiB", "spread": "2 KiB" }"#,
             "2:47: the spread, 2 KiB, isn't below the size, 1 KiB (write a smaller one, so that a slice has a byte "
                 + "at least)"
+        ),
+        (
+            #"{ "kind": "slow-reader", "rate": "1 B/s", "window": "1 KiB" }"#,
+            "2:53: a window of 1 KiB can't be had (write one from “4 KiB” to “64 MiB”)"
+        ),
+        (
+            #"{ "kind": "slow-reader" }"#,
+            "2:1: a slow-reader fault needs the key “rate” (add “\"rate\": \"20 Mbit/s\"”)"
         ),
         (#"{ "kind": "slice" }"#, "2:1: a slice fault needs the key “size” (add “\"size\": \"64 KiB\"”)"),
     ])

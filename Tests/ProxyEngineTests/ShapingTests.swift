@@ -76,3 +76,26 @@ struct ShapingTests {
         }
     }
 }
+
+extension ShapingTests {
+    @Test func `a slow reader takes every byte through its small window, no faster than it says`() async throws {
+        let sent = randomBytes(60_000)
+        let server = TestServer { socket in
+            socket.sendUntilBroken(sent)
+            _ = socket.receiveAll()
+        }
+        defer { server.stop() }
+        let reader = SlowReader(rate: .bytesPerSecond(400_000), window: ByteCount(8_192))
+        try await withProxy(to: server.address, Profile([.slowReader(reader)])) { fixture in
+            let (bytes, time) = try await blocking {
+                let client = try fixture.client()
+                let start = MonotonicClock.now
+                let bytes = try client.receive(exactly: sent.count)
+                return (bytes, MonotonicClock.now - start)
+            }
+            #expect(bytes == sent)
+            #expect(time >= .milliseconds(149))
+            #expect(time < .seconds(8))
+        }
+    }
+}

@@ -10,19 +10,20 @@ enum Stage {
     case silence(SilenceStage)
     case trace(TraceStage)
     case slice(SliceStage)
+    case slowReader(SlowReaderStage)
 
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
         case .latency, .trace: true
-        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice: false
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader: false
         }
     }
 
     /// Whether the stage must know if anything waits in front of the link.
     var measuresAvailability: Bool {
         switch self {
-        case .bandwidth, .sharedBandwidth, .stall, .silence, .trace: true
+        case .bandwidth, .sharedBandwidth, .stall, .silence, .trace, .slowReader: true
         case .latency, .cut, .slice: false
         }
     }
@@ -61,6 +62,10 @@ enum Stage {
         case .slice(var stage):
             let passing = stage.advance(reach, &visit)
             self = .slice(stage)
+            return passing
+        case .slowReader(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .slowReader(stage)
             return passing
         }
     }

@@ -84,6 +84,7 @@ extension ProfileDecoder {
             kind = outage.map(FaultKind.outage)
         case .trace: kind = Trace(object, &self).map(FaultKind.trace)
         case .slice: kind = Slice(object, &self).map(FaultKind.slice)
+        case .slowReader: kind = SlowReader(object, &self).map(FaultKind.slowReader)
         }
         return kind.map {
             FaultDraft(

@@ -144,6 +144,7 @@ struct ObjectShape {
         case .outage: Outage.keys
         case .trace: Trace.keys
         case .slice: Slice.keys
+        case .slowReader: SlowReader.keys
         }
     }
 }
