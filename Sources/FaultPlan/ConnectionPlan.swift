@@ -13,6 +13,9 @@ public struct ConnectionPlan: Sendable {
     public var downstream: Link
     /// What ends the connection as a whole.
     public let interruptions: Interruptions
+    /// The receive buffer towards the source of each direction, for the whole life of the connection;
+    /// none is left to the system.
+    public let receiveWindow: [Direction: ByteCount]
 }
 
 /// What ends one live connection as a whole, and when: outages, its age, and idleness.
@@ -37,7 +40,7 @@ public struct Interruptions: Sendable {
                 case .idle(let time): self = .idleness(time.nanoseconds, cut.how)
                 case .at, .inTurn, .every, .between: return nil
                 }
-            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate:
+            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader:
                 return nil
             }
         }

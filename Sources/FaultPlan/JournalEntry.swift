@@ -52,6 +52,7 @@ extension Strike.Effect {
         case .refuses: "refuses"
         case .corrupts: "corrupts"
         case .truncates: "truncates"
+        case .slices: "slices"
         }
     }
 }

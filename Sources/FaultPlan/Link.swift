@@ -53,6 +53,7 @@ public struct Link: Sendable {
     /// What the stages said in one round, beside how far the stream may come.
     private struct Outcome {
         var readHorizon: Int64?
+        var writeLimit = Int64.max
         var wake = Moment.distantFuture
         var awaitsWindow = false
         var isSilent = false
@@ -175,7 +176,6 @@ public struct Link: Sendable {
         if now >= stretch.end { stretch = schedule.stretch(at: now) }
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         for index in slots.indices {
-            if outcome.readHorizon == nil, slots[index].stage.holds { outcome.readHorizon = reach.horizon }
             reach = advance(index, reach, age: age, now: now, &outcome)
         }
         let readHorizon = outcome.readHorizon ?? reach.horizon
@@ -186,7 +186,7 @@ public struct Link: Sendable {
         }
 
         let endOffset = cut?.offset ?? (sourceEnd == nil ? nil : arrived)
-        let writeOffset = min(reach.bytes, endOffset ?? .max)
+        let writeOffset = min(reach.bytes, endOffset ?? .max, outcome.writeLimit)
         let readLimit = endOffset == nil ? max(0, min(readHorizon - arrived, holdLimit - held)) : 0
         let end = reach.hasEnded && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: outcome.wake)
@@ -218,10 +218,16 @@ public struct Link: Sendable {
         _ outcome: inout Outcome
     ) -> Reach {
         var visit = Visit(now: now, delivered: delivered, settled: takesAhead ? arrived : delivered)
+        visit.age = age
         visit.isActive = slots[index].window.contains(age: age, currentPhase: stretch.phase)
         visit.passed = slots[index].passed
         let passing = slots[index].stage.advance(reach, &visit)
         slots[index].passed = passing.position
+        if slots[index].stage.holds {
+            // What the first such stage could take in, if all of them have room for it.
+            outcome.readHorizon = min(outcome.readHorizon ?? reach.horizon, visit.takeLimit)
+        }
+        outcome.writeLimit = min(outcome.writeLimit, visit.writeLimit)
         outcome.wake = min(outcome.wake, visit.wake)
         outcome.awaitsWindow = outcome.awaitsWindow || visit.awaitsWindow
         outcome.isSilent = outcome.isSilent || visit.isSilent

@@ -21,17 +21,21 @@ public struct Plan: Sendable {
     public let holdLimit: ByteCount
 
     private let phaseOfFault: [Int?]
-    private let buckets: [Int: [Direction: SharedBucket]]
+    /// The rates that all connections share, by the index of their fault.
+    private let sharedRates: [Int: BucketPair]
+    private var clientRates = ClientBuckets()
     private var turns: [Int]
     private var accepted: UInt64 = 0
 
-    /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`.
+    /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`. With
+    /// `global` it shares its global rates with other proxies; without it they are the proxy's own.
     public init(
         profile: Profile,
         seed: UInt64,
         proxy: String,
         start: Moment,
-        holdLimit: ByteCount = Link.defaultHoldLimit
+        holdLimit: ByteCount = Link.defaultHoldLimit,
+        global: GlobalBuckets? = nil
     ) {
         self.profile = profile
         self.seed = seed
@@ -44,25 +48,38 @@ public struct Plan: Sendable {
             faults += phase.faults
             phaseOfFault += [Int?](repeating: index, count: phase.faults.count)
         }
-        var buckets: [Int: [Direction: SharedBucket]] = [:]
+        var sharedRates: [Int: BucketPair] = [:]
         for (index, fault) in faults.enumerated() {
-            guard case .bandwidth(let bandwidth) = fault.kind, bandwidth.scope == .proxy else { continue }
-            buckets[index] = [.upstream: SharedBucket(bandwidth), .downstream: SharedBucket(bandwidth)]
+            guard case .bandwidth(let bandwidth) = fault.kind else { continue }
+            switch bandwidth.scope {
+            case .connection, .client: continue
+            case .proxy: sharedRates[index] = BucketPair(bandwidth, start: start)
+            case .global: sharedRates[index] = global?[fault.name] ?? BucketPair(bandwidth, start: start)
+            }
         }
         self.faults = faults
         self.phaseOfFault = phaseOfFault
-        self.buckets = buckets
+        self.sharedRates = sharedRates
         turns = [Int](repeating: 0, count: faults.count)
     }
 
-    /// The plan of the next connection, accepted at `now`.
-    public mutating func accept(at now: Moment) -> ConnectionPlan {
+    /// Whether `accept` has to know the address of the client.
+    public var asksForClient: Bool {
+        faults.contains { fault in
+            if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
+        }
+    }
+
+    /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
+    /// where nobody asks for it or it isn't known.
+    public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
         let ordinal = accepted
         var upstream: [(Int, Link.Slot)] = []
         var downstream: [(Int, Link.Slot)] = []
         var alterers: [Direction: [Link.AlterSlot]] = [:]
         var interruptions: [Interruptions.Source] = []
+        var windows: [Direction: ByteCount] = [:]
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
@@ -70,6 +87,7 @@ public struct Plan: Sendable {
                 interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
                 continue
             }
+            let sharedRate = sharedRate(of: index, client: client)
             for direction in Direction.allCases where fault.stream.includes(direction) {
                 let key = connectionKey.adding(direction.rawValue).adding(fault.name)
                 if let alterer = Alterer(fault.kind, key: key) {
@@ -78,7 +96,10 @@ public struct Plan: Sendable {
                     )
                     continue
                 }
-                guard let (rank, stage) = stage(of: index, direction: direction, key: key) else { continue }
+                if case .slowReader(let reader) = fault.kind, let window = reader.window {
+                    windows[direction] = min(window, windows[direction] ?? window)
+                }
+                guard let (rank, stage) = stage(of: index, rate: sharedRate?[direction], key: key) else { continue }
                 let slot = Link.Slot(fault: index, window: window, stage: stage)
                 switch direction {
                 case .upstream: upstream.append((rank, slot))
@@ -92,7 +113,8 @@ public struct Plan: Sendable {
             opened: now,
             upstream: link(.upstream, upstream, alterers[.upstream] ?? [], opened: now),
             downstream: link(.downstream, downstream, alterers[.downstream] ?? [], opened: now),
-            interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now)
+            interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now),
+            receiveWindow: windows
         )
     }
 
@@ -144,6 +166,14 @@ public struct Plan: Sendable {
         return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
     }
 
+    /// The rate that a connection of `client` shares with others, if the fault is one.
+    private mutating func sharedRate(of index: Int, client: String?) -> BucketPair? {
+        if let rate = sharedRates[index] { return rate }
+        guard case .bandwidth(let bandwidth) = faults[index].kind, bandwidth.scope == .client else { return nil }
+        let start = schedule.start
+        return clientRates.pair(of: client, fault: index) { BucketPair(bandwidth, start: start) }
+    }
+
     private func window(of index: Int) -> Window {
         let condition = faults[index].condition
         return Window(
@@ -154,20 +184,26 @@ public struct Plan: Sendable {
     }
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
-    /// ended, then silenced, then stalled, then held to its own rate, then to a shared one, so that
-    /// nobody uses up a rate for bytes that can't pass; and at last delayed, so that a link takes in no
-    /// more than is in flight.
-    private func stage(of index: Int, direction: Direction, key: RandomKey) -> (rank: Int, stage: Stage)? {
+    /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
+    /// so that nobody uses up a rate for bytes that can't pass; then it waits for the opportunities of a
+    /// trace; and at last it is delayed, so that a link takes in no more than is in flight.
+    private func stage(of index: Int, rate: SharedBucket?, key: RandomKey) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
             return CutStage(cut, key: key, turn: turns[index]).map { (0, .cut($0)) }
         case .bandwidth(let bandwidth):
-            if let bucket = buckets[index]?[direction] { return (4, .sharedBandwidth(SharedBandwidthStage(bucket))) }
-            return (3, .bandwidth(BandwidthStage(bandwidth)))
+            if let rate { return (5, .sharedBandwidth(SharedBandwidthStage(rate))) }
+            return (4, .bandwidth(BandwidthStage(bandwidth)))
         case .stall(let stall):
             return (2, .stall(StallStage(stall)))
         case .latency(let latency):
-            return (5, .latency(LatencyStage(latency, key: key)))
+            return (7, .latency(LatencyStage(latency, key: key)))
+        case .trace(let trace):
+            return (6, .trace(TraceStage(trace)))
+        case .slice(let slice):
+            return (3, .slice(SliceStage(slice, key: key)))
+        case .slowReader(let reader):
+            return (4, .slowReader(SlowReaderStage(reader)))
         case .outage:
             return (1, .silence(SilenceStage()))
         case .corrupt, .truncate:
@@ -182,7 +218,7 @@ public struct Plan: Sendable {
         opened: Moment
     ) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...5 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...7 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(
             direction: direction,
             slots: slots,

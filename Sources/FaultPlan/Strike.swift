@@ -30,6 +30,8 @@ public struct Strike: Hashable, Sendable {
         case corrupts
         /// Bytes behind `offset` vanished.
         case truncates
+        /// Bytes are handed over in slices from here on.
+        case slices
     }
 
     /// Makes a strike of the fault at index `fault`.

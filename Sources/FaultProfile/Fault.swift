@@ -41,6 +41,9 @@ public enum FaultKind: Hashable, Sendable {
     case outage(Outage)
     case corrupt(Corrupt)
     case truncate(Truncate)
+    case trace(Trace)
+    case slice(Slice)
+    case slowReader(SlowReader)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

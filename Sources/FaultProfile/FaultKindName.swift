@@ -8,11 +8,14 @@ extension FaultKind {
         case outage
         case corrupt
         case truncate
+        case trace
+        case slice
+        case slowReader = "slow-reader"
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
-            case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate: "a"
+            case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate, .trace, .slice, .slowReader: "a"
             case .outage: "an"
             }
         }
@@ -28,6 +31,9 @@ extension FaultKind {
         case .outage: .outage
         case .corrupt: .corrupt
         case .truncate: .truncate
+        case .trace: .trace
+        case .slice: .slice
+        case .slowReader: .slowReader
         }
     }
 }

@@ -1,6 +1,6 @@
 import Units
 
-/// Reads profiles from their JSON. Pure: the files that a profile extends are handed in by a closure.
+/// Reads profiles from their JSON. Pure: the files that a profile names are handed in by a closure.
 public enum ProfileReader {
     /// Gives the source that a reference means, or why there is none.
     public typealias Resolver = (ProfileReference) -> Result<ProfileSource, ResolutionError>
@@ -8,36 +8,37 @@ public enum ProfileReader {
     /// The profile of `source`, on top of the profiles that it extends.
     ///
     /// Throws everything that is wrong with it and with them, each with its place. `resolve` is called
-    /// once for each profile extended, at most `ProfileLimits.extendsDepth` times. Reading the same
-    /// sources twice gives the same result.
+    /// once for each profile extended, at most `ProfileLimits.extendsDepth` times, and once for each trace,
+    /// at most `ProfileLimits.traces` times. Reading the same sources twice gives the same result.
     public static func profile(
         from source: ProfileSource,
-        resolving resolve: Resolver
+        resolving resolve: @escaping Resolver
     ) throws(ProfileProblems) -> Profile {
-        var decoder = ProfileDecoder(problems: ProblemList())
-        let drafts = drafts(from: source, resolving: resolve, &decoder)
+        var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
+        let drafts = drafts(from: source, &decoder)
         let merged = drafts.reversed().reduce(ProfileDraft()) { $1.extending($0) }
         let profile = ProfileFinisher.finish(merged, &decoder)
         if let problems = decoder.problems.result() { throw problems }
         return profile
     }
 
-    /// The profile of `source`, which may not extend another; one that does has a problem.
+    /// The profile of `source`, which may not name another file; one that does has a problem.
     public static func profile(from source: ProfileSource) throws(ProfileProblems) -> Profile {
-        try profile(from: source) { _ in
-            .failure(
-                ResolutionError(
-                    what: "a profile can't extend another one here",
-                    remedy: "copy what it needs from the other one"
-                )
-            )
+        try profile(from: source) { reference in
+            switch reference {
+            case .shipped, .path:
+                let remedy = "copy what it needs from the other one"
+                return .failure(ResolutionError(what: "a profile can't extend another one here", remedy: remedy))
+            case .trace(let path):
+                let what = "a profile can't have the trace \(path.quoted) here"
+                return .failure(ResolutionError(what: what, remedy: "use a “bandwidth” fault"))
+            }
         }
     }
 
     /// What each file says: the profile itself first, the base of all last.
     private static func drafts(
         from source: ProfileSource,
-        resolving resolve: Resolver,
         _ decoder: inout ProfileDecoder
     ) -> [ProfileDraft] {
         var drafts: [ProfileDraft] = []
@@ -47,6 +48,7 @@ public enum ProfileReader {
             current = nil
             chain.append(normalized(source.file))
             let file = decoder.problems.addFile(source.file)
+            decoder.file = source.file
             guard let node = JSONReader.read(source.bytes, file: file, problems: &decoder.problems) else { break }
             let draft = decoder.profile(node)
             drafts.append(draft)
@@ -59,7 +61,7 @@ public enum ProfileReader {
                 )
                 break
             }
-            switch resolve(ProfileReference(extends.reference, in: source.file)) {
+            switch decoder.resolve(ProfileReference(extends.reference, in: source.file)) {
             case .failure(let error): decoder.report(error.what, remedy: error.remedy, at: extends.place)
             case .success(let base) where chain.contains(normalized(base.file)):
                 let what = "\(extends.reference.quoted) extends this profile, directly or through others: a circle"

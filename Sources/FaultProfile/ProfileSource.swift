@@ -17,12 +17,14 @@ public struct ProfileSource: Hashable, Sendable {
     }
 }
 
-/// What `extends` refers to.
+/// What `extends`, or the file of a trace, refers to.
 public enum ProfileReference: Hashable, Sendable {
     /// A shipped profile by name: `"slow-3g"`.
     case shipped(String)
     /// A file: a path as the process can open it, if the path of the file that refers to it was one.
     case path(String)
+    /// A trace: a path as the process can open it, likewise. At most `ProfileLimits.traceBytes` are read.
+    case trace(String)
 
     /// Reads what `extends` says in the file `referrer`: a text with a slash or the ending `.json` is
     /// a path, absolute or from the folder of that file; any other is the name of a shipped profile.
@@ -31,11 +33,13 @@ public enum ProfileReference: Hashable, Sendable {
             self = .shipped(text)
             return
         }
-        guard !text.hasPrefix("/"), let slash = referrer.lastIndex(of: "/") else {
-            self = .path(text)
-            return
-        }
-        self = .path(String(referrer[...slash]) + text)
+        self = .path(ProfileReference.path(ofFile: text, in: referrer))
+    }
+
+    /// The path `text`, absolute or from the folder of the file `referrer`.
+    static func path(ofFile text: String, in referrer: String) -> String {
+        guard !text.hasPrefix("/"), let slash = referrer.lastIndex(of: "/") else { return text }
+        return String(referrer[...slash]) + text
     }
 }
 

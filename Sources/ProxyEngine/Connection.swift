@@ -28,6 +28,8 @@ final class Connection: LoopHandler {
     private let client: StreamSocket
     private let ordinal: UInt64
     private let interruptions: Interruptions
+    /// The receive buffer of the socket to the server, if it is bounded.
+    private let serverWindow: Int?
     private var up: LinkPump
     private var down: LinkPump
     private var state = State.closed
@@ -43,6 +45,8 @@ final class Connection: LoopHandler {
         ordinal = plan.ordinal
         interruptions = plan.interruptions
         passed = (0, plan.opened)
+        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -120,7 +124,7 @@ final class Connection: LoopHandler {
         let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
         attemptDeadline = now.advanced(byNanoseconds: share)
         do {
-            let server = try StreamSocket(connectingTo: addresses[address], on: loop)
+            let server = try StreamSocket(connectingTo: addresses[address], receiveBuffer: serverWindow, on: loop)
             server.watch(by: self, tag: Tag.server)
             state = .connecting(server: server, address: address)
             setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))

@@ -93,7 +93,8 @@ final class Listener: LoopHandler, LoopTenant {
             return
         }
         context.openConnections.add(1, ordering: .relaxed)
-        let connectionPlan = plan.accept(at: loop.now)
+        let client = plan.asksForClient ? detached.peer?.host : nil
+        let connectionPlan = plan.accept(at: loop.now, client: client)
         let shard = shards[nextShard]
         nextShard = (nextShard + 1) % shards.count
         if shard.loop === loop {

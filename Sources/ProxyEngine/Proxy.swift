@@ -52,7 +52,8 @@ public final class Proxy: Sendable {
             seed: configuration.seed,
             proxy: configuration.name,
             start: MonotonicClock.now,
-            holdLimit: configuration.linkHoldLimit
+            holdLimit: configuration.linkHoldLimit,
+            global: configuration.globalBuckets
         )
         let context = ProxyContext(
             configuration: configuration,

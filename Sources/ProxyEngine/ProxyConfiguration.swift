@@ -23,6 +23,9 @@ public struct ProxyConfiguration: Sendable {
     /// Connections at a time; one more is accepted and reset. 16,384 if nothing is said.
     public var connectionLimit = 16_384
 
+    /// The rates that it shares with other proxies; `nil` if nothing is said: then global rates are its own.
+    public var globalBuckets: GlobalBuckets?
+
     /// Makes a configuration of what has no default.
     public init(name: String, listen: Endpoint, upstream: Endpoint, profile: Profile, seed: UInt64) {
         self.name = name

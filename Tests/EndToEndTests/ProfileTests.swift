@@ -7,11 +7,16 @@ import Testing
     /// the way, and the connections that it takes.
     private static let sizes: [String: (size: String, resumptions: Int, connections: Int)] = [
         "broken-middlebox": ("1MiB", 1, 3),
+        "bufferbloat": ("2MiB", 0, 1),
+        "busy-cell": ("1MiB", 0, 1),
+        "cell-edge": ("1MiB", 0, 1),
         "cut-every-mebibyte": ("8MiB", 8, 9),
         "elevator": ("1MiB", 0, 1),
         "first-two-fail": ("1MiB", 2, 3),
         "slow-3g": ("48KiB", 0, 1),
+        "slow-reader": ("512KiB", 0, 1),
         "slow-start-stall": ("300KiB", 0, 1),
+        "small-writes": ("256KiB", 0, 1),
         "wifi-roam": ("4MiB", 0, 1),
         "wifi-walkaway": ("4MiB", 0, 1),
     ]

@@ -142,7 +142,8 @@ import Testing
     @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })
     func `every kind of fault has its stage, its page, its tests and a profile`(file: String) throws {
         let name = String(try #require(file.split(separator: "/").last).dropLast(6))
-        let kind = name.lowercased()
+        // The word of `SlowReader` is slow-reader.
+        let kind = name.replacing(/([a-z])([A-Z])/) { "\($0.output.1)-\($0.output.2)" }.lowercased()
         // An outage by silence is the part of an outage that a link decides.
         #expect(Repository.has("Sources/FaultPlan/Stages/\(kind == "outage" ? "Silence" : name)Stage.swift"))
         #expect(Repository.has("Tests/FaultPlanTests/\(name)Tests.swift"))

@@ -21,6 +21,12 @@ struct ListeningTests {
 
         override func socketIsReady(_ tag: Int) { whenReady() }
 
+        /// The peer of the connection that waits, which is closed at once.
+        func acceptedPeer() -> SocketAddress? {
+            guard case .accepted(let detached)? = listening?.accept() else { return nil }
+            return detached.peer
+        }
+
         /// Whether somebody waited; the connection is closed at once.
         func acceptedAndClosed() -> Bool {
             guard case .accepted? = listening?.accept() else { return false }
@@ -112,6 +118,16 @@ struct ListeningTests {
             }
             #expect(isAccepted)
             #expect(try client.receive(1).isEmpty)
+        }
+    }
+
+    @Test func `an accepted connection says where it comes from`() async throws {
+        try await withListening(ListeningTests.addresses[0]) { fixture, bound in
+            try await fixture.loop.run { fixture.value.listening?.unwatch() }
+            let source = try #require(SocketAddress(numericHost: "127.0.0.5", port: 0))
+            let client = try TestSocket.connected(to: bound, from: source).get()
+            let peer = try await fixture.loop.run { fixture.value.acceptedPeer() }
+            #expect(peer == source.with(port: client.localAddress.port))
         }
     }
 

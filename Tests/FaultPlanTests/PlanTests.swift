@@ -109,9 +109,9 @@ struct PlanTests {
     @Test
     func `has a word for every effect`() {
         let effects: [Strike.Effect] = [
-            .delays, .limits, .cuts(.close), .cuts(.reset), .stalls, .silences, .resets, .refuses,
+            .delays, .limits, .cuts(.close), .cuts(.reset), .stalls, .silences, .resets, .refuses, .slices,
         ]
-        let words = ["delays", "limits", "closes", "resets", "stalls", "silences", "resets", "refuses"]
+        let words = ["delays", "limits", "closes", "resets", "stalls", "silences", "resets", "refuses", "slices"]
         #expect(effects.map(\.word) == words)
     }
 

@@ -144,16 +144,24 @@ struct RandomProfile {
         return fault
     }
 
+    private static let high = BitRate(bitsPerSecond: 1 << 52)
+    private static let steps = Bandwidth.Course.steps(
+        [.init(after: .milliseconds(300), rate: BitRate(bitsPerSecond: 50_000))],
+        repeats: .seconds(1)
+    )
+
     private mutating func kind(cuts: Bool, mayBeSilent: Bool) -> FaultKind {
         if mayBeSilent, chance(0.4) { return .outage(Outage(how: .silence)) }
         if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
-        switch pick([0, 1, 2]) {
+        switch pick([0, 1, 2, 3, 4, 5]) {
         case 0:
             return .latency(
                 Latency(
                     delay: pick([.zero, .nanoseconds(1), .milliseconds(30), .seconds(1)]),
                     jitter: pick([.zero, .milliseconds(10)]),
-                    distribution: pick(Latency.Distribution.allCases)
+                    distribution: pick(Latency.Distribution.words + [.quantiles([.zero, .milliseconds(9)])]),
+                    correlation: pick([.never, .always]),
+                    spikes: pick([nil, .init(every: .seconds(1), duration: .milliseconds(9), extra: .milliseconds(2))])
                 )
             )
         case 1:
@@ -161,9 +169,24 @@ struct RandomProfile {
                 Bandwidth(
                     rate: BitRate(bitsPerSecond: pick([9_000, 90_000, 400_000, 80_000_000, 1 << 50])),
                     burst: ByteCount(pick([0, 0, 1, 3_000])),
-                    scope: pick(Bandwidth.Scope.allCases)
+                    scope: pick(Bandwidth.Scope.allCases),
+                    course: pick([.steady, .steady, Self.steps, .wave(high: Self.high, period: .milliseconds(800))])
                 )
             )
+        case 2:
+            let times = pick([[1], [0, 0, 3], [5, 40, 41, 41, 700]] as [[UInt32]])
+            return .trace(Trace(file: "", opportunities: times, queue: ByteCount(pick([1_500, 20_000]))))
+        case 3:
+            let size: Int64 = pick([1_100, 30_000])
+            return .slice(
+                Slice(
+                    size: ByteCount(size),
+                    spread: ByteCount(pick([0, size / 2])),
+                    pause: pick([.zero, .nanoseconds(1), .milliseconds(3)])
+                )
+            )
+        case 4:
+            return .slowReader(SlowReader(rate: BitRate(bitsPerSecond: pick([90_000, 1 << 40]))))
         default:
             let duration = pick([Duration.nanoseconds(1), .milliseconds(70), .seconds(5)])
             return .stall(Stall(at: ByteCount(offset()), duration: duration))

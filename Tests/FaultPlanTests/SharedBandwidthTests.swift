@@ -14,22 +14,10 @@ struct SharedBandwidthTests {
         return (0..<count).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: nil) }
     }
 
-    /// Runs them side by side, each at its own wake-ups.
-    private func run(_ pumps: inout [Pump], until deadline: Moment, lateness: Int64 = 0) {
-        var wakes = pumps.map(\.now)
-        while let next = wakes.min(), next <= deadline, next < .distantFuture {
-            let late = next.advanced(byNanoseconds: lateness)
-            for index in pumps.indices where wakes[index] <= late {
-                pumps[index].now = late
-                wakes[index] = pumps[index].settle()
-            }
-        }
-    }
-
     @Test(arguments: [1, 2, 4, 13])
     func `is the rate of all links together, and an equal part for each`(count: Int) {
         var pumps = pumps(count)
-        run(&pumps, until: .seconds(5))
+        runTogether(&pumps, until: .seconds(5))
         let parts = pumps.map(\.link.delivered)
         let total = parts.reduce(0, +)
         #expect(abs(total - 5 * Self.rate) <= 5 * Self.rate / 100)
@@ -42,7 +30,7 @@ struct SharedBandwidthTests {
     @Test(arguments: [3, 40, 200] as [Int64])
     func `loses nothing by late wake-ups`(lateness: Int64) {
         var pumps = pumps(4)
-        run(&pumps, until: .seconds(5), lateness: lateness * 1_000_000)
+        runTogether(&pumps, until: .seconds(5), lateness: lateness * 1_000_000)
         let total = pumps.map(\.link.delivered).reduce(0, +)
         #expect(abs(total - 5 * Self.rate) <= Self.rate * (lateness + 50) / 1_000)
         #expect(pumps.allSatisfy { $0.link.delivered > 0 && $0.violations.isEmpty })
@@ -52,7 +40,7 @@ struct SharedBandwidthTests {
     func `goes to the others when one has nothing to pass`() {
         var pumps = pumps(2)
         pumps[0].waiting = 100_000
-        run(&pumps, until: .seconds(2))
+        runTogether(&pumps, until: .seconds(2))
         #expect(pumps[0].link.delivered == 100_000)
         #expect(abs(pumps[1].link.delivered - 1_900_000) <= 20_000)
     }
@@ -62,7 +50,7 @@ struct SharedBandwidthTests {
         var pumps = pumps(2, burst: burst)
         pumps[0].waiting = 50_000
         pumps[1].waiting = 50_000
-        run(&pumps, until: .seconds(1))
+        runTogether(&pumps, until: .seconds(1))
         #expect(pumps.map(\.link.delivered) == [50_000, 50_000])
         for index in 0..<2 {
             pumps[index].now = .seconds(30)
@@ -86,7 +74,7 @@ struct SharedBandwidthTests {
         var plan = Plan.of(.of([fault]), holdLimit: ByteCount(1_000))
         var pumps = (0..<2).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: 5_000) }
         pumps[0].sinkSize = 0
-        run(&pumps, until: .seconds(3))
+        runTogether(&pumps, until: .seconds(3))
         #expect(pumps.map(\.link.delivered) == [0, 5_000])
         pumps[1].now = .seconds(20)
         pumps[1].waiting = nil
@@ -97,12 +85,12 @@ struct SharedBandwidthTests {
     @Test
     func `is free again when a link is closed in the middle of a wait`() {
         var pumps = pumps(3)
-        run(&pumps, until: .seconds(1))
+        runTogether(&pumps, until: .seconds(1))
         for index in [0, 1] { pumps[index].link.close() }
         var rest = [pumps[2]]
         let before = rest[0].link.delivered
         rest[0].now = .seconds(1)
-        run(&rest, until: .seconds(2))
+        runTogether(&rest, until: .seconds(2))
         #expect(abs(rest[0].link.delivered - before - Self.rate) <= Self.rate / 100)
         rest[0].link.close()
     }
@@ -126,7 +114,7 @@ struct SharedBandwidthTests {
         var plan = Plan.of(.of([.bandwidth(bytesPerSecond: Self.rate, scope: .proxy)]))
         let connection = plan.accept(at: .zero)
         var pumps = [Pump(connection.upstream, waiting: nil), Pump(connection.downstream, waiting: nil)]
-        run(&pumps, until: .seconds(1))
+        runTogether(&pumps, until: .seconds(1))
         #expect(pumps.allSatisfy { abs($0.link.delivered - Self.rate) <= Self.rate / 100 })
     }
 
@@ -162,7 +150,7 @@ struct SharedBandwidthTests {
             ])
         )
         var pumps = (0..<2).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: nil) }
-        run(&pumps, until: .seconds(2))
+        runTogether(&pumps, until: .seconds(2))
         #expect(abs(pumps[0].link.delivered - 2_000) <= 20)
         #expect(abs(pumps[1].link.delivered - 1_998_000) <= 20_000)
     }

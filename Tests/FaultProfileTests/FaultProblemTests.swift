@@ -23,7 +23,10 @@ import Testing
             #"{ "kind": "jitter" }"#,
             "2:11: “jitter” is not a value of “kind” (its values are \(kinds))"
         ),
-        (#"{ "kind": "latency" }"#, "2:1: a latency fault needs the key “delay” (add “\"delay\": \"250 ms\"”)"),
+        (
+            #"{ "kind": "latency" }"#,
+            "2:1: a latency fault needs one of the keys “delay”, “quantiles” (add “\"delay\": \"250 ms\"”)"
+        ),
         (
             #"{ "kind": "latency", "delay": true }"#,
             "2:31: “delay” is a text with a unit, not true or false (write one such "
@@ -37,7 +40,8 @@ import Testing
         (
             #"{ "kind": "latency", "delay": "1 s", "rate": "1 B/s" }"#,
             "2:38: a latency fault has no key “rate” (its keys "
-                + "are “kind”, “name”, “stream”, “when”, “delay”, “jitter”, “distribution”)"
+                + "are “kind”, “name”, “stream”, “when”, “delay”, “jitter”, “distribution”, "
+                + "“quantiles”, “correlation”, “minimum”, “spikes”)"
         ),
         (
             #"{ "kind": "latency", "delay": "1 s", "stream": "down" }"#,
@@ -122,6 +126,20 @@ import Testing
             "2:37: an outage that resets or refuses "
                 + "connections acts on both directions (delete “stream”, or write “\"how\": \"silence\"”)"
         ),
+        (
+            #"{ "kind": "slice", "size": "1 KiB", "spread": "2 KiB" }"#,
+            "2:47: the spread, 2 KiB, isn't below the size, 1 KiB (write a smaller one, so that a slice has a byte "
+                + "at least)"
+        ),
+        (
+            #"{ "kind": "slow-reader", "rate": "1 B/s", "window": "1 KiB" }"#,
+            "2:53: a window of 1 KiB can't be had (write one from “4 KiB” to “64 MiB”)"
+        ),
+        (
+            #"{ "kind": "slow-reader" }"#,
+            "2:1: a slow-reader fault needs the key “rate” (add “\"rate\": \"20 Mbit/s\"”)"
+        ),
+        (#"{ "kind": "slice" }"#, "2:1: a slice fault needs the key “size” (add “\"size\": \"64 KiB\"”)"),
     ])
     func `a mistake in a fault is named with its place`(fault: String, problem: String) {
         #expect(problems(fault: fault) == [problem])

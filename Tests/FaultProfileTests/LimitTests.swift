@@ -72,6 +72,15 @@ import Testing
         #expect(problems(cut(257)) == ["257:1: there are more than 256 offsets in this cut (delete some)"])
     }
 
+    @Test func `256 quantiles are read and one more is a problem`() throws {
+        func latency(_ count: Int) -> String {
+            let quantiles = list(count) { "\"\($0) ms\"" }
+            return "{ \"name\": \"x\", \"faults\": [ { \"kind\": \"latency\", \"quantiles\": \(quantiles) } ] }"
+        }
+        #expect(try profile(latency(256)).faults.count == 1)
+        #expect(problems(latency(257)) == ["257:1: there are more than 256 quantiles in this table (delete some)"])
+    }
+
     @Test func `a name has at most 100 characters and a summary 1,000`() throws {
         func named(_ name: Int, _ summary: Int) -> String {
             let texts = [name, summary].map { String(repeating: "é", count: $0) }

@@ -166,7 +166,8 @@ import Testing
                 "2:3: a profile has no key “nam” (write “name”)",
                 "3:11: “seed” can't be -1 (write a whole number from 0 to 18446744073709551615, without quotes)",
                 "5:35: “250” has no unit (write “250 ms” or “250 s”)",
-                "5:56: “gauss” is not a value of “distribution” (its values are “uniform”, “normal”)",
+                "5:56: “gauss” is not a value of “distribution” (its values are “uniform”, “normal”, "
+                    + "“pareto”, “log-normal”)",
                 "6:36: “20 Mbps” has the unknown unit “Mbps” (write “20 Mbit/s” or “20 MB/s”)",
                 "7:38: a cut fault has exactly one of the keys “at”, “every”, “between”, “after”, “idle” "
                     + "(delete “every”, and make a fault of its own of it)",

@@ -13,7 +13,7 @@ import Testing
     private static let objects: [(definition: String, shape: ObjectShape)] =
         [
             ("profile", .profile), ("proxy", .proxy), ("phase", .phase), ("condition", .condition),
-            ("connectionStep", .connectionStep),
+            ("connectionStep", .connectionStep), ("spikes", .spikes), ("step", .step), ("wave", .wave),
         ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
 
     @Test func `the schema has the keys that the reader has, required ones and others`() throws {
@@ -43,8 +43,9 @@ import Testing
             #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
         case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
             .connections,
-            .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .condition, .proxies,
-            .faults, .phases:
+            .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .quantiles, .spikes,
+            .tracePath, .steps, .wave,
+            .condition, .proxies, .faults, .phases:
             #expect(property["$ref"]?.text == "#/$defs/\(key.form)", "form of \(key.name) of \(object)")
         }
     }

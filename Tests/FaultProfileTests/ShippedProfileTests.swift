@@ -6,10 +6,10 @@ import Units
 @Suite struct ShippedProfileTests {
     private static func read(_ name: String) throws -> Profile {
         let source = ProfileSource(
-            file: "Profiles/\(name).json",
+            file: "\(name).json",
             bytes: try Repository.bytes(of: "Profiles/\(name).json")
         )
-        return try ProfileReader.profile(from: source)
+        return try ProfileReader.profile(from: source, resolving: shippedTrace)
     }
 
     @Test(arguments: Repository.shippedProfiles)

@@ -21,10 +21,14 @@ package final class TestSocket: Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// A connection to `address`, or the errno of the attempt.
-    package static func connected(to address: SocketAddress) -> Result<TestSocket, Errno> {
+    /// A connection to `address`, from `source` where that is given, or the errno of the attempt.
+    package static func connected(
+        to address: SocketAddress,
+        from source: SocketAddress? = nil
+    ) -> Result<TestSocket, Errno> {
         let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         let socket = TestSocket(descriptor: descriptor)
+        if let source { precondition(bindErrno(descriptor, source) == 0, "can't bind") }
         let code = withAddress(address) { connect(descriptor, $0, $1) }
         return code == 0 ? .success(socket) : .failure(Errno(code: errno))
     }

@@ -17,6 +17,12 @@ public final class DetachedSocket: Sendable {
     /// The descriptor, for its new owner; −1 when it has been taken already.
     func take() -> Int32 { descriptor.exchange(-1, ordering: .acquiringAndReleasing) }
 
+    /// The address of the peer; `nil` when the connection is over, or the socket has been taken.
+    public var peer: SocketAddress? {
+        let descriptor = descriptor.load(ordering: .acquiring)
+        return descriptor >= 0 ? .peer(of: descriptor) : nil
+    }
+
     /// Ends the connection with a reset.
     public func reset() {
         let descriptor = take()

@@ -93,6 +93,17 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The address of a socket's peer; `nil` when it has none any more.
+    static func peer(of descriptor: Int32) -> SocketAddress? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getpeername(descriptor, $0, &length) == 0 ? SocketAddress($0) : nil
+            }
+        }
+    }
+
     /// The address that a socket is bound to.
     static func bound(to descriptor: Int32) throws(SystemError) -> SocketAddress {
         var storage = sockaddr_storage()

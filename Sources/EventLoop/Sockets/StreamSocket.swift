@@ -53,9 +53,16 @@ public final class StreamSocket {
     /// Begins to connect to `address` and returns at once; once watched, the handler is called when
     /// that has succeeded or failed, and asks `connectionError` which.
     ///
+    /// A `receiveBuffer` of so many bytes, 1 or more, is in force from the first segment.
+    ///
     /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once.
-    public convenience init(connectingTo address: SocketAddress, on loop: EventLoop) throws(SystemError) {
+    public convenience init(
+        connectingTo address: SocketAddress,
+        receiveBuffer: Int? = nil,
+        on loop: EventLoop
+    ) throws(SystemError) {
         let descriptor = try StreamSocket.make(family: address.family)
+        if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
         if address.withSystemAddress({ connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
             let error = SystemError.last("connect")
             Glibc.close(descriptor)
@@ -187,6 +194,19 @@ public final class StreamSocket {
     static func setLingerZero(_ descriptor: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Bounds the bytes that the kernel receives before this side takes them, 1 or more (SO_RCVBUF, tcp(7)).
+    /// What has been offered to the peer already stays offered.
+    public func setReceiveBuffer(_ bytes: Int) {
+        loop.preconditionOnLoop()
+        if isOpen { StreamSocket.setReceiveBuffer(bytes, descriptor) }
+    }
+
+    private static func setReceiveBuffer(_ bytes: Int, _ descriptor: Int32) {
+        // The kernel doubles the number, for what it needs itself.
+        var half = Int32(clamping: max(1, bytes / 2))
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &half, socklen_t(MemoryLayout<Int32>.size))
     }
 
     static func make(family: Int32) throws(SystemError) -> Int32 {

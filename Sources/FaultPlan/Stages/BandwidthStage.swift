@@ -3,33 +3,33 @@ import Units
 
 /// A rate for one link.
 ///
-/// What may have passed is a line through an anchor: so many bytes at the anchor's moment, and the
-/// rate from there. The anchor moves only when the link has been idle, or when whoever takes the
+/// What may have passed is a line through an anchor: so many bytes at the anchor's time, and what the
+/// rate carries from there. Times are ages of the connection. The anchor moves only when the link has been idle, or when whoever takes the
 /// bytes has fallen behind by more than `latenessAllowance`; so rounding never adds up, and a timer
 /// that fires late costs no throughput. The end of a stream is no byte and needs no rate.
 struct BandwidthStage {
     /// How far a busy link may fall behind the line and still catch up: 250 ms.
     static let latenessAllowance: Int64 = 250_000_000
+    /// The time that the bytes let out at a time take at most: 10 ms.
+    static let longestQuantum: Int64 = 10_000_000
 
-    private let rate: BitRate
+    private let curve: RateCurve
     private let burst: Int64
-    private let quantum: Int64
     private var anchorOffset: Int64 = 0
     private var anchorTime: Int64?
     private var isBusy = false
     private var announced = false
 
     init(_ bandwidth: Bandwidth) {
-        rate = bandwidth.rate
+        curve = RateCurve(bandwidth)
         burst = bandwidth.burst.bytes
-        quantum = Self.quantum(of: rate)
     }
 
     /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of
     /// 1,460 bytes, but no more than those of 10 ms.
     static func quantum(of rate: BitRate) -> Int64 {
         let millisecond = rate.bytes(inNanoseconds: 1_000_000)
-        return max(1, min(max(millisecond, 1_460), rate.bytes(inNanoseconds: 10_000_000)))
+        return max(1, min(max(millisecond, 1_460), rate.bytes(inNanoseconds: longestQuantum)))
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
@@ -47,15 +47,21 @@ struct BandwidthStage {
             announced = true
             visit.effect = .limits
         }
-        let now = visit.now.nanoseconds
-        let start = anchor(passed: visit.passed, now: now)
+        let now = visit.age
+        let quantum = Self.quantum(of: curve.rate(at: now))
+        let start = anchor(passed: visit.passed, now: now, quantum: quantum)
         let limit = line(from: start, at: now)
         // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
         isBusy = wanted > min(limit, reach.bytes)
         if wanted <= limit { return reach }
         let target = min(wanted, limit.addingSaturated(quantum))
-        let needed = rate.nanoseconds(forBytes: target - anchorOffset)
-        visit.wake(at: Moment(nanoseconds: start.addingSaturated(needed)))
+        var wake = curve.time(from: start, forBytes: target - anchorOffset)
+        if !curve.isSteady, wake > now.addingSaturated(Self.longestQuantum) {
+            // The rate is about to fall: what was a moment's bytes now takes long.
+            let next = curve.time(from: start, forBytes: limit.addingSaturated(1) - anchorOffset)
+            wake = max(next, now.addingSaturated(Self.longestQuantum))
+        }
+        visit.wake(at: visit.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
         var passing = reach
         passing.clamp(to: limit)
         return passing
@@ -63,10 +69,11 @@ struct BandwidthStage {
 
     /// Moves the anchor if it has to move, and returns its moment. A link that wants to pass bytes for
     /// the first time finds the whole burst.
-    private mutating func anchor(passed: Int64, now: Int64) -> Int64 {
+    private mutating func anchor(passed: Int64, now: Int64, quantum: Int64) -> Int64 {
         let credit = anchorTime.map { line(from: $0, at: now).subtractingSaturated(passed) } ?? .max
         // A busy link comes when a quantum is due, and up to the allowance later; one byte is for rounding.
-        let lateness = rate.bytes(inNanoseconds: Self.latenessAllowance).addingSaturated(quantum + 1)
+        let before = now.subtractingSaturated(Self.latenessAllowance)
+        let lateness = curve.bytes(from: before, to: now).addingSaturated(quantum + 1)
         let allowance = isBusy ? burst.addingSaturated(lateness) : burst
         if let anchorTime, credit <= allowance, isBusy || credit >= 0 { return anchorTime }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
@@ -75,6 +82,6 @@ struct BandwidthStage {
     }
 
     private func line(from start: Int64, at now: Int64) -> Int64 {
-        anchorOffset.addingSaturated(rate.bytes(inNanoseconds: now.subtractingSaturated(start)))
+        anchorOffset.addingSaturated(curve.bytes(from: start, to: now))
     }
 }

@@ -1,5 +1,4 @@
 import FaultProfile
-import Glibc
 import Units
 
 /// A delay line: remembers when each stretch of bytes arrived and lets it out a delay later.
@@ -23,10 +22,10 @@ struct LatencyStage {
         var release: Int64
     }
 
-    private let delay: Int64
-    private let jitter: Int64
-    private let distribution: Latency.Distribution
-    private let key: RandomKey
+    private var draws: DelayDraws
+    private let spikes: SpikeTimes?
+    /// By how much a stretch may leave late when very many are in the line.
+    private let tolerance: Int64
     private var stretches: [Stretch] = []
     private var head = 0
     /// The stretches that are in the line.
@@ -42,10 +41,11 @@ struct LatencyStage {
     private var announced = false
 
     init(_ latency: Latency, key: RandomKey) {
-        delay = latency.delay.nanoseconds
-        jitter = latency.jitter.nanoseconds
-        distribution = latency.distribution
-        self.key = key
+        draws = DelayDraws(latency, key: key)
+        spikes = latency.spikes.map { SpikeTimes($0, key: key) }
+        let reach =
+            if case .quantiles(let table) = latency.distribution { table.last ?? .zero } else { latency.jitter }
+        tolerance = latency.delay.nanoseconds.addingSaturated(reach.nanoseconds) / Self.jointFraction
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
@@ -57,7 +57,7 @@ struct LatencyStage {
         }
         if reach.position > arrived {
             if visit.isActive {
-                record(upTo: reach.position, at: now)
+                record(upTo: reach.position, at: now, spike: spikes?.extra(atAge: visit.age) ?? 0)
             } else {
                 append(end: reach.position, release: max(now, lastRelease))
             }
@@ -72,9 +72,10 @@ struct LatencyStage {
         return Reach(position: released, horizon: max(released, arrived), hasEnded: released == end)
     }
 
-    private mutating func record(upTo position: Int64, at now: Int64) {
-        guard jitter > 0 else {
-            append(end: position, release: max(now.addingSaturated(delay), lastRelease))
+    private mutating func record(upTo position: Int64, at now: Int64, spike: Int64) {
+        guard draws.vary else {
+            let release = now.addingSaturated(draws.delay(at: 0)).addingSaturated(spike)
+            append(end: position, release: max(release, lastRelease))
             return
         }
         if batchTime != now {
@@ -83,8 +84,9 @@ struct LatencyStage {
         }
         while arrived < position {
             let multiple = arrived / Self.stretchLength * Self.stretchLength
-            let release = now.addingSaturated(drawnDelay(at: max(batchStart, multiple)))
-            append(end: min(position, multiple + Self.stretchLength), release: max(release, lastRelease))
+            let delay = draws.delay(at: max(batchStart, multiple)).addingSaturated(spike)
+            let end = min(position, multiple + Self.stretchLength)
+            append(end: end, release: max(now.addingSaturated(delay), lastRelease))
         }
     }
 
@@ -103,8 +105,8 @@ struct LatencyStage {
     }
 
     private func joinsLast(_ release: Int64) -> Bool {
-        let tolerance = count < Self.stretchLimit / 2 ? 0 : delay.addingSaturated(jitter) / Self.jointFraction
-        return count == Self.stretchLimit || release.subtractingSaturated(jointRelease) <= tolerance
+        let allowed = count < Self.stretchLimit / 2 ? 0 : tolerance
+        return count == Self.stretchLimit || release.subtractingSaturated(jointRelease) <= allowed
     }
 
     private mutating func grow() {
@@ -115,21 +117,5 @@ struct LatencyStage {
         larger.append(contentsOf: repeatElement(Stretch(end: 0, release: 0), count: missing))
         stretches = larger
         head = 0
-    }
-
-    /// The delay, in nanoseconds, of what begins at `position`. Never below zero.
-    func drawnDelay(at position: Int64) -> Int64 {
-        let offset: Double
-        switch distribution {
-        case .uniform:
-            offset = 2 * key.fraction(at: position) - 1
-        case .normal:
-            // Box and Muller, "A note on the generation of random normal deviates", 1958.
-            let first = 1 - key.adding(1).fraction(at: position)
-            let second = key.adding(2).fraction(at: position)
-            offset = (-2 * log(first)).squareRoot() * cos(2 * Double.pi * second)
-        }
-        let drawn = Double(delay) + offset * Double(jitter)
-        return drawn <= 0 ? 0 : drawn >= 9e18 ? .max : Int64(drawn)
     }
 }

@@ -8,23 +8,25 @@ import Units
 /// moving that moment on, and lets them out when their time has come, so links that always want
 /// more take turns, a reservation each. One atomic word; no lock.
 public final class SharedBucket: Sendable {
-    let rate: BitRate
-    let quantum: Int64
-    private let burstTime: Int64
+    private let curve: RateCurve
+    private let burst: Int64
+    /// The moment at which the curve of the rate begins.
+    private let start: Int64
     private let next = Atomic<Int64>(.min)
     private let busyLinks = Atomic<Int>(0)
 
-    /// Makes the bucket of a `bandwidth` fault whose scope is the proxy.
-    public init(_ bandwidth: Bandwidth) {
-        rate = bandwidth.rate
-        quantum = BandwidthStage.quantum(of: bandwidth.rate)
-        burstTime = bandwidth.rate.nanoseconds(forBytes: bandwidth.burst.bytes)
+    /// Makes the bucket of a `bandwidth` fault that several connections share, whose rate, where it
+    /// changes, begins to at `start`.
+    public init(_ bandwidth: Bandwidth, start: Moment = .zero) {
+        curve = RateCurve(bandwidth)
+        burst = bandwidth.burst.bytes
+        self.start = start.nanoseconds
     }
 
     /// A link has something to pass. The first one after an idle time finds no more than the burst.
     func enter(at now: Int64) {
         if busyLinks.add(1, ordering: .acquiringAndReleasing).oldValue == 0 {
-            moveForward(to: now.subtractingSaturated(burstTime))
+            moveForward(to: burstBegin(at: now))
         }
     }
 
@@ -36,13 +38,11 @@ public final class SharedBucket: Sendable {
     /// Reserves a quantum of the `wanted` bytes, or all of them that are due already, and returns how
     /// many they are and the nanosecond by which they may have passed. `wanted` is above zero.
     func reserve(_ wanted: Int64, at now: Int64) -> (bytes: Int64, until: Int64) {
-        let floor = now.subtractingSaturated(burstTime.addingSaturated(BandwidthStage.latenessAllowance))
+        let floor = burstBegin(at: now).subtractingSaturated(BandwidthStage.latenessAllowance)
         var current = next.load(ordering: .relaxed)
         while true {
             let begin = max(current, floor)
-            let due = rate.bytes(inNanoseconds: now.subtractingSaturated(begin))
-            let bytes = min(wanted, max(quantum, due))
-            let end = begin.addingSaturated(rate.nanoseconds(forBytes: bytes))
+            let (bytes, end) = reservation(of: wanted, from: begin, at: now)
             let (exchanged, original) = next.compareExchange(
                 expected: current,
                 desired: end,
@@ -51,6 +51,27 @@ public final class SharedBucket: Sendable {
             if exchanged { return (bytes, end) }
             current = original
         }
+    }
+
+    /// The moment from which the burst would have passed by now.
+    private func burstBegin(at now: Int64) -> Int64 {
+        start.addingSaturated(curve.time(before: now.subtractingSaturated(start), forBytes: burst))
+    }
+
+    /// How many of the `wanted` bytes are reserved at a time, and when they have passed, if the first may
+    /// begin to at `begin`.
+    private func reservation(of wanted: Int64, from begin: Int64, at now: Int64) -> (bytes: Int64, end: Int64) {
+        let from = begin.subtractingSaturated(start)
+        let due = curve.bytes(from: from, to: now.subtractingSaturated(start))
+        var bytes = min(wanted, max(BandwidthStage.quantum(of: curve.rate(at: from)), due))
+        var end = curve.time(from: from, forBytes: bytes)
+        let limit = max(now.subtractingSaturated(start), from).addingSaturated(2 * BandwidthStage.longestQuantum)
+        if !curve.isSteady, end > limit {
+            // The rate is about to fall: what was a moment's bytes now takes long, and others wait.
+            bytes = max(1, min(bytes, curve.bytes(from: from, to: limit)))
+            end = curve.time(from: from, forBytes: bytes)
+        }
+        return (bytes, start.addingSaturated(end))
     }
 
     private func moveForward(to moment: Int64) {

@@ -8,20 +8,23 @@ enum Stage {
     case cut(CutStage)
     case stall(StallStage)
     case silence(SilenceStage)
+    case trace(TraceStage)
+    case slice(SliceStage)
+    case slowReader(SlowReaderStage)
 
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
-        case .latency: true
-        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence: false
+        case .latency, .trace: true
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader: false
         }
     }
 
     /// Whether the stage must know if anything waits in front of the link.
     var measuresAvailability: Bool {
         switch self {
-        case .bandwidth, .sharedBandwidth, .stall, .silence: true
-        case .latency, .cut: false
+        case .bandwidth, .sharedBandwidth, .stall, .silence, .trace, .slowReader: true
+        case .latency, .cut, .slice: false
         }
     }
 
@@ -51,6 +54,18 @@ enum Stage {
         case .silence(var stage):
             let passing = stage.advance(reach, &visit)
             self = .silence(stage)
+            return passing
+        case .trace(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .trace(stage)
+            return passing
+        case .slice(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .slice(stage)
+            return passing
+        case .slowReader(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .slowReader(stage)
             return passing
         }
     }

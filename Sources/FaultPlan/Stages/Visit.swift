@@ -5,6 +5,8 @@ import Units
 struct Visit {
     /// The time.
     let now: Moment
+    /// The age of the connection, in nanoseconds.
+    var age: Int64 = 0
     /// The bytes that have left the link.
     let delivered: Int64
     /// The bytes that have left the link or, where it has a delay line, have entered it.
@@ -15,6 +17,10 @@ struct Visit {
     var passed: Int64 = 0
     /// When to ask again at the latest, as far as this stage knows.
     var wake = Moment.distantFuture
+    /// Up to which offset the link may take bytes in, as far as this stage, which holds them, has room.
+    var takeLimit = Int64.max
+    /// Up to which offset bytes may be handed to the sink at a time.
+    var writeLimit = Int64.max
     /// Whether the stage could act as soon as its window opens, although nothing waits to pass.
     var awaitsWindow = false
     /// Whether the stage lets nothing out of the link.

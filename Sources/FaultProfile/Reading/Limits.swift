@@ -12,6 +12,16 @@ public enum ProfileLimits {
     public static let proxies = 64
     /// Offsets in the list of one cut.
     public static let cutOffsets = 256
+    /// Durations in the table of quantiles of one latency.
+    public static let quantiles = 256
+    /// Steps of one bandwidth.
+    public static let rateSteps = 256
+    /// Files with traces of a profile with its bases.
+    public static let traces = 16
+    /// Bytes of a trace: 8 MiB.
+    public static let traceBytes = 8 << 20
+    /// Lines of a trace.
+    public static let traceLines = 1_000_000
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
     /// Characters of a name.

@@ -84,6 +84,9 @@ extension ProfileDecoder {
             kind = outage.map(FaultKind.outage)
         case .corrupt: kind = Corrupt(object, &self).map(FaultKind.corrupt)
         case .truncate: kind = Truncate(object, &self).map(FaultKind.truncate)
+        case .trace: kind = Trace(object, &self).map(FaultKind.trace)
+        case .slice: kind = Slice(object, &self).map(FaultKind.slice)
+        case .slowReader: kind = SlowReader(object, &self).map(FaultKind.slowReader)
         }
         return kind.map {
             FaultDraft(

@@ -27,6 +27,17 @@ struct CheckedObject {
 /// A function that gives `nil` has reported why, unless the value wasn't there.
 struct ProfileDecoder {
     var problems: ProblemList
+    /// Gives the files that a profile names.
+    let resolve: ProfileReader.Resolver
+    /// The file that is being read.
+    var file = ""
+    /// The traces that have been read by their paths; `nil` for one that can't be.
+    var traces: [String: [UInt32]?] = [:]
+
+    init(problems: ProblemList, resolve: @escaping ProfileReader.Resolver) {
+        self.problems = problems
+        self.resolve = resolve
+    }
 
     mutating func report(_ what: String, remedy: String, at place: SourcePlace) {
         problems.add(what, remedy: remedy, at: place)
@@ -127,6 +138,11 @@ extension ValueForm {
         case .listenAddress: "\"127.0.0.1:8080\""
         case .upstreamAddress: "\"127.0.0.1:80\""
         case .sizeRange: "[\"1 MB\", \"10 MB\"]"
+        case .quantiles: "[\"20 ms\", \"30 ms\", \"90 ms\"]"
+        case .spikes: "{ \"every\": \"10 s\", \"for\": \"500 ms\", \"extra\": \"300 ms\" }"
+        case .steps: "[ { \"after\": \"2 s\", \"rate\": \"1 Mbit/s\" } ]"
+        case .wave: "{ \"low\": \"1 Mbit/s\", \"high\": \"8 Mbit/s\", \"period\": \"20 s\" }"
+        case .tracePath: "\"traces/12mbit.trace\""
         case .condition: "{ \"connection\": 1 }"
         case .proxies, .faults, .phases: "[ … ]"
         case .choice(let words): words.map { "\"\($0)\"" }.joined(separator: " or ")

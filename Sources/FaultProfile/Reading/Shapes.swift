@@ -18,6 +18,11 @@ enum ValueForm: Hashable {
     case upstreamAddress
     case cutOffsets
     case sizeRange
+    case quantiles
+    case spikes
+    case tracePath
+    case steps
+    case wave
     case condition
     case proxies
     case faults
@@ -95,6 +100,29 @@ struct ObjectShape {
         keys: [.required("every", .connectionNumber)]
     )
 
+    static let spikes = ObjectShape(
+        title: "“spikes”",
+        keys: [
+            .required("every", .positiveDuration),
+            .required("for", .positiveDuration),
+            .required("extra", .positiveDuration),
+        ]
+    )
+
+    static let step = ObjectShape(
+        title: "a step",
+        keys: [.required("after", .positiveDuration), .required("rate", .rate)]
+    )
+
+    static let wave = ObjectShape(
+        title: "“wave”",
+        keys: [
+            .required("low", .rate),
+            .required("high", .rate),
+            .required("period", .positiveDuration),
+        ]
+    )
+
     /// A fault of a kind: the keys of every fault, then its own.
     static func fault(_ kind: FaultKind.Name) -> ObjectShape {
         ObjectShape(title: "\(kind.article) \(kind.rawValue) fault", keys: commonKeys + ownKeys(of: kind))
@@ -116,6 +144,9 @@ struct ObjectShape {
         case .outage: Outage.keys
         case .corrupt: Corrupt.keys
         case .truncate: Truncate.keys
+        case .trace: Trace.keys
+        case .slice: Slice.keys
+        case .slowReader: SlowReader.keys
         }
     }
 }

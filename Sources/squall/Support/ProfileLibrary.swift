@@ -36,11 +36,13 @@ enum ProfileLibrary {
         }
     }
 
-    /// What `extends` refers to.
+    /// What `extends`, or the file of a trace, refers to.
     static func resolve(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
         switch reference {
         case .path(let path):
             return read(path)
+        case .trace(let path):
+            return read(path, "trace", limit: ProfileLimits.traceBytes)
         case .shipped(let name):
             guard let folder else {
                 let what = "the folder of the shipped profiles isn't there, so “\(name)” can't be found"
@@ -55,14 +57,18 @@ enum ProfileLibrary {
         }
     }
 
-    private static func read(_ path: String) -> Result<ProfileSource, ResolutionError> {
+    private static func read(
+        _ path: String,
+        _ what: String = "profile",
+        limit: Int = ProfileLimits.fileBytes
+    ) -> Result<ProfileSource, ResolutionError> {
         do {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            // One byte more than a profile may have tells the reader that it is too long.
-            let data = try file.read(upToCount: ProfileLimits.fileBytes + 1) ?? Data()
+            // One byte more than a file may have tells the reader that it is too long.
+            let data = try file.read(upToCount: limit + 1) ?? Data()
             return .success(ProfileSource(file: path, bytes: Array(data)))
         } catch {
-            let what = "can't read the profile “\(path)”: \(FileProblem.reason(error))"
+            let what = "can't read the \(what) “\(path)”: \(FileProblem.reason(error))"
             return .failure(ResolutionError(what: what, remedy: "check the path"))
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import FaultPlan
 import FaultProfile
 import ProxyEngine
 import Units
@@ -64,6 +65,7 @@ struct ProxyOptions: ParsableArguments {
         guard !definitions.isEmpty else {
             throw .wrongInput("the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT")
         }
+        let globalBuckets = GlobalBuckets(profile, start: MonotonicClock.now)
         return definitions.map { name, listen, upstream in
             var configuration = ProxyConfiguration(
                 name: name,
@@ -73,6 +75,7 @@ struct ProxyOptions: ParsableArguments {
                 seed: seed
             )
             configuration.linkHoldLimit = linkMemory
+            configuration.globalBuckets = globalBuckets
             configuration.connectionLimit = connectionLimit
             return configuration
         }

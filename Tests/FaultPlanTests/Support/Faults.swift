@@ -69,6 +69,11 @@ extension Fault {
     }
 }
 
+extension Latency.Distribution {
+    /// Those that a profile has a word for.
+    static let words: [Latency.Distribution] = [.uniform, .normal, .pareto, .logNormal]
+}
+
 extension Profile {
     /// A profile of faults and phases, without a care for anything else.
     static func of(_ faults: [Fault], phases: [Phase] = [], repeats: Bool = false) -> Profile {

@@ -88,3 +88,15 @@ struct Pump {
         if !holds, violations.count < 10 { violations.append("at \(now.nanoseconds) ns the link \(promise)") }
     }
 }
+
+/// Runs pumps side by side, each at its own wake-ups.
+func runTogether(_ pumps: inout [Pump], until deadline: Moment, lateness: Int64 = 0) {
+    var wakes = pumps.map(\.now)
+    while let next = wakes.min(), next <= deadline, next < .distantFuture {
+        let late = next.advanced(byNanoseconds: lateness)
+        for index in pumps.indices where wakes[index] <= late {
+            pumps[index].now = late
+            wakes[index] = pumps[index].settle()
+        }
+    }
+}

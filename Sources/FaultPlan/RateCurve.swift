@@ -1,0 +1,192 @@
+import FaultProfile
+import Units
+
+/// How much a rate that may change carries from one time to another: the exact integral of the rate, in
+/// closed form, so that nothing adds up however long it runs and however often it is asked.
+///
+/// Times are nanoseconds since the curve began. Before that the rate is the one at the start. The integral
+/// is kept in bits × nanoseconds per second, of which a byte has 8,000,000,000.
+struct RateCurve: Sendable {
+    private static let byte: Int128 = 8_000_000_000
+
+    /// The rate at the start.
+    let first: BitRate
+    private let shape: Shape
+
+    private enum Shape {
+        case steady
+        case steps(Steps)
+        case wave(Wave)
+    }
+
+    init(_ bandwidth: Bandwidth) {
+        first = bandwidth.rate
+        switch bandwidth.course {
+        case .steady: shape = .steady
+        case .steps(let steps, let repeats):
+            shape = .steps(Steps(first: bandwidth.rate, steps, repeats: repeats))
+        case .wave(let high, let period):
+            shape = .wave(Wave(low: bandwidth.rate, high: high, period: period))
+        }
+    }
+
+    /// Whether the rate never changes.
+    var isSteady: Bool {
+        if case .steady = shape { true } else { false }
+    }
+
+    /// The rate at a time.
+    func rate(at time: Int64) -> BitRate {
+        guard time > 0 else { return first }
+        switch shape {
+        case .steady: return first
+        case .steps(let steps): return BitRate(bitsPerSecond: steps.rate(at: time))
+        case .wave(let wave): return BitRate(bitsPerSecond: wave.rate(at: time))
+        }
+    }
+
+    /// The whole bytes that pass between two times, rounded down; 0 if the second isn't later.
+    func bytes(from start: Int64, to end: Int64) -> Int64 {
+        guard end > start else { return 0 }
+        if isSteady { return first.bytes(inNanoseconds: end.subtractingSaturated(start)) }
+        return Int64(clamping: (integral(to: end) - integral(to: start)) / RateCurve.byte)
+    }
+
+    /// The time by which `bytes` have certainly passed since `start`, at most some nanoseconds after they have.
+    func time(from start: Int64, forBytes bytes: Int64) -> Int64 {
+        guard bytes > 0 else { return start }
+        if isSteady { return start.addingSaturated(first.nanoseconds(forBytes: bytes)) }
+        return time(reaching: integral(to: start) + Int128(bytes) * RateCurve.byte)
+    }
+
+    /// The time since which `bytes` pass until `end`.
+    func time(before end: Int64, forBytes bytes: Int64) -> Int64 {
+        guard bytes > 0 else { return end }
+        if isSteady { return end.subtractingSaturated(first.nanoseconds(forBytes: bytes)) }
+        let time = time(reaching: integral(to: end) - Int128(bytes) * RateCurve.byte)
+        // What is found may be a little late, and is wanted early.
+        return self.bytes(from: time, to: end) < bytes ? time.subtractingSaturated(8) : time
+    }
+
+    private func integral(to time: Int64) -> Int128 {
+        guard time > 0 else { return Int128(time) * Int128(first.bitsPerSecond) }
+        switch shape {
+        case .steady: return Int128(time) * Int128(first.bitsPerSecond)
+        case .steps(let steps): return steps.integral(to: time)
+        case .wave(let wave): return wave.integral(to: time)
+        }
+    }
+
+    private func time(reaching integral: Int128) -> Int64 {
+        // A division rounds towards zero, which is up where the number is below it.
+        guard integral > 0 else { return Int64(clamping: integral / Int128(first.bitsPerSecond)) }
+        switch shape {
+        case .steady: return Int64(clamping: (integral - 1) / Int128(first.bitsPerSecond) + 1)
+        case .steps(let steps): return steps.time(reaching: integral)
+        case .wave(let wave): return wave.time(reaching: integral)
+        }
+    }
+}
+
+/// Rates that follow each other, once or again and again.
+private struct Steps {
+    /// Where each rate begins, and the integral up to there.
+    private let begins: [Int64]
+    private let rates: [Int64]
+    private let sums: [Int128]
+    /// The time after which it starts over, and the integral up to there.
+    private let period: Int64
+    private let total: Int128
+
+    init(first: BitRate, _ steps: [Bandwidth.Step], repeats: Duration?) {
+        begins = [0] + steps.map(\.after.nanoseconds)
+        rates = [first.bitsPerSecond] + steps.map(\.rate.bitsPerSecond)
+        period = repeats?.nanoseconds ?? .max
+        var sums: [Int128] = []
+        var sum: Int128 = 0
+        for index in begins.indices {
+            sums.append(sum)
+            let end = index + 1 < begins.count ? begins[index + 1] : period
+            sum += Int128(rates[index]) * Int128(end - begins[index])
+        }
+        self.sums = sums
+        total = sum
+    }
+
+    func rate(at time: Int64) -> Int64 { rates[index(at: time % period)] }
+
+    func integral(to time: Int64) -> Int128 {
+        let (rounds, rest) = time.quotientAndRemainder(dividingBy: period)
+        let index = index(at: rest)
+        return Int128(rounds) * total + sums[index] + Int128(rates[index]) * Int128(rest - begins[index])
+    }
+
+    func time(reaching integral: Int128) -> Int64 {
+        let (rounds, rest) = integral.quotientAndRemainder(dividingBy: total)
+        let index = sums.lastIndex { $0 <= rest } ?? 0
+        let rate = Int128(rates[index])
+        let part = (rest - sums[index] + rate - 1) / rate
+        return Int64(clamping: rounds * Int128(period) + Int128(begins[index]) + part)
+    }
+
+    private func index(at time: Int64) -> Int { begins.lastIndex { $0 <= time } ?? 0 }
+}
+
+/// A rate that goes evenly up and evenly down again: what passed is a parabola on either side.
+private struct Wave {
+    private let low: Int128
+    private let difference: Int128
+    private let period: Int64
+    private let total: Int128
+
+    init(low: BitRate, high: BitRate, period: Duration) {
+        // Bounded, so that a product with two times has room in 128 bits.
+        self.period = min(period, Bandwidth.longestPeriod).nanoseconds
+        self.low = Int128(low.bitsPerSecond)
+        difference = Int128(max(0, high.bitsPerSecond - low.bitsPerSecond))
+        total = self.low * Int128(self.period) + difference * Int128(self.period) / 2
+    }
+
+    func rate(at time: Int64) -> Int64 {
+        let rest = time % period
+        let flank = Int128(min(rest, period - rest))
+        return Int64(clamping: low + difference * 2 * flank / Int128(period))
+    }
+
+    func integral(to time: Int64) -> Int128 {
+        let (rounds, rest) = time.quotientAndRemainder(dividingBy: period)
+        let part = rest <= period / 2 ? rise(rest) : total - rise(period - rest)
+        return Int128(rounds) * total + part
+    }
+
+    /// The integral up to a time of the first half: low × t + difference × t² / period, rounded down.
+    private func rise(_ time: Int64) -> Int128 {
+        let (time, period) = (Int128(time), Int128(period))
+        let (quotient, remainder) = (difference * time).quotientAndRemainder(dividingBy: period)
+        return low * time + quotient * time + remainder * time / period
+    }
+
+    func time(reaching integral: Int128) -> Int64 {
+        let (rounds, rest) = integral.quotientAndRemainder(dividingBy: total)
+        let isRising = rest <= rise(period / 2)
+        let flank = flank(reaching: Double(isRising ? rest : total - rest))
+        let begin = rounds * Int128(period)
+        let guess = begin + (isRising ? Int128(flank) : Int128(period) - Int128(flank))
+        var time = Int64(clamping: max(begin, guess - 2))
+        // The root is off by a few nanoseconds at most; never let it be early.
+        var step: Int64 = 1
+        while time < .max, self.integral(to: time) < integral {
+            time = time.addingSaturated(step)
+            step *= 2
+        }
+        return time
+    }
+
+    /// The root of low × t + difference × t² / period = `part`, in the form that loses no digits.
+    private func flank(reaching part: Double) -> Double {
+        guard part > 0 else { return 0 }
+        let low = Double(low)
+        let root = (low * low + 4 * Double(difference) / Double(period) * part).squareRoot()
+        return min(2 * part / (low + root), Double(period))
+    }
+}

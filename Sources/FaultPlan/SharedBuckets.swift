@@ -1,0 +1,97 @@
+import FaultProfile
+import Units
+
+/// A shared rate in both directions, each apart.
+struct BucketPair: Sendable {
+    private var upstream: SharedBucket
+    private var downstream: SharedBucket
+
+    init(_ bandwidth: Bandwidth, start: Moment) {
+        upstream = SharedBucket(bandwidth, start: start)
+        downstream = SharedBucket(bandwidth, start: start)
+    }
+
+    subscript(direction: Direction) -> SharedBucket {
+        switch direction {
+        case .upstream: upstream
+        case .downstream: downstream
+        }
+    }
+
+    /// Whether no link draws on it.
+    mutating func isIdle() -> Bool {
+        isKnownUniquelyReferenced(&upstream) && isKnownUniquelyReferenced(&downstream)
+    }
+}
+
+/// The rates that several proxies share: those of the `bandwidth` faults whose scope is global, by the
+/// names of the faults. Made once by whoever starts the proxies, and given to the plan of each.
+public struct GlobalBuckets: Sendable {
+    private let pairs: [String: BucketPair]
+
+    /// Makes the rates that `profile` has. Where they change as time goes by, they begin to at `start`.
+    public init(_ profile: Profile, start: Moment) {
+        var pairs: [String: BucketPair] = [:]
+        for fault in profile.faults + profile.phases.flatMap(\.faults) {
+            guard case .bandwidth(let bandwidth) = fault.kind, bandwidth.scope == .global else { continue }
+            pairs[fault.name] = BucketPair(bandwidth, start: start)
+        }
+        self.pairs = pairs
+    }
+
+    subscript(name: String) -> BucketPair? { pairs[name] }
+}
+
+/// The rates that the connections of a client share, for so many clients at a time.
+struct ClientBuckets: Sendable {
+    /// The clients that have rates of their own, 4,096. Before one more is let in, those without a
+    /// connection are forgotten; if there is none, it shares the rates of all others that came too late.
+    static let limit = 4_096
+    /// The clients that come too late before it is looked again whether one can be forgotten.
+    private static let patience = 256
+
+    private var rates: [String: [Int: BucketPair]] = [:]
+    private var late: [Int: BucketPair] = [:]
+    private var lateSinceLook = patience
+
+    /// The clients that have rates of their own.
+    var count: Int { rates.count }
+
+    /// The rate of `client` for a fault; `make` makes it where it isn't there yet. `nil` is a client that
+    /// nobody knows the address of: it is among the late ones.
+    mutating func pair(of client: String?, fault: Int, make: () -> BucketPair) -> BucketPair {
+        guard let client, hasRoom(for: client) else { return Self.pair(fault, in: &late, make) }
+        return Self.pair(fault, in: &rates[client, default: [:]], make)
+    }
+
+    private static func pair(_ fault: Int, in pairs: inout [Int: BucketPair], _ make: () -> BucketPair) -> BucketPair {
+        if let pair = pairs[fault] { return pair }
+        let pair = make()
+        pairs[fault] = pair
+        return pair
+    }
+
+    private mutating func hasRoom(for client: String) -> Bool {
+        if rates.count < Self.limit || rates[client] != nil { return true }
+        lateSinceLook += 1
+        guard lateSinceLook >= Self.patience else { return false }
+        lateSinceLook = 0
+        forgetIdle()
+        return rates.count < Self.limit
+    }
+
+    private mutating func forgetIdle() {
+        for client in Array(rates.keys) {
+            // Taken out of the table, so that nobody but the links refers to the rates.
+            guard var pairs = rates.removeValue(forKey: client) else { continue }
+            var isIdle = true
+            for fault in Array(pairs.keys) {
+                guard var pair = pairs.removeValue(forKey: fault) else { continue }
+                if !pair.isIdle() { isIdle = false }
+                pairs[fault] = pair
+            }
+            if !isIdle { rates[client] = pairs }
+        }
+        if rates.count < Self.limit { lateSinceLook = Self.patience }
+    }
+}

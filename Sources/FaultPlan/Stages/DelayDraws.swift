@@ -1,0 +1,115 @@
+import FaultProfile
+import Glibc
+import Units
+
+/// The delays that a latency draws, one after the other, each by the position of what it delays.
+///
+/// Draws that take after each other are a Gaussian copula: a first-order autoregressive row of normal
+/// deviates, each mapped through the distribution function, so that correlation changes what follows
+/// upon what and never how draws are distributed.
+struct DelayDraws {
+    private let delay: Double
+    private let jitter: Double
+    private let minimum: Double
+    private let distribution: Latency.Distribution
+    private let correlation: Double
+    private let key: RandomKey
+    /// The last position that was drawn for, and its normal deviate.
+    private var last: (position: Int64, deviate: Double)?
+
+    init(_ latency: Latency, key: RandomKey) {
+        delay = Double(latency.delay.nanoseconds)
+        jitter = Double(latency.jitter.nanoseconds)
+        minimum = Double(latency.minimum.nanoseconds)
+        distribution = latency.distribution
+        correlation = latency.correlation.fraction
+        self.key = key
+    }
+
+    /// Whether draws differ at all.
+    var vary: Bool {
+        if case .quantiles = distribution { true } else { jitter > 0 }
+    }
+
+    /// The delay, in nanoseconds, of what begins at `position`; the same again for the position drawn last.
+    mutating func delay(at position: Int64) -> Int64 {
+        let drawn = max(minimum, value(at: position))
+        return drawn <= 0 ? 0 : drawn >= 9e18 ? .max : Int64(drawn)
+    }
+
+    private mutating func value(at position: Int64) -> Double {
+        switch distribution {
+        case .uniform:
+            return delay + (2 * level(at: position).below - 1) * jitter
+        case .normal:
+            return delay + deviate(at: position) * jitter
+        case .pareto:
+            // Of shape 3 and scale 1 the mean is 3/2 and the variance 3/4.
+            return delay + (1 / cbrt(level(at: position).above) - 1.5) / 0.75.squareRoot() * jitter
+        case .logNormal:
+            guard delay > 0 else { return 0 }
+            let variance = log1p(jitter / delay * (jitter / delay))
+            return delay * exp(deviate(at: position) * variance.squareRoot() - variance / 2)
+        case .quantiles(let table):
+            let place = level(at: position).below * Double(table.count - 1)
+            let index = min(Int(place), table.count - 2)
+            let low = Double(table[index].nanoseconds)
+            return delay + low + (place - Double(index)) * (Double(table[index + 1].nanoseconds) - low)
+        }
+    }
+
+    /// An evenly distributed draw: the chance of a smaller one, and of a larger one, which is above zero.
+    private mutating func level(at position: Int64) -> (below: Double, above: Double) {
+        guard correlation > 0 else {
+            let below = key.fraction(at: position)
+            return (below, 1 - below)
+        }
+        let deviate = deviate(at: position)
+        return (erfc(-deviate * 0.5.squareRoot()) / 2, erfc(deviate * 0.5.squareRoot()) / 2)
+    }
+
+    /// A normal deviate that takes after the last one as the correlation says.
+    private mutating func deviate(at position: Int64) -> Double {
+        guard correlation > 0 else { return independentDeviate(at: position) }
+        guard let last else {
+            let first = independentDeviate(at: position)
+            self.last = (position, first)
+            return first
+        }
+        guard last.position != position else { return last.deviate }
+        let news = (1 - correlation * correlation).squareRoot() * independentDeviate(at: position)
+        let next = correlation * last.deviate + news
+        self.last = (position, next)
+        return next
+    }
+
+    /// A normal deviate of its own. Box and Muller, "A note on the generation of random normal
+    /// deviates", 1958.
+    private func independentDeviate(at position: Int64) -> Double {
+        let first = 1 - key.adding(1).fraction(at: position)
+        let second = key.adding(2).fraction(at: position)
+        return (-2 * log(first)).squareRoot() * cos(2 * Double.pi * second)
+    }
+}
+
+/// When a latency has its spikes, on the clock of the connection.
+struct SpikeTimes {
+    private let every: Int64
+    private let duration: Int64
+    private let extra: Int64
+    private let shift: Int64
+
+    init(_ spikes: Latency.Spikes, key: RandomKey) {
+        every = spikes.every.nanoseconds
+        duration = spikes.duration.nanoseconds
+        extra = spikes.extra.nanoseconds
+        let fraction = key.adding("spikes").bits(at: 0)
+        shift = Int64(fraction.multipliedFullWidth(by: every.magnitude).high)
+    }
+
+    /// What is added to the delay of a byte that comes at this age of the connection, in nanoseconds.
+    func extra(atAge age: Int64) -> Int64 {
+        let sinceBegin = (max(0, age) % every).addingSaturated(shift) % every
+        return sinceBegin < duration ? extra : 0
+    }
+}

@@ -1,0 +1,68 @@
+import FaultProfile
+import Units
+
+/// Hands bytes over in slices: no write has bytes of two of them, and behind each there is a pause.
+///
+/// Where a slice ends depends on where it begins, and nothing else: the first begins where the fault came
+/// on, which is the start of the stream if it is always on. The pause is counted from the moment at which
+/// the last byte of a slice passed. The end of a stream is no byte and waits for no pause.
+struct SliceStage {
+    private let lowest: Int64
+    private let span: UInt64
+    private let pause: Int64
+    private let key: RandomKey
+    private var isOn = false
+    /// The slice that is to pass next, or is passing.
+    private var start: Int64 = 0
+    private var end: Int64 = 0
+    private var pausedUntil: Int64 = .min
+    /// Where the slice that is written next, or is being written, ends.
+    private var writeEnd: Int64 = 0
+
+    init(_ slice: Slice, key: RandomKey) {
+        let spread = min(slice.spread.bytes, slice.size.bytes - 1)
+        lowest = slice.size.bytes - spread
+        span = 2 * spread.magnitude + 1
+        pause = slice.pause.nanoseconds
+        self.key = key
+    }
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        guard visit.isActive else {
+            isOn = false
+            return reach
+        }
+        let wanted = reach.bytesAtHorizon
+        if !isOn {
+            guard wanted > visit.passed else { return reach }
+            isOn = true
+            visit.effect = .slices
+            start = visit.passed
+            end = start.addingSaturated(length(at: start))
+            pausedUntil = .min
+            writeEnd = start
+        }
+        while writeEnd <= visit.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
+        visit.writeLimit = writeEnd
+        if pause == 0 { return reach }
+        let now = visit.now.nanoseconds
+        if now >= pausedUntil, reach.bytes >= end {
+            pausedUntil = now.addingSaturated(pause)
+            start = end
+            end = start.addingSaturated(length(at: start))
+        }
+        let limit = now < pausedUntil ? start : end
+        if wanted <= limit { return reach }
+        if now < pausedUntil { visit.wake(at: Moment(nanoseconds: pausedUntil)) }
+        var passing = reach
+        passing.clamp(to: limit)
+        return passing
+    }
+
+    /// The bytes of the slice that begins at `position`: a product of 64 × 64 bits spreads the draw evenly
+    /// over the span, both ends included.
+    private func length(at position: Int64) -> Int64 {
+        let drawn = key.bits(at: position).multipliedFullWidth(by: span).high
+        return lowest.addingSaturated(Int64(clamping: drawn))
+    }
+}

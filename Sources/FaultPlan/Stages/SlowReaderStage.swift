@@ -1,0 +1,16 @@
+import FaultProfile
+import Units
+
+/// A receiver that takes bytes slowly: a rate that saves nothing up, so that the rest stays with the sender.
+///
+/// What makes the sender feel it at once is the window, which is no stage: whoever opens the sockets bounds
+/// their receive buffers, see `ConnectionPlan.receiveWindow`.
+struct SlowReaderStage {
+    private var rate: BandwidthStage
+
+    init(_ reader: SlowReader) {
+        rate = BandwidthStage(Bandwidth(rate: reader.rate))
+    }
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach { rate.advance(reach, &visit) }
+}

@@ -1,0 +1,94 @@
+import FaultProfile
+import Units
+
+/// A link as a trace recorded it: at each opportunity up to 1,500 bytes leave a bounded queue.
+///
+/// What may have passed is counted and never timed: so many opportunities on the clock of the connection,
+/// each good for the bytes that were there then. An opportunity that finds fewer is lost, in part or as a
+/// whole. One that is asked about late is still good for what was there in its time: in the queue, or
+/// waiting in front of it for room.
+struct TraceStage {
+    private let times: [UInt32]
+    private let period: Int64
+    private let queue: Int64
+    /// How far the opportunities so far have let the stream come.
+    private var granted: Int64 = 0
+    /// The opportunities that are used or lost, and how far the stream had come by them.
+    private var counted: Int64 = 0
+    private var base: Int64 = 0
+    /// How far the stream could have come when the stage was last asked.
+    private var present: Int64 = 0
+    private var announced = false
+
+    init(_ trace: Trace) {
+        times = trace.opportunities
+        period = Int64(times.last ?? 1) * Self.millisecond
+        queue = trace.queue.bytes
+    }
+
+    private static let millisecond: Int64 = 1_000_000
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        let wanted = reach.bytesAtHorizon
+        let past = count(before: visit.age)
+        guard visit.isActive else {
+            announced = false
+            (granted, base, present, counted) = (reach.bytes, reach.bytes, wanted, past)
+            return reach
+        }
+        if wanted > visit.passed, !announced {
+            announced = true
+            visit.effect = .limits
+        }
+        granted = max(granted, min(visit.passed, reach.bytes))
+        if past > counted {
+            granted = max(granted, min(limit(after: past), present))
+            base = granted
+            counted = past
+        }
+        // Those of this very moment are good for what has come by now.
+        granted = max(granted, min(limit(after: count(before: visit.age.addingSaturated(1))), wanted))
+        present = wanted
+        visit.takeLimit = granted.addingSaturated(queue)
+        if wanted <= granted { return reach }
+        let wait = next(after: visit.age).subtractingSaturated(visit.age)
+        visit.wake(at: visit.now.advanced(byNanoseconds: wait))
+        var passing = reach
+        passing.clamp(to: granted)
+        return passing
+    }
+
+    /// How far the stream may come when this many opportunities are over, if it is always there.
+    private func limit(after count: Int64) -> Int64 {
+        let size = Trace.opportunitySize.bytes
+        let (bytes, overflow) = (count - counted).multipliedReportingOverflow(by: size)
+        return base.addingSaturated(overflow ? .max : bytes)
+    }
+
+    /// The opportunities before an age of the connection, in nanoseconds.
+    func count(before age: Int64) -> Int64 {
+        guard age > 0 else { return 0 }
+        let (rounds, rest) = (age - 1).quotientAndRemainder(dividingBy: period)
+        let (whole, overflow) = rounds.multipliedReportingOverflow(by: Int64(times.count))
+        return overflow ? .max : whole.addingSaturated(Int64(index(behind: rest / Self.millisecond)))
+    }
+
+    /// The age of the first opportunity after an age of the connection, in nanoseconds.
+    func next(after age: Int64) -> Int64 {
+        let (rounds, rest) = max(0, age).quotientAndRemainder(dividingBy: period)
+        let index = index(behind: rest / Self.millisecond)
+        let begin = rounds * period
+        if index < times.count { return begin.addingSaturated(Int64(times[index]) * Self.millisecond) }
+        return begin.addingSaturated(period).addingSaturated(Int64(times[0]) * Self.millisecond)
+    }
+
+    /// The index of the first opportunity of a round that is later than `time`.
+    private func index(behind time: Int64) -> Int {
+        var (low, high) = (0, times.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Int64(times[middle]) <= time { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
