@@ -13,6 +13,8 @@ public struct ConnectionPlan: Sendable {
     public var downstream: Link
     /// The outages that reset the connection as a whole.
     public let interruptions: Interruptions
+    /// The wait before the server is connected to, when packets of the handshake are lost.
+    public let connectDelay: ConnectDelay?
 }
 
 /// The outages that reset one live connection, and when.

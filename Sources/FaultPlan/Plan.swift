@@ -62,12 +62,18 @@ public struct Plan: Sendable {
         var upstream: [(Int, Link.Slot)] = []
         var downstream: [(Int, Link.Slot)] = []
         var interruptions: [Interruptions.Outage] = []
+        var connectDelay: ConnectDelay?
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
             if case .outage(let outage) = fault.kind, outage.how != .silence {
                 interruptions.append(Interruptions.Outage(fault: index, window: window))
                 continue
+            }
+            if case .loss(let loss) = fault.kind, window.contains(age: 0, currentPhase: phase(at: now)) {
+                let key = connectionKey.adding(fault.name).adding("connect")
+                let delay = ConnectDelay(loss, fault: index, key: key)
+                connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }
             }
             for direction in Direction.allCases where fault.stream.includes(direction) {
                 let key = connectionKey.adding(direction.rawValue).adding(fault.name)
@@ -85,7 +91,8 @@ public struct Plan: Sendable {
             opened: now,
             upstream: link(.upstream, upstream, opened: now),
             downstream: link(.downstream, downstream, opened: now),
-            interruptions: Interruptions(outages: interruptions, schedule: schedule, opened: now)
+            interruptions: Interruptions(outages: interruptions, schedule: schedule, opened: now),
+            connectDelay: connectDelay
         )
     }
 
@@ -137,6 +144,8 @@ public struct Plan: Sendable {
         return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
     }
 
+    private func phase(at now: Moment) -> Int? { schedule.stretch(at: now).phase }
+
     private func window(of index: Int) -> Window {
         let condition = faults[index].condition
         return Window(
@@ -148,8 +157,8 @@ public struct Plan: Sendable {
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
     /// ended, then silenced, then stalled, then held to its own rate, then to a shared one, so that
-    /// nobody uses up a rate for bytes that can't pass; and at last delayed, so that a link takes in no
-    /// more than is in flight.
+    /// nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate behind it would
+    /// hide; and at last it is delayed, so that a link takes in no more than is in flight.
     private func stage(of index: Int, direction: Direction, key: RandomKey) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
@@ -160,15 +169,17 @@ public struct Plan: Sendable {
         case .stall(let stall):
             return (2, .stall(StallStage(stall)))
         case .latency(let latency):
-            return (5, .latency(LatencyStage(latency, key: key)))
-        case .outage:
-            return (1, .silence(SilenceStage()))
+            return (6, .latency(LatencyStage(latency, key: key)))
+        case .outage(let outage):
+            return (1, .silence(SilenceStage(outage, key: key)))
+        case .loss(let loss):
+            return (5, .loss(LossStage(loss, key: key)))
         }
     }
 
     private func link(_ direction: Direction, _ ranked: [(Int, Link.Slot)], opened: Moment) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...5 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...6 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(direction: direction, slots: slots, schedule: schedule, opened: opened, holdLimit: holdLimit)
     }
 }

@@ -39,6 +39,7 @@ public enum FaultKind: Hashable, Sendable {
     case cut(Cut)
     case stall(Stall)
     case outage(Outage)
+    case loss(Loss)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

@@ -6,11 +6,12 @@ extension FaultKind {
         case cut
         case stall
         case outage
+        case loss
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
-            case .latency, .bandwidth, .cut, .stall: "a"
+            case .latency, .bandwidth, .cut, .stall, .loss: "a"
             case .outage: "an"
             }
         }
@@ -24,6 +25,7 @@ extension FaultKind {
         case .cut: .cut
         case .stall: .stall
         case .outage: .outage
+        case .loss: .loss
         }
     }
 }

@@ -13,6 +13,8 @@ final class Connection: LoopHandler {
     }
 
     private enum State {
+        /// Waiting to connect, because the first packets were lost, until the moment.
+        case delayed(until: Moment, ConnectDelay)
         /// Connecting to the upstream's address of this index.
         case connecting(server: StreamSocket, address: Int)
         /// Bytes flow.
@@ -28,6 +30,7 @@ final class Connection: LoopHandler {
     private let client: StreamSocket
     private let ordinal: UInt64
     private let interruptions: Interruptions
+    private let connectDelay: ConnectDelay?
     private var up: LinkPump
     private var down: LinkPump
     private var state = State.closed
@@ -40,6 +43,7 @@ final class Connection: LoopHandler {
         self.shard = shard
         ordinal = plan.ordinal
         interruptions = plan.interruptions
+        connectDelay = plan.connectDelay
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -54,8 +58,13 @@ final class Connection: LoopHandler {
         client.watch(by: self, tag: Tag.client)
         let now = loop.now
         if isInterrupted(at: now) { return }
-        connectDeadline = now + shard.context.configuration.connectTimeout
-        connect(to: 0)
+        if let connectDelay {
+            record(connectDelay.strike, nil, now)
+            state = .delayed(until: now + connectDelay.duration, connectDelay)
+            setTimer(to: min(now + connectDelay.duration, interruptions.nextChange(after: now)))
+        } else {
+            beginConnecting(at: now)
+        }
     }
 
     override func socketIsReady(_ tag: Int) {
@@ -67,13 +76,23 @@ final class Connection: LoopHandler {
             run(server)
         case .parting(let parting):
             part(parting)
-        case .closed:
+        case .delayed, .closed:
             break
         }
     }
 
     override func timerFired(_ tag: Int) {
         switch state {
+        case .delayed(let end, let delay):
+            let now = loop.now
+            if isInterrupted(at: now) { return }
+            if now < end {
+                setTimer(to: min(end, interruptions.nextChange(after: now)))
+            } else if delay.isFailure {
+                giveUp(SystemError(call: "connect", code: SystemError.timedOut))
+            } else {
+                beginConnecting(at: now)
+            }
         case .connecting(let server, let address):
             let now = loop.now
             if isInterrupted(at: now) { return }
@@ -98,6 +117,8 @@ final class Connection: LoopHandler {
             if reset { server.reset() } else { server.close() }
         case .parting(let parting):
             parting.receiver.close()
+        case .delayed:
+            break
         case .closed:
             return
         }
@@ -110,6 +131,11 @@ final class Connection: LoopHandler {
     /// When the client is told that nobody could be reached, and when the next address is tried.
     private var connectDeadline = Moment.zero
     private var attemptDeadline = Moment.zero
+
+    private func beginConnecting(at now: Moment) {
+        connectDeadline = now + shard.context.configuration.connectTimeout
+        connect(to: 0)
+    }
 
     private func connect(to address: Int) {
         let addresses = shard.context.upstreamAddresses
@@ -143,6 +169,10 @@ final class Connection: LoopHandler {
             connect(to: address + 1)
             return
         }
+        giveUp(error)
+    }
+
+    private func giveUp(_ error: SystemError) {
         shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
         client.reset()
         finish()
@@ -233,7 +263,7 @@ final class Connection: LoopHandler {
         guard interruptions.arePossible, let strike = interruptions.strike(at: now) else { return false }
         record(strike, nil, now)
         switch state {
-        case .connecting, .flowing:
+        case .delayed, .connecting, .flowing:
             abandon(reset: true)
         case .parting, .closed:
             client.reset()
@@ -287,7 +317,7 @@ final class Connection: LoopHandler {
         switch state {
         case .connecting(let server, _), .flowing(let server): loop.bury(server)
         case .parting(let parting): loop.bury(parting.receiver)
-        case .closed: break
+        case .delayed, .closed: break
         }
         state = .closed
         shard.remove(self)

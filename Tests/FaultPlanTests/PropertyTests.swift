@@ -145,9 +145,12 @@ struct RandomProfile {
     }
 
     private mutating func kind(cuts: Bool, mayBeSilent: Bool) -> FaultKind {
-        if mayBeSilent, chance(0.4) { return .outage(Outage(how: .silence)) }
+        if mayBeSilent, chance(0.4) {
+            let recoveries: [Outage.Recovery] = [.immediate, .tcpBackoff(roundTrip: .milliseconds(20))]
+            return .outage(Outage(how: .silence, recovery: pick(recoveries)))
+        }
         if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
-        switch pick([0, 1, 2]) {
+        switch pick([0, 1, 2, 3]) {
         case 0:
             return .latency(
                 Latency(
@@ -162,6 +165,16 @@ struct RandomProfile {
                     rate: BitRate(bitsPerSecond: pick([9_000, 90_000, 400_000, 80_000_000, 1 << 50])),
                     burst: ByteCount(pick([0, 0, 1, 3_000])),
                     scope: pick(Bandwidth.Scope.allCases)
+                )
+            )
+        case 2:
+            return .loss(
+                Loss(
+                    rate: Probability(pick([0, 0.001, 0.05, 0.3])) ?? .never,
+                    burst: pick([1, 1, 5]),
+                    roundTrip: pick([.nanoseconds(1), .milliseconds(3), .milliseconds(80)]),
+                    sender: pick(Loss.Sender.allCases),
+                    link: BitRate(bitsPerSecond: pick([90_000, 20_000_000, 1 << 50]))
                 )
             )
         default:

@@ -20,6 +20,10 @@ enum Corpus {
             #""kind": "stall", "for": "0.1 ms", "at": "1 GiB", "stream": "upstream""#,
             #""kind": "outage", "how": "silence", "stream": "downstream""#,
             #""kind": "outage", "how": "refuse", "stream": "both""#, #""kind": "outage", "how": "reset""#,
+            #""kind": "outage", "how": "silence", "recovery": "tcp-backoff", "rtt": "50 ms""#,
+            #""kind": "outage", "how": "reset", "recovery": "immediate""#,
+            #""kind": "loss", "rate": "0 %", "rtt": "1 ns""#,
+            #""kind": "loss", "rate": "83 %", "burst": 5, "rtt": "50 ms", "sender": "bbr", "link": "1 Gbit/s""#,
         ])
         + conditions([
             "{}", #"{ "connection": 1 }"#, #"{ "connection": 999999999999 }"#, #"{ "connection": "1..1" }"#,
@@ -66,6 +70,12 @@ enum Corpus {
             #""kind": "stall""#, #""kind": "stall", "for": "0 s""#, #""kind": "outage""#,
             #""kind": "outage", "how": "reject""#, #""kind": "outage", "how": "refuse", "stream": "upstream""#,
             #""kind": "outage", "how": "reset", "stream": "downstream""#,
+            #""kind": "outage", "how": "refuse", "recovery": "tcp-backoff""#,
+            #""kind": "outage", "how": "silence", "recovery": "slow""#, #""kind": "loss", "rate": "1 %""#,
+            #""kind": "loss", "rate": 1, "rtt": "50 ms""#, #""kind": "loss", "rate": "1 %", "rtt": "0 ms""#,
+            #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": 1001"#,
+            #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": "5""#,
+            #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "link": "0 bit/s""#,
         ])
         + conditions([
             "3", #"{ "connection": 0 }"#, #"{ "connection": 1.5 }"#, #"{ "connection": "3" }"#,

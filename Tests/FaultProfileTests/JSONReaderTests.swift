@@ -154,7 +154,7 @@ import Testing
         #expect(
             nested(64) == [
                 "1:27: a fault is an object, not a list (write “{ \"kind\": …, … }” with one of the kinds "
-                    + "“latency”, “bandwidth”, “cut”, “stall”, “outage”)"
+                    + "“latency”, “bandwidth”, “cut”, “stall”, “outage”, “loss”)"
             ]
         )
         #expect(

@@ -8,19 +8,20 @@ enum Stage {
     case cut(CutStage)
     case stall(StallStage)
     case silence(SilenceStage)
+    case loss(LossStage)
 
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
         case .latency: true
-        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence: false
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .loss: false
         }
     }
 
     /// Whether the stage must know if anything waits in front of the link.
     var measuresAvailability: Bool {
         switch self {
-        case .bandwidth, .sharedBandwidth, .stall, .silence: true
+        case .bandwidth, .sharedBandwidth, .stall, .silence, .loss: true
         case .latency, .cut: false
         }
     }
@@ -51,6 +52,10 @@ enum Stage {
         case .silence(var stage):
             let passing = stage.advance(reach, &visit)
             self = .silence(stage)
+            return passing
+        case .loss(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .loss(stage)
             return passing
         }
     }

@@ -12,6 +12,8 @@ public enum ProfileLimits {
     public static let proxies = 64
     /// Offsets in the list of one cut.
     public static let cutOffsets = 256
+    /// The mean length of a burst of losses, in packets.
+    public static let burstLength = 1_000
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
     /// Characters of a name.

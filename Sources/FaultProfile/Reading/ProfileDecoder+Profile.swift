@@ -82,6 +82,7 @@ extension ProfileDecoder {
             let outage = Outage(object, &self)
             outage?.check(stream: stream, in: object, &self)
             kind = outage.map(FaultKind.outage)
+        case .loss: kind = Loss(object, &self).map(FaultKind.loss)
         }
         return kind.map {
             FaultDraft(

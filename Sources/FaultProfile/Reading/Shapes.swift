@@ -18,6 +18,7 @@ enum ValueForm: Hashable {
     case upstreamAddress
     case cutOffsets
     case sizeRange
+    case burstLength
     case condition
     case proxies
     case faults
@@ -114,6 +115,7 @@ struct ObjectShape {
         case .cut: Cut.keys
         case .stall: Stall.keys
         case .outage: Outage.keys
+        case .loss: Loss.keys
         }
     }
 }
