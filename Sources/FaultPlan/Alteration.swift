@@ -21,7 +21,7 @@ enum Alterer {
         switch kind {
         case .corrupt(let corrupt): self = .corrupt(CorruptStage(corrupt, key: key))
         case .truncate(let truncate): self = .truncate(TruncateStage(truncate))
-        case .latency, .bandwidth, .cut, .stall, .outage, .trace, .slice, .slowReader: return nil
+        case .latency, .bandwidth, .cut, .stall, .outage, .trace, .slice, .slowReader, .loss: return nil
         }
     }
 

@@ -16,6 +16,8 @@ public struct ConnectionPlan: Sendable {
     /// The receive buffer towards the source of each direction, for the whole life of the connection;
     /// none is left to the system.
     public let receiveWindow: [Direction: ByteCount]
+    /// The wait before the server is connected to, when packets of the handshake are lost.
+    public let connectDelay: ConnectDelay?
 }
 
 /// What ends one live connection as a whole, and when: outages, its age, and idleness.
@@ -40,7 +42,7 @@ public struct Interruptions: Sendable {
                 case .idle(let time): self = .idleness(time.nanoseconds, cut.how)
                 case .at, .inTurn, .every, .between: return nil
                 }
-            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader:
+            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss:
                 return nil
             }
         }

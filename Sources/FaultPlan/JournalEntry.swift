@@ -47,6 +47,8 @@ extension Strike.Effect {
         case .cuts(.close): "closes"
         case .cuts(.reset): "resets"
         case .stalls: "stalls"
+        case .loses: "loses"
+        case .connectsLate: "connects late"
         case .silences: "silences"
         case .resets: "resets"
         case .refuses: "refuses"

@@ -80,12 +80,18 @@ public struct Plan: Sendable {
         var alterers: [Direction: [Link.AlterSlot]] = [:]
         var interruptions: [Interruptions.Source] = []
         var windows: [Direction: ByteCount] = [:]
+        var connectDelay: ConnectDelay?
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
             if let cause = Interruptions.Cause(fault.kind) {
                 interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
                 continue
+            }
+            if case .loss(let loss) = fault.kind, window.contains(age: 0, currentPhase: phase(at: now)) {
+                let key = connectionKey.adding(fault.name).adding("connect")
+                let delay = ConnectDelay(loss, fault: index, key: key)
+                connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }
             }
             let sharedRate = sharedRate(of: index, client: client)
             for direction in Direction.allCases where fault.stream.includes(direction) {
@@ -114,7 +120,8 @@ public struct Plan: Sendable {
             upstream: link(.upstream, upstream, alterers[.upstream] ?? [], opened: now),
             downstream: link(.downstream, downstream, alterers[.downstream] ?? [], opened: now),
             interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now),
-            receiveWindow: windows
+            receiveWindow: windows,
+            connectDelay: connectDelay
         )
     }
 
@@ -174,6 +181,8 @@ public struct Plan: Sendable {
         return clientRates.pair(of: client, fault: index) { BucketPair(bandwidth, start: start) }
     }
 
+    private func phase(at now: Moment) -> Int? { schedule.stretch(at: now).phase }
+
     private func window(of index: Int) -> Window {
         let condition = faults[index].condition
         return Window(
@@ -185,8 +194,8 @@ public struct Plan: Sendable {
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
     /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
-    /// so that nobody uses up a rate for bytes that can't pass; then it waits for the opportunities of a
-    /// trace; and at last it is delayed, so that a link takes in no more than is in flight.
+    /// so that nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate
+    /// behind it would hide; then it waits for the opportunities of a trace; and at last it is delayed, so that a link takes in no more than is in flight.
     private func stage(of index: Int, rate: SharedBucket?, key: RandomKey) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
@@ -197,15 +206,17 @@ public struct Plan: Sendable {
         case .stall(let stall):
             return (2, .stall(StallStage(stall)))
         case .latency(let latency):
-            return (7, .latency(LatencyStage(latency, key: key)))
+            return (8, .latency(LatencyStage(latency, key: key)))
         case .trace(let trace):
-            return (6, .trace(TraceStage(trace)))
+            return (7, .trace(TraceStage(trace)))
         case .slice(let slice):
             return (3, .slice(SliceStage(slice, key: key)))
         case .slowReader(let reader):
             return (4, .slowReader(SlowReaderStage(reader)))
-        case .outage:
-            return (1, .silence(SilenceStage()))
+        case .outage(let outage):
+            return (1, .silence(SilenceStage(outage, key: key)))
+        case .loss(let loss):
+            return (6, .loss(LossStage(loss, key: key)))
         case .corrupt, .truncate:
             return nil
         }
@@ -218,7 +229,7 @@ public struct Plan: Sendable {
         opened: Moment
     ) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...7 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...8 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(
             direction: direction,
             slots: slots,

@@ -20,6 +20,10 @@ public struct Strike: Hashable, Sendable {
         case cuts(Cut.Ending)
         /// The next byte waits.
         case stalls
+        /// Segments are lost from here on; the first of them begins at `offset`.
+        case loses
+        /// The connection to the server comes late, because its first packets were lost.
+        case connectsLate
         /// Nothing passes.
         case silences
         /// The live connection was reset.

@@ -44,6 +44,7 @@ public enum FaultKind: Hashable, Sendable {
     case trace(Trace)
     case slice(Slice)
     case slowReader(SlowReader)
+    case loss(Loss)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

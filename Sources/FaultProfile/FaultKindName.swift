@@ -11,11 +11,12 @@ extension FaultKind {
         case trace
         case slice
         case slowReader = "slow-reader"
+        case loss
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
-            case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate, .trace, .slice, .slowReader: "a"
+            case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate, .trace, .slice, .slowReader, .loss: "a"
             case .outage: "an"
             }
         }
@@ -34,6 +35,7 @@ extension FaultKind {
         case .trace: .trace
         case .slice: .slice
         case .slowReader: .slowReader
+        case .loss: .loss
         }
     }
 }

@@ -13,6 +13,8 @@ final class Connection: LoopHandler {
     }
 
     private enum State {
+        /// Waiting to connect, because the first packets were lost, until the moment.
+        case delayed(until: Moment, ConnectDelay)
         /// Connecting to the upstream's address of this index.
         case connecting(server: StreamSocket, address: Int)
         /// Bytes flow.
@@ -30,6 +32,7 @@ final class Connection: LoopHandler {
     private let interruptions: Interruptions
     /// The receive buffer of the socket to the server, if it is bounded.
     private let serverWindow: Int?
+    private let connectDelay: ConnectDelay?
     private var up: LinkPump
     private var down: LinkPump
     private var state = State.closed
@@ -47,6 +50,7 @@ final class Connection: LoopHandler {
         passed = (0, plan.opened)
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
+        connectDelay = plan.connectDelay
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -61,8 +65,15 @@ final class Connection: LoopHandler {
         client.watch(by: self, tag: Tag.client)
         let now = loop.now
         if isInterrupted(at: now) { return }
-        connectDeadline = now + shard.context.configuration.connectTimeout
-        connect(to: 0)
+        if let connectDelay {
+            record(connectDelay.strike, nil, now)
+            state = .delayed(until: now + connectDelay.duration, connectDelay)
+            setTimer(
+                to: min(now + connectDelay.duration, interruptions.nextChange(after: now, lastPassed: passed.moment))
+            )
+        } else {
+            beginConnecting(at: now)
+        }
     }
 
     override func socketIsReady(_ tag: Int) {
@@ -74,13 +85,23 @@ final class Connection: LoopHandler {
             run(server)
         case .parting(let parting):
             part(parting)
-        case .closed:
+        case .delayed, .closed:
             break
         }
     }
 
     override func timerFired(_ tag: Int) {
         switch state {
+        case .delayed(let end, let delay):
+            let now = loop.now
+            if isInterrupted(at: now) { return }
+            if now < end {
+                setTimer(to: min(end, interruptions.nextChange(after: now, lastPassed: passed.moment)))
+            } else if delay.isFailure {
+                giveUp(SystemError(call: "connect", code: SystemError.timedOut))
+            } else {
+                beginConnecting(at: now)
+            }
         case .connecting(let server, let address):
             let now = loop.now
             if isInterrupted(at: now) { return }
@@ -105,6 +126,8 @@ final class Connection: LoopHandler {
             if reset { server.reset() } else { server.close() }
         case .parting(let parting):
             parting.receiver.close()
+        case .delayed:
+            break
         case .closed:
             return
         }
@@ -117,6 +140,11 @@ final class Connection: LoopHandler {
     /// When the client is told that nobody could be reached, and when the next address is tried.
     private var connectDeadline = Moment.zero
     private var attemptDeadline = Moment.zero
+
+    private func beginConnecting(at now: Moment) {
+        connectDeadline = now + shard.context.configuration.connectTimeout
+        connect(to: 0)
+    }
 
     private func connect(to address: Int) {
         let addresses = shard.context.upstreamAddresses
@@ -150,6 +178,10 @@ final class Connection: LoopHandler {
             connect(to: address + 1)
             return
         }
+        giveUp(error)
+    }
+
+    private func giveUp(_ error: SystemError) {
         shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
         client.reset()
         finish()
@@ -250,11 +282,11 @@ final class Connection: LoopHandler {
             server.close()
             client.shutdownWrite()
             part(from: server, to: client, .close)
-        case (.closed, .close):
-            // At the start: nobody has been connected to.
+        case (.delayed, .close), (.closed, .close):
+            // Nobody has been connected to.
             client.shutdownWrite()
             part(from: nil, to: client, .close)
-        case (.connecting, .reset), (.flowing, .reset):
+        case (.delayed, .reset), (.connecting, .reset), (.flowing, .reset):
             abandon(reset: true)
         case (.parting, _), (.closed, .reset):
             client.reset()
@@ -313,7 +345,7 @@ final class Connection: LoopHandler {
         switch state {
         case .connecting(let server, _), .flowing(let server): loop.bury(server)
         case .parting(let parting): loop.bury(parting.receiver)
-        case .closed: break
+        case .delayed, .closed: break
         }
         state = .closed
         shard.remove(self)

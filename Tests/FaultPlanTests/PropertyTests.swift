@@ -151,9 +151,12 @@ struct RandomProfile {
     )
 
     private mutating func kind(cuts: Bool, mayBeSilent: Bool) -> FaultKind {
-        if mayBeSilent, chance(0.4) { return .outage(Outage(how: .silence)) }
+        if mayBeSilent, chance(0.4) {
+            let recoveries: [Outage.Recovery] = [.immediate, .tcpBackoff(roundTrip: .milliseconds(20))]
+            return .outage(Outage(how: .silence, recovery: pick(recoveries)))
+        }
         if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
-        switch pick([0, 1, 2, 3, 4, 5]) {
+        switch pick([0, 1, 2, 3, 4, 5, 6]) {
         case 0:
             return .latency(
                 Latency(
@@ -187,6 +190,16 @@ struct RandomProfile {
             )
         case 4:
             return .slowReader(SlowReader(rate: BitRate(bitsPerSecond: pick([90_000, 1 << 40]))))
+        case 5:
+            return .loss(
+                Loss(
+                    rate: Probability(pick([0, 0.001, 0.05, 0.3])) ?? .never,
+                    burst: pick([1, 1, 5]),
+                    roundTrip: pick([.nanoseconds(1), .milliseconds(3), .milliseconds(80)]),
+                    sender: pick(Loss.Sender.allCases),
+                    link: BitRate(bitsPerSecond: pick([90_000, 20_000_000, 1 << 50]))
+                )
+            )
         default:
             let duration = pick([Duration.nanoseconds(1), .milliseconds(70), .seconds(5)])
             return .stall(Stall(at: ByteCount(offset()), duration: duration))

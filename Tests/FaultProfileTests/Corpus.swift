@@ -35,6 +35,10 @@ enum Corpus {
             #""kind": "trace", "file": "traces/12mbit.trace", "queue": "1500 B", "stream": "upstream""#,
             #""kind": "slow-reader", "rate": "1 B/s""#, #""kind": "slow-reader", "rate": "1 B/s", "window": "4 KiB""#,
             #""kind": "slice", "size": "1 B""#, #""kind": "slice", "size": "2 B", "spread": "1 B", "pause": "0 s""#,
+            #""kind": "outage", "how": "silence", "recovery": "tcp-backoff", "rtt": "50 ms""#,
+            #""kind": "outage", "how": "reset", "recovery": "immediate""#,
+            #""kind": "loss", "rate": "0 %", "rtt": "1 ns""#,
+            #""kind": "loss", "rate": "83 %", "burst": 5, "rtt": "50 ms", "sender": "bbr", "link": "1 Gbit/s""#,
         ])
         + conditions([
             "{}", #"{ "connection": 1 }"#, #"{ "connection": 999999999999 }"#, #"{ "connection": "1..1" }"#,
@@ -109,6 +113,12 @@ enum Corpus {
             #""kind": "trace", "file": "traces/12mbit.trace", "queue": 5"#,
             #""kind": "slow-reader""#, #""kind": "slow-reader", "rate": "1 B/s", "window": "0 B""#,
             #""kind": "slice""#, #""kind": "slice", "size": "0 B""#, #""kind": "slice", "size": "9 B", "pause": 1"#,
+            #""kind": "outage", "how": "refuse", "recovery": "tcp-backoff""#,
+            #""kind": "outage", "how": "silence", "recovery": "slow""#, #""kind": "loss", "rate": "1 %""#,
+            #""kind": "loss", "rate": 1, "rtt": "50 ms""#, #""kind": "loss", "rate": "1 %", "rtt": "0 ms""#,
+            #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": 1001"#,
+            #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": "5""#,
+            #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "link": "0 bit/s""#,
         ])
         + conditions([
             "3", #"{ "connection": 0 }"#, #"{ "connection": 1.5 }"#, #"{ "connection": "3" }"#,

@@ -140,6 +140,41 @@ import Testing
             "2:1: a slow-reader fault needs the key “rate” (add “\"rate\": \"20 Mbit/s\"”)"
         ),
         (#"{ "kind": "slice" }"#, "2:1: a slice fault needs the key “size” (add “\"size\": \"64 KiB\"”)"),
+        (
+            #"{ "kind": "outage", "how": "reset", "recovery": "tcp-backoff" }"#,
+            "2:37: an outage that resets or refuses "
+                + "connections leaves none to recover (delete “recovery”, or write “\"how\": \"silence\"”)"
+        ),
+        (
+            #"{ "kind": "outage", "how": "silence", "rtt": "50 ms" }"#,
+            "2:39: “rtt” is for the recovery “tcp-backoff” "
+                + "only (delete it, or add “\"recovery\": \"tcp-backoff\"”)"
+        ),
+        (
+            #"{ "kind": "loss", "rate": "1 %" }"#,
+            "2:1: a loss fault needs the key “rtt” (add “\"rtt\": \"250 ms\"”)"
+        ),
+        (
+            #"{ "kind": "loss", "rate": "1 %", "rtt": "0 s" }"#,
+            "2:41: “rtt” is zero (write a duration above zero, such as “250 ms”)"
+        ),
+        (
+            #"{ "kind": "loss", "rate": "100 %", "rtt": "50 ms" }"#,
+            "2:27: a loss of 100 % lets nothing pass (use an “outage” with “\"how\": \"silence\"”)"
+        ),
+        (
+            #"{ "kind": "loss", "rate": "80 %", "rtt": "50 ms", "burst": 3 }"#,
+            "2:60: bursts of 3 can't make a loss of 80 %: what comes between them has no room (write a burst of 4 "
+                + "or more)"
+        ),
+        (
+            #"{ "kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": 0 }"#,
+            "2:59: “burst” can't be 0 (write a whole number from 1 to 1000, without quotes)"
+        ),
+        (
+            #"{ "kind": "loss", "rate": "1 %", "rtt": "50 ms", "sender": "vegas" }"#,
+            "2:60: “vegas” is not a value of “sender” (its values are “reno”, “cubic”, “bbr”)"
+        ),
     ])
     func `a mistake in a fault is named with its place`(fault: String, problem: String) {
         #expect(problems(fault: fault) == [problem])

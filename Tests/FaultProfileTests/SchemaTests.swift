@@ -44,7 +44,7 @@ import Testing
         case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
             .connections,
             .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .quantiles, .spikes,
-            .tracePath, .steps, .wave,
+            .tracePath, .burstLength, .steps, .wave,
             .condition, .proxies, .faults, .phases:
             #expect(property["$ref"]?.text == "#/$defs/\(key.form)", "form of \(key.name) of \(object)")
         }

@@ -11,19 +11,20 @@ enum Stage {
     case trace(TraceStage)
     case slice(SliceStage)
     case slowReader(SlowReaderStage)
+    case loss(LossStage)
 
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
         case .latency, .trace: true
-        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader: false
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader, .loss: false
         }
     }
 
     /// Whether the stage must know if anything waits in front of the link.
     var measuresAvailability: Bool {
         switch self {
-        case .bandwidth, .sharedBandwidth, .stall, .silence, .trace, .slowReader: true
+        case .bandwidth, .sharedBandwidth, .stall, .silence, .trace, .slowReader, .loss: true
         case .latency, .cut, .slice: false
         }
     }
@@ -66,6 +67,10 @@ enum Stage {
         case .slowReader(var stage):
             let passing = stage.advance(reach, &visit)
             self = .slowReader(stage)
+            return passing
+        case .loss(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .loss(stage)
             return passing
         }
     }

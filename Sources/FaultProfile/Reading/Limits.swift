@@ -22,6 +22,8 @@ public enum ProfileLimits {
     public static let traceBytes = 8 << 20
     /// Lines of a trace.
     public static let traceLines = 1_000_000
+    /// The mean length of a burst of losses, in packets.
+    public static let burstLength = 1_000
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
     /// Characters of a name.

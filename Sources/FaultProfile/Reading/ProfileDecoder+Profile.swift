@@ -87,6 +87,7 @@ extension ProfileDecoder {
         case .trace: kind = Trace(object, &self).map(FaultKind.trace)
         case .slice: kind = Slice(object, &self).map(FaultKind.slice)
         case .slowReader: kind = SlowReader(object, &self).map(FaultKind.slowReader)
+        case .loss: kind = Loss(object, &self).map(FaultKind.loss)
         }
         return kind.map {
             FaultDraft(

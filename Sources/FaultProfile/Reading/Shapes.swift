@@ -23,6 +23,7 @@ enum ValueForm: Hashable {
     case tracePath
     case steps
     case wave
+    case burstLength
     case condition
     case proxies
     case faults
@@ -147,6 +148,7 @@ struct ObjectShape {
         case .trace: Trace.keys
         case .slice: Slice.keys
         case .slowReader: SlowReader.keys
+        case .loss: Loss.keys
         }
     }
 }

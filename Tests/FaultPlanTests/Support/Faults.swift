@@ -54,6 +54,33 @@ extension Fault {
         Fault(name: name, kind: .outage(Outage(how: how)))
     }
 
+    static func outage(
+        _ how: Outage.Manner,
+        recovery: Outage.Recovery = .immediate,
+        name: String = "outage"
+    ) -> Fault {
+        Fault(name: name, kind: .outage(Outage(how: how, recovery: recovery)))
+    }
+
+    /// A loss on a path with a round trip of so many milliseconds.
+    static func loss(
+        _ rate: Probability,
+        burst: Int = 1,
+        _ roundTrip: Int,
+        _ sender: Loss.Sender,
+        link: BitRate = Loss.defaultLink,
+        name: String = "loss"
+    ) -> Fault {
+        let loss = Loss(
+            rate: rate,
+            burst: burst,
+            roundTrip: .milliseconds(roundTrip),
+            sender: sender,
+            link: link
+        )
+        return Fault(name: name, kind: .loss(loss))
+    }
+
     /// This fault with `condition`.
     func when(_ condition: Condition) -> Fault {
         var fault = self

@@ -1,0 +1,30 @@
+import FaultProfile
+
+/// What real senders did: Linux 6.18 between two network namespaces, joined by a program that delays and drops
+/// packets; 100 Mbit/s, a queue of 200 packets, samples of 18 s, one for each figure, so within some 20 %.
+enum GroundTruth {
+    /// The link of the measurements, in bits per second.
+    static let link: Int64 = 100_000_000
+    /// The round trips, in milliseconds.
+    static let roundTrips = [20, 50, 100]
+    /// The losses, in percent.
+    static let losses = [0.1, 1, 2, 5, 10]
+
+    /// Mbit/s by loss and round trip, in the order of `losses` and `roundTrips`.
+    static func goodput(of sender: Loss.Sender) -> [[Double]] {
+        switch sender {
+        case .cubic: [[19.6, 10.3, 9.9], [6.3, 2.1, 1.2], [3.7, 1.6, 1.2], [1.9, 0.88, 0.53], [0.99, 0.55, 0.33]]
+        case .reno: [[23.3, 7.1, 4.3], [6.8, 3.0, 1.6], [4.2, 2.0, 0.9], [2.4, 0.94, 0.61], [1.5, 0.67, 0.34]]
+        case .bbr: [[95, 95, 92], [95, 95, 92], [94, 84, 85], [92, 91, 75], [87, 86, 65]]
+        }
+    }
+
+    /// The share of time that a receiver waited for more than 1.5 round trips, in percent, by loss: CUBIC, 50 ms.
+    static let stallShares = [0.4, 7, 9, 21, 39]
+    /// CUBIC at 50 ms and 1 %, Mbit/s: each loss for itself, and in bursts of 5.
+    static let bursts = (single: 2.1, five: 4.7)
+    /// The longest gap that CUBIC's receiver saw at 50 ms, by the length of an outage, in seconds.
+    static let outages: [(length: Double, gap: ClosedRange<Double>)] = [
+        (1, 1.34...1.39), (2, 2.66...2.79), (5, 5.79...5.91), (10, 11.8...12.0),
+    ]
+}

@@ -1,0 +1,49 @@
+import FaultProfile
+import Units
+
+/// Packet loss as a stream shows it: bytes leave when a virtual TCP sender on a lossy path would have
+/// delivered them. They stay at the source until then, and none is ever dropped.
+struct LossStage {
+    /// What the virtual receiver takes in before whoever is behind the link has taken it, at least: 1 MiB.
+    static let receiveBuffer: Int64 = 1 << 20
+
+    private var sender: VirtualSender
+    private var isOn = false
+    private var announced = false
+
+    init(_ loss: Loss, key: RandomKey) {
+        sender = VirtualSender(loss, key: key)
+    }
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        guard visit.isActive else {
+            isOn = false
+            announced = false
+            return reach
+        }
+        let now = visit.now.nanoseconds
+        if !isOn {
+            isOn = true
+            sender.begin(at: visit.passed, now: now)
+        }
+        let wanted = reach.bytesAtHorizon
+        // A receiver that takes nothing closes the window, so the sender gets no further ahead of it than this.
+        let room = max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
+        var firstLoss: Int64?
+        let wake = sender.deliver(
+            upTo: min(wanted, visit.settled.addingSaturated(room)),
+            now: now,
+            firstLoss: &firstLoss
+        )
+        if let firstLoss, !announced {
+            announced = true
+            visit.effect = .loses
+            visit.effectOffset = firstLoss
+        }
+        guard wanted > sender.released else { return reach }
+        visit.wake(at: Moment(nanoseconds: wake))
+        var passing = reach
+        passing.clamp(to: sender.released)
+        return passing
+    }
+}

@@ -1,0 +1,50 @@
+import Units
+
+/// Packets are lost on the way, as a stream shows it: it stalls, goes on in a burst, and gets slower. No byte
+/// is lost.
+///
+/// Which segments of 1,448 bytes are lost is drawn by their position in the stream. `burst` 1 draws each for
+/// itself; more is the model of Gilbert: a good state that loses nothing and a bad one that loses all, with
+/// the chances p from good to bad and r from bad to good of each segment. Of a mean loss L and a mean burst B
+/// they are r = 1/B and p = L/(B·(1 − L)), so B has to be L/(1 − L) or more (E. N. Gilbert, "Capacity of a
+/// burst-noise channel", 1960).
+public struct Loss: Hashable, Sendable {
+    /// The share of segments that are lost. Below one.
+    public var rate: Probability
+    /// How many segments are lost in a row, in the mean. One or more.
+    public var burst: Int
+    /// The round trip of the path that the virtual sender sends over. Above zero.
+    public var roundTrip: Duration
+    /// How the virtual sender answers loss.
+    public var sender: Sender
+    /// The rate of the path's narrowest link, headers included. Above zero.
+    public var link: BitRate
+
+    /// How a sender answers loss: its congestion control.
+    public enum Sender: String, Hashable, Sendable, CaseIterable {
+        /// Half of the window is given up at each loss (RFC 5681).
+        case reno
+        /// Three tenths are given up, and grown back along a cubic curve (RFC 9438).
+        case cubic
+        /// The window follows the rate that was measured, whatever is lost.
+        case bbr
+    }
+
+    /// The link of a loss fault that names none: 1 Gbit/s.
+    public static let defaultLink = BitRate(bitsPerSecond: 1_000_000_000)
+
+    /// Makes a loss; `burst` segments in a row can lose no more than `burst / (burst + 1)` of all.
+    public init(
+        rate: Probability,
+        burst: Int = 1,
+        roundTrip: Duration,
+        sender: Sender = .cubic,
+        link: BitRate = Loss.defaultLink
+    ) {
+        self.rate = rate
+        self.burst = burst
+        self.roundTrip = roundTrip
+        self.sender = sender
+        self.link = link
+    }
+}
