@@ -43,7 +43,8 @@ import Testing
             #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
         case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
             .connections,
-            .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .burstLength, .condition, .proxies,
+            .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .burstLength,
+            .condition, .proxies,
             .faults, .phases:
             #expect(property["$ref"]?.text == "#/$defs/\(key.form)", "form of \(key.name) of \(object)")
         }

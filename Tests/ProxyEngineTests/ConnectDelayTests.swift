@@ -1,0 +1,51 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import TestSockets
+import Testing
+import Units
+
+/// Lost packets of the handshake with the server.
+struct ConnectDelayTests {
+    @Test func `a connection whose first packet is lost reaches the server a second late`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let rate = try #require(Probability(0.5))
+        let loss = FaultKind.loss(Loss(rate: rate, roundTrip: .milliseconds(1)))
+        let profile = Profile([loss])
+        // The plan says which connection is the first to be late by a second, with no other before it.
+        var plan = Plan(profile: profile, seed: 7, proxy: "test", start: .zero)
+        let delays = (0..<64).map { _ in plan.accept(at: .zero).connectDelay }
+        let late = try #require(delays.firstIndex { $0?.duration == .seconds(1) })
+        try await withProxy(to: server.address, profile) { fixture in
+            let time = try await blocking {
+                for _ in 0..<late { try fixture.client().close() }
+                let client = try fixture.client()
+                return try duration {
+                    try client.send([1])
+                    #expect(try client.receive(1) == [1])
+                }
+            }
+            #expect(time >= .seconds(1))
+            let ordinal = UInt64(late + 1)
+            let entry = fixture.journal.rest.first { $0.connection == ordinal && $0.effect == .connectsLate }
+            #expect(entry?.direction == nil && entry?.offset == nil)
+            #expect(entry != nil)
+        }
+    }
+
+    @Test func `a proxy that stops lets go of connections that are still to be made`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let rate = try #require(Probability(0.99))
+        let profile = Profile([FaultKind.loss(Loss(rate: rate, roundTrip: .milliseconds(1)))])
+        try await withProxy(to: server.address, profile) { fixture in
+            let clients = try (0..<5).map { _ in try fixture.client() }
+            // Journalled means accepted, and waiting.
+            try await blocking { for _ in 0..<4 { _ = try fixture.journal.next() } }
+            await fixture.proxy.stop()
+            for client in clients { #expect(client.receiveAll().bytes.isEmpty) }
+        }
+    }
+}
