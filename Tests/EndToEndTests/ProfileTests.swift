@@ -11,6 +11,7 @@ import Testing
         "first-two-fail": ("1MiB", 2),
         "slow-3g": ("48KiB", 0),
         "slow-start-stall": ("300KiB", 0),
+        "wifi-edge-loss": ("300KiB", 0),
         "wifi-roam": ("4MiB", 0),
         "wifi-walkaway": ("4MiB", 0),
     ]

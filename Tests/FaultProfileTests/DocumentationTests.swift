@@ -27,7 +27,7 @@ import Testing
         let blocks = page.split(separator: "```json\n").dropFirst().map { block in
             block.split(separator: "```", maxSplits: 1)[0]
         }
-        #expect(blocks.count == 8)
+        #expect(blocks.count == 9)
         for block in blocks { #expect(problems(String(block)) == [], "\(block)") }
     }
 
