@@ -1,13 +1,33 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Foundation
 import ProxyEngine
 import TestSockets
 import Testing
 import Units
 
-/// Lost packets of the handshake with the server.
-struct ConnectDelayTests {
+/// Packet loss on loopback: every byte arrives, and connections come late.
+struct LossTests {
+    @Test func `a loss holds bytes back and loses none, in either direction`() async throws {
+        let sent = randomBytes(600_000)
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let rate = try #require(Probability(0.02))
+        let loss = FaultKind.loss(Loss(rate: rate, burst: 2, roundTrip: .milliseconds(4), sender: .bbr))
+        try await withProxy(to: server.address, Profile([loss])) { fixture in
+            let received = try await blocking {
+                let client = try fixture.client()
+                Thread.detachNewThread { client.sendUntilBroken(sent) }
+                return try client.receive(exactly: sent.count)
+            }
+            #expect(received == sent)
+            let offsets = fixture.journal.rest.filter { $0.effect == .loses }.compactMap(\.offset)
+            #expect(offsets.count == 2)
+            #expect(offsets.allSatisfy { $0.isMultiple(of: 1_448) })
+        }
+    }
+
     @Test func `a connection whose first packet is lost reaches the server a second late`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
