@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format acceptance clean
+.PHONY: help demo build test lint format acceptance loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -30,15 +30,20 @@ test: ## build and run every test
 	@$(call timed,tests,swift test --skip-build $(CHECKED))
 
 lint: ## check the format of every Swift file
-	@swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	@echo "== lint: fine"
 
 format: ## format every Swift file
-	@swift format --in-place --recursive --parallel Package.swift Sources Tests
+	@swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance
 	@python3 Benchmarks/acceptance.py
+
+loss-table: ## compare the loss fault with the literature and with real senders, in virtual time
+	@scripts/install.sh build
+	@swift build -c release --product loss-comparison
+	@.build/release/loss-comparison
 
 clean: ## remove what was built
 	@rm -rf .build

@@ -94,6 +94,13 @@ let package = Package(
             ],
             swiftSettings: strictAndSafe
         ),
+        // Not a product: `make loss-table` runs it.
+        .executableTarget(
+            name: "loss-comparison",
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            path: "Benchmarks/LossComparison",
+            swiftSettings: strictAndSafe
+        ),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "FaultProfileTests", dependencies: ["FaultProfile", "Units"], swiftSettings: strict),
         .testTarget(

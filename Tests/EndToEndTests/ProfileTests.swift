@@ -17,6 +17,7 @@ import Testing
         "slow-reader": ("512KiB", 0, 1),
         "slow-start-stall": ("300KiB", 0, 1),
         "small-writes": ("256KiB", 0, 1),
+        "wifi-edge-loss": ("300KiB", 0, 1),
         "wifi-roam": ("4MiB", 0, 1),
         "wifi-walkaway": ("4MiB", 0, 1),
     ]

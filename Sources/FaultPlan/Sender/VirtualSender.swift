@@ -91,7 +91,7 @@ struct VirtualSender {
     /// The bytes of the window as it is.
     var windowBytes: Int64 { Int64(window.segments) * Self.segment }
 
-    /// Begins a connection of its own at an offset of the stream.
+    /// Begins a connection of its own at an offset of the stream, up to which it has come without this sender.
     mutating func begin(at offset: Int64, now: Int64) {
         released = offset
         round = nil
@@ -119,9 +119,14 @@ struct VirtualSender {
         return idle(at: now)
     }
 
-    private mutating func idle(at now: Int64) -> Int64 {
+    /// Nothing is to be delivered for now; what is on its way goes on.
+    mutating func pause(at now: Int64) {
         if isBusy { idleSince = now }
         isBusy = false
+    }
+
+    private mutating func idle(at now: Int64) -> Int64 {
+        pause(at: now)
         return .max
     }
 

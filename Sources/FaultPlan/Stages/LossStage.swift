@@ -8,7 +8,6 @@ struct LossStage {
     static let receiveBuffer: Int64 = 1 << 20
 
     private var sender: VirtualSender
-    private var isOn = false
     private var announced = false
 
     init(_ loss: Loss, key: RandomKey) {
@@ -17,15 +16,12 @@ struct LossStage {
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
-            isOn = false
+            sender.pause(at: visit.now.nanoseconds)
             announced = false
             return reach
         }
         let now = visit.now.nanoseconds
-        if !isOn {
-            isOn = true
-            sender.begin(at: visit.passed, now: now)
-        }
+        if visit.passed > sender.released { sender.begin(at: visit.passed, now: now) }
         let wanted = reach.bytesAtHorizon
         // A receiver that takes nothing closes the window, so the sender gets no further ahead of it than this.
         let room = max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
