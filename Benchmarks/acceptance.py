@@ -4,7 +4,8 @@
     make acceptance                      every part, with a release build
     python3 Benchmarks/acceptance.py PART…   only these parts
 
-Parts: cut half-close reset bandwidth shared latency silence refuse determinism resume kill throughput.
+Parts: cut half-close reset bandwidth shared scope wave trace slice latency silence refuse determinism resume kill
+throughput.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
 Needs curl, haproxy and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
 """
@@ -168,9 +169,9 @@ def source(connection):
         connection.sendall(block)
 
 
-def drain(port, seconds, counts=None):
-    """Receives for so many seconds from the moment of connecting; returns the bytes."""
-    with socket.create_connection(("127.0.0.1", port)) as connection:
+def drain(port, seconds, counts=None, host="127.0.0.1"):
+    """Receives for so many seconds from the moment of connecting from `host`; returns the bytes."""
+    with socket.create_connection(("127.0.0.1", port), source_address=(host, 0)) as connection:
         start, total = time.monotonic(), 0
         buffer = bytearray(1 << 20)
         while (left := seconds - (time.monotonic() - start)) > 0:
@@ -274,6 +275,51 @@ def shared():
     ratio = sum(parts) / (rate * seconds)
     shares = ", ".join(f"{part / sum(parts):.3f}" for part in parts)
     verdict("shared", abs(ratio - 1) <= 0.01, f"four connections under one 1 MB/s: {ratio:.4f} of it (shares {shares})")
+
+
+def scope():
+    seconds, rate = 5, 1_000_000
+    fault = {"kind": "bandwidth", "stream": "downstream", "rate": "1 MB/s", "per": "client"}
+    hosts = ["127.0.0.2", "127.0.0.2", "127.0.0.3"]
+    with Server(source) as server, Squall({"faults": [fault]}, server.port) as squall:
+        with ThreadPoolExecutor(3) as pool:
+            parts = list(pool.map(lambda host: drain(squall.port, seconds, host=host), hosts))
+    ratios = [(parts[0] + parts[1]) / (rate * seconds), parts[2] / (rate * seconds)]
+    verdict("scope", all(abs(ratio - 1) <= 0.01 for ratio in ratios),
+            f"1 MB/s per client: {ratios[0]:.4f} of it for two connections of one, {ratios[1]:.4f} for one of another")
+
+
+def wave():
+    seconds = 6
+    fault = {"kind": "bandwidth", "stream": "downstream",
+             "wave": {"low": "1 MB/s", "high": "5 MB/s", "period": "2 s"}}
+    with Server(source) as server, Squall({"faults": [fault]}, server.port) as squall:
+        ratio = drain(squall.port, seconds) / (3e6 * seconds)
+    verdict("wave", abs(ratio - 1) <= 0.01, f"1 to 5 MB/s within 2 s: {ratio:.4f} of their mean over {seconds} s")
+
+
+def trace():
+    seconds = 5
+    path = os.path.join(ROOT, "Profiles", "traces", "12mbit.trace")
+    for queue in ("1500 B", "256 KiB"):
+        fault = {"kind": "trace", "stream": "downstream", "file": path, "queue": queue}
+        with Server(source) as server, Squall({"faults": [fault]}, server.port) as squall:
+            rate = drain(squall.port, seconds) * 8 / seconds / 1e6
+        verdict("trace", abs(rate - 12) <= 0.2, f"of 12 Mbit/s with a queue of {queue}: {rate:.3f} Mbit/s over {seconds} s")
+
+
+def slices():
+    sizes = []
+    fault = {"kind": "slice", "stream": "downstream", "size": "400 B", "spread": "300 B", "pause": "5 ms"}
+    with Server(source) as server, Squall({"faults": [fault], "seed": 7}, server.port) as squall:
+        with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+            while len(sizes) < 300:
+                sizes.append(len(connection.recv(1 << 16)))
+    # A reader that is kept from reading for 5 ms finds two slices in one.
+    single = [size for size in sizes if size <= 700]
+    verdict("slice", min(sizes) >= 100 and len(single) >= 270,
+            f"of 100 B to 700 B every 5 ms: {len(single)} of {len(sizes)} reads are one slice, from {min(single)} B "
+            f"to {max(single)} B")
 
 
 def latency():
@@ -468,8 +514,8 @@ def throughput():
 
 
 PARTS = {"cut": cut, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared,
-         "latency": latency, "silence": silence, "refuse": refuse, "determinism": determinism, "resume": resume,
-         "kill": kill, "throughput": throughput}
+         "scope": scope, "wave": wave, "trace": trace, "slice": slices, "latency": latency, "silence": silence,
+         "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or list(PARTS)

@@ -27,6 +27,25 @@ struct ShapingTests {
         }
     }
 
+    @Test func `a global rate holds for two proxies together`() async throws {
+        let sent = randomBytes(20_000)
+        let server = TestServer { $0.sendUntilBroken(sent) }
+        defer { server.stop() }
+        let bandwidth = Bandwidth(rate: .bytesPerSecond(400_000), scope: .global)
+        let profile = Profile([.bandwidth(bandwidth)], on: .downstream)
+        let global = GlobalBuckets(profile, start: MonotonicClock.now)
+        try await withProxy(to: server.address, profile, global: global) { first in
+            try await withProxy(to: server.address, profile, global: global) { second in
+                let start = MonotonicClock.now
+                async let one = blocking { try first.client().receiveAll().bytes }
+                async let other = blocking { try second.client().receiveAll().bytes }
+                let parts = try await [one, other]
+                #expect(parts == [sent, sent])
+                #expect(MonotonicClock.now - start >= .milliseconds(99))
+            }
+        }
+    }
+
     @Test func `a trace passes no more than its opportunities, and every byte`() async throws {
         let sent = randomBytes(150_000)
         let server = TestServer { $0.sendUntilBroken(sent) }

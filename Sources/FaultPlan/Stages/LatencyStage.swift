@@ -4,8 +4,8 @@ import Units
 /// A delay line: remembers when each stretch of bytes arrived and lets it out a delay later.
 ///
 /// A delay is drawn by the position of the first byte that came at one moment, and again at every
-/// multiple of `stretchLength`; so it depends neither on what was drawn before nor on how many reads
-/// took the bytes in. Order is kept: nothing leaves before what came in front of it.
+/// multiple of `stretchLength`; so it doesn't depend on how many reads took the bytes in, nor, without
+/// correlation, on what was drawn before. Order is kept: nothing leaves before what came in front of it.
 struct LatencyStage {
     /// With jitter, a stretch is at most this many bytes: a new delay is drawn at every multiple.
     static let stretchLength: Int64 = 16 << 10

@@ -97,6 +97,7 @@ func withProxy<Result>(
     listen: Endpoint = Endpoint(host: "127.0.0.1", port: 0),
     connectTimeout: Duration? = nil,
     connectionLimit: Int? = nil,
+    global: GlobalBuckets? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
     let loops = try EventLoopGroup(count: threads)
@@ -110,6 +111,7 @@ func withProxy<Result>(
         seed: 7
     )
     if let connectTimeout { configuration.connectTimeout = connectTimeout }
+    configuration.globalBuckets = global
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     let result: Swift.Result<Result, any Error>
     do {
