@@ -35,6 +35,11 @@ let package = Package(
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
+        .target(
+            name: "Replay",
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strictAndSafe
+        ),
         .target(name: "EventLoop", dependencies: ["CLibevent", "Units"], swiftSettings: strict),
         .target(
             name: "ProxyEngine",
@@ -91,6 +96,7 @@ let package = Package(
                 "Forecast",
                 "OriginServer",
                 "ProxyEngine",
+                "Replay",
                 "TransferClient",
                 "TransferProtocol",
                 "Units",
@@ -110,6 +116,11 @@ let package = Package(
         .testTarget(
             name: "ForecastTests",
             dependencies: ["FaultPlan", "FaultProfile", "Forecast", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: ["FaultPlan", "FaultProfile", "Replay", "Units"],
             swiftSettings: strict
         ),
         .target(name: "TestSockets", dependencies: ["EventLoop"], path: "Tests/TestSockets", swiftSettings: strict),

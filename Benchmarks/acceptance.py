@@ -56,9 +56,11 @@ class Squall:
         self.process.stdout.close()
 
     def journal(self):
-        """The lines of the journal, times aside."""
+        """The lines of the journal behind its header, times aside."""
         with open(self.journal_path) as file:
-            return [{k: v for k, v in json.loads(line).items() if k != "time"} for line in file]
+            lines = [json.loads(line) for line in file]
+        assert lines[0]["event"] == "journal"
+        return [{k: v for k, v in line.items() if k != "time"} for line in lines[1:]]
 
 
 class Server:
