@@ -30,6 +30,16 @@ let package = Package(
         .target(name: "Units", swiftSettings: strictAndSafe),
         .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
         .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
+        .target(
+            name: "Forecast",
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "Replay",
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strictAndSafe
+        ),
         .target(name: "EventLoop", dependencies: ["CLibevent", "Units"], swiftSettings: strict),
         .target(
             name: "ProxyEngine",
@@ -83,8 +93,10 @@ let package = Package(
                 "EventLoop",
                 "FaultPlan",
                 "FaultProfile",
+                "Forecast",
                 "OriginServer",
                 "ProxyEngine",
+                "Replay",
                 "TransferClient",
                 "TransferProtocol",
                 "Units",
@@ -106,6 +118,16 @@ let package = Package(
         .testTarget(
             name: "FaultPlanTests",
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ForecastTests",
+            dependencies: ["FaultPlan", "FaultProfile", "Forecast", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: ["FaultPlan", "FaultProfile", "Replay", "Units"],
             swiftSettings: strict
         ),
         .target(name: "TestSockets", dependencies: ["EventLoop"], path: "Tests/TestSockets", swiftSettings: strict),

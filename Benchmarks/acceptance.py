@@ -5,7 +5,7 @@
     python3 Benchmarks/acceptance.py PART…   only these parts
 
 Parts: cut half-close reset bandwidth shared scope wave trace slice latency silence refuse determinism resume kill
-throughput.
+throughput plan hour.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
 Needs curl, haproxy and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
 """
@@ -56,9 +56,11 @@ class Squall:
         self.process.stdout.close()
 
     def journal(self):
-        """The lines of the journal, times aside."""
+        """The lines of the journal behind its header, times aside."""
         with open(self.journal_path) as file:
-            return [{k: v for k, v in json.loads(line).items() if k != "time"} for line in file]
+            lines = [json.loads(line) for line in file]
+        assert lines[0]["event"] == "journal"
+        return [{k: v for k, v in line.items() if k != "time"} for line in lines[1:]]
 
 
 class Server:
@@ -513,9 +515,37 @@ def throughput():
             f"{ours / theirs:.2f} (medians of 7 turns)")
 
 
+def predicted(name, *arguments):
+    """What `squall plan` tells, and the seconds that it took itself."""
+    start = time.monotonic()
+    out = subprocess.run([SQUALL, "plan", name, "--events", "json", *arguments], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out), time.monotonic() - start
+
+
+def plan():
+    for name, size in (("wifi-walkaway", "64MiB"), ("elevator", "8MiB"), ("cut-every-mebibyte", "16MiB")):
+        forecast, _ = predicted(name, "--size", size, "--seed", "7")
+        out = subprocess.run([SQUALL, "demo", name, "--size", size, "--seed", "7", "--events", "json"],
+                             stdout=subprocess.PIPE, check=True, text=True).stdout
+        done = next(e for e in map(json.loads, out.splitlines()) if e["event"] == "finished")
+        ratio = done["seconds"] / forecast["seconds"]
+        verdict("plan", abs(ratio - 1) <= 0.1,
+                f"{size} through {name}: predicted {forecast['seconds']:.2f} s, took {done['seconds']:.2f} s ({ratio:.3f})")
+
+
+def hour():
+    folder = os.path.join(ROOT, "Profiles")
+    names = [name[:-5] for part in ("", "presets") for name in os.listdir(os.path.join(folder, part))
+             if name.endswith(".json") and not name.endswith(".schema.json")]
+    times = {name: predicted(name, "--size", "400GiB", "--until", "1h", "--seed", "7")[1] for name in names}
+    slowest = max(times, key=times.get)
+    verdict("hour", times[slowest] < 1, f"an hour of each of {len(names)} profiles: {times[slowest]:.2f} s at most ({slowest})")
+
+
 PARTS = {"cut": cut, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared,
          "scope": scope, "wave": wave, "trace": trace, "slice": slices, "latency": latency, "silence": silence,
-         "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput}
+         "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput,
+         "plan": plan, "hour": hour}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or list(PARTS)

@@ -144,6 +144,22 @@ public struct Link: Sendable {
         }
     }
 
+    /// `count` bytes, more than 0, were taken from the source by a simulation, which has no bytes to change: those
+    /// that vanish are left out.
+    ///
+    /// - Returns: what was done to them.
+    @discardableResult
+    public mutating func bytesTaken(_ count: Int64, now: Moment) -> [Alteration] {
+        var left = count
+        var alterations: [Alteration] = []
+        while altersBytes, left > 0, let alteration = nextAlteration(of: left, now: now) {
+            alterations.append(alteration)
+            if case .drop(_, let dropped) = alteration { left -= dropped }
+        }
+        if left > 0 { bytesArrived(left) }
+        return alterations
+    }
+
     /// `count` bytes, more than 0, were taken from the source.
     public mutating func bytesArrived(_ count: Int64) {
         precondition(sourceEnd == nil, "bytes can't arrive after the end of their stream")

@@ -80,16 +80,6 @@ public struct LinkSimulation: Sendable {
         }
     }
 
-    /// Takes `count` bytes in, but for those that vanish.
-    private mutating func take(_ count: Int64) {
-        var left = count
-        while link.altersBytes, left > 0, let alteration = link.nextAlteration(of: left, now: now) {
-            alterations.append(alteration)
-            if case .drop(_, let dropped) = alteration { left -= dropped }
-        }
-        if left > 0 { link.bytesArrived(left) }
-    }
-
     /// Moves what may move at `now`; returns when to look again.
     private mutating func settle() -> Moment {
         while true {
@@ -108,7 +98,7 @@ public struct LinkSimulation: Sendable {
             let readable = min(decision.readLimit, waiting, readSize)
             if readable > 0 {
                 waiting -= readable
-                take(readable)
+                alterations += link.bytesTaken(readable, now: now)
                 continue
             }
             if waiting == 0, let end = endWaiting, link.sourceEnd == nil {

@@ -7,6 +7,8 @@ public struct Profile: Hashable, Sendable {
     public var name: String
     /// What it feels like, in a line.
     public var summary: String
+    /// Where its figures come from; empty when nothing is said. Never taken over by a profile that extends this one.
+    public var source: String
     /// The seed of every draw; `nil` leaves the choice to whoever runs the profile.
     public var seed: UInt64?
     /// Proxies that the profile itself defines; empty when the command line gives them.
@@ -22,6 +24,7 @@ public struct Profile: Hashable, Sendable {
     public init(
         name: String,
         summary: String = "",
+        source: String = "",
         seed: UInt64? = nil,
         proxies: [ProxyDefinition] = [],
         faults: [Fault] = [],
@@ -30,6 +33,7 @@ public struct Profile: Hashable, Sendable {
     ) {
         self.name = name
         self.summary = summary
+        self.source = source
         self.seed = seed
         self.proxies = proxies
         self.faults = faults

@@ -3,9 +3,9 @@ import FaultPlan
 import FoundationEssentials
 import Units
 
-/// The event journal as JSON Lines: one object for each fault that acted.
+/// The event journal as JSON Lines: a header, then one object for each fault that acted.
 ///
-/// A line's keys are `time` (RFC 3339, UTC), `proxy`, `connection` and `direction` where they apply,
+/// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC), `proxy`, `connection` and `direction` where they apply,
 /// `fault` (its name in the profile), `offset` where a position decided, and `what`. They are in
 /// alphabetical order, so two journals can be compared as text once their times are taken out.
 public final class Journal: Sendable {
@@ -23,9 +23,10 @@ public final class Journal: Sendable {
     private let wallClockStart: Date
     private let monotonicStart: Moment
 
-    /// A journal that goes to `writer`.
-    public init(_ writer: LineWriter) {
+    /// A journal that goes to `writer`, which is told the header at once.
+    public init(_ writer: LineWriter, header: JournalHeader) {
         self.writer = writer
+        writer.write(header.line)
         wallClockStart = Date()
         monotonicStart = MonotonicClock.now
     }

@@ -14,8 +14,8 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, CheckCommand.self, ProfilesCommand.self, OriginCommand.self,
-            GetCommand.self,
+            DemoCommand.self, RunCommand.self, ReplayCommand.self, ShrinkCommand.self, PlanCommand.self,
+            CheckCommand.self, ProfilesCommand.self, OriginCommand.self, GetCommand.self,
         ]
     )
 

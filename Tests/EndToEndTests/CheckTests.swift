@@ -87,11 +87,7 @@ import Testing
         }
     }
 
-    @Test func `profiles lists every shipped one with its summary, and prints one as it is`() async throws {
-        let list = try await squall("profiles")
-        #expect(list.status == 0)
-        #expect(list.lines.map { String($0.prefix { $0 != " " }) } == Repository.profiles)
-        #expect(list.lines.allSatisfy { $0.contains("  ") })
+    @Test func `profiles prints one as it is`() async throws {
         let one = try await squall("profiles", "elevator")
         #expect(try one.output == Repository.text("Profiles/elevator.json"))
     }

@@ -5,7 +5,8 @@ enum Corpus {
         ["{ \"name\": \"x\" }"]
         + members([
             #""seed": 0"#, #""seed": 18446744073709551615"#, #""seed": 7.0"#, #""seed": 1e3"#, #""seed": -0"#,
-            #""summary": """#, #""repeat": false"#, #""$schema": "anything""#, #""faults": []"#, #""phases": []"#,
+            #""summary": """#, #""source": "a table""#, #""repeat": false"#, #""$schema": "anything""#,
+            #""faults": []"#, #""phases": []"#,
             #""proxies": [ { "name": "p", "listen": "[::1]:0", "upstream": "a_b.c:65535" } ]"#,
             #""phases": [ { "name": "p" } ]"#, #""phases": [ { "name": "p", "for": "1 ns", "faults": [] } ]"#,
             #""summary": "\u0000""#,

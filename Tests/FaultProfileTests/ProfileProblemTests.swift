@@ -14,7 +14,7 @@ import Testing
         (
             "{ \"name\": \"x\", \"toxics\": [] }",
             "1:16: a profile has no key “toxics” (its keys are “$schema”, “name”, "
-                + "“summary”, “seed”, “extends”, “proxies”, “faults”, “phases”, “repeat”)"
+                + "“summary”, “source”, “seed”, “extends”, “proxies”, “faults”, “phases”, “repeat”)"
         ),
         (
             "{ \"name\": \"x\", \"seed\": -1 }",

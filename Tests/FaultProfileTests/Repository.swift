@@ -11,10 +11,15 @@ enum Repository {
     }
 
     /// The names of the shipped profiles, by their files.
-    static let shippedProfiles: [String] = {
-        let folder = root.appendingPathComponent("Profiles").path
+    static let shippedProfiles = profiles(in: "Profiles")
+
+    /// The names of the presets, by their files.
+    static let presets = profiles(in: "Profiles/presets")
+
+    private static func profiles(in folder: String) -> [String] {
+        let folder = root.appendingPathComponent(folder).path
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return files.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }.map { String($0.dropLast(5)) }
             .sorted()
-    }()
+    }
 }

@@ -74,6 +74,11 @@ import Testing
         #expect(try schema.accepts(try parsed(try Repository.bytes(of: "Profiles/\(name).json"))))
     }
 
+    @Test(arguments: Repository.presets)
+    func `the schema takes every preset`(name: String) throws {
+        #expect(try schema.accepts(try parsed(try Repository.bytes(of: "Profiles/presets/\(name).json"))))
+    }
+
     @Test(arguments: Corpus.valid)
     func `what the reader takes, the schema takes`(text: String) throws {
         #expect(problems(text) == [])

@@ -31,13 +31,13 @@ import Units
     @Test(arguments: ["0\n2\n2\n5\n", "0\n2\n2\n5", "0\r\n2\r\n2\r\n5\r\n", "00\n02\n2\n0005\n"])
     func `a trace is read line by line`(text: String) throws {
         let profile = try read(#"{ "kind": "trace", "file": "t", "queue": "64 KiB" }"#, traces: ["dir/t": text])
-        let expected = Trace(file: "t", opportunities: [0, 2, 2, 5], queue: .kibibytes(64))
+        let expected = Trace(file: "dir/t", opportunities: [0, 2, 2, 5], queue: .kibibytes(64))
         #expect(profile.faults.map(\.kind) == [.trace(expected)])
     }
 
     @Test func `a queue of 256 KiB stands in front of a trace that says nothing of it`() throws {
         let profile = try read(#"{ "kind": "trace", "file": "t" }"#, traces: ["dir/t": "4294967295"])
-        #expect(profile.faults.map(\.kind) == [.trace(Trace(file: "t", opportunities: [4_294_967_295]))])
+        #expect(profile.faults.map(\.kind) == [.trace(Trace(file: "dir/t", opportunities: [4_294_967_295]))])
         #expect(Trace.defaultQueue == .kibibytes(256))
     }
 

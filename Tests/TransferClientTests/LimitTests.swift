@@ -25,7 +25,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try await Script { $0.ordinal == 0 ? [.stall] : Self.resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.firstByteLimit = .milliseconds(100)
+                $0.firstByteLimit = .seconds(1)
             }
             #expect(done.setbacks.contains(.firstByteTimedOut))
             #expect(folder.file == Self.resource.content)

@@ -21,7 +21,9 @@ extension Trace {
             return nil
         }
         guard let opportunities = decoder.trace(file, at: node.place) else { return nil }
-        self.init(file: file, opportunities: opportunities, queue: queue)
+        // With the folder, so that the fault can be written down and read from anywhere.
+        let path = ProfileReference.path(ofFile: file, in: decoder.file)
+        self.init(file: path, opportunities: opportunities, queue: queue)
     }
 }
 

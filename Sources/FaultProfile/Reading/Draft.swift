@@ -27,6 +27,7 @@ struct ProxyDraft {
 struct ProfileDraft {
     var name: String?
     var summary: String?
+    var source: String?
     var seed: UInt64?
     var extends: (reference: String, place: SourcePlace)?
     var proxies: [ProxyDraft]?
@@ -40,6 +41,7 @@ struct ProfileDraft {
         ProfileDraft(
             name: name ?? base.name,
             summary: summary ?? base.summary,
+            source: source,
             seed: seed ?? base.seed,
             extends: extends,
             proxies: proxies ?? base.proxies,

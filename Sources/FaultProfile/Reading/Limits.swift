@@ -28,7 +28,7 @@ public enum ProfileLimits {
     public static let extendsDepth = 8
     /// Characters of a name.
     public static let nameLength = 100
-    /// Characters of a summary or of what `extends` says.
+    /// Characters of a summary, of a source or of what `extends` says.
     public static let textLength = 1000
     /// Characters of a text with a value and its unit.
     public static let valueLength = 400

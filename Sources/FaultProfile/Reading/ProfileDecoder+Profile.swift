@@ -7,6 +7,7 @@ extension ProfileDecoder {
         guard let object = object(node, .profile) else { return draft }
         draft.name = name(object)
         draft.summary = text(object, "summary")
+        draft.source = text(object, "source")
         draft.seed = object["seed"].flatMap { wholeNumber($0, key: "seed", in: 0...UInt64.max) }
         draft.repeats = flag(object, "repeat")
         _ = text(object, "$schema")

@@ -21,6 +21,7 @@ struct ProfileFinisher {
         let profile = Profile(
             name: draft.name ?? "",
             summary: draft.summary ?? "",
+            source: draft.source ?? "",
             seed: draft.seed,
             proxies: proxies.map(\.definition),
             faults: finisher.named(draft.faults ?? [], prefix: ""),

@@ -60,6 +60,7 @@ struct ObjectShape {
             .optional("$schema", .text),
             .required("name", .name),
             .optional("summary", .text),
+            .optional("source", .text),
             .optional("seed", .seed),
             .optional("extends", .text),
             .optional("proxies", .proxies),

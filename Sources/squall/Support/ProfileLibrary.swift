@@ -11,9 +11,14 @@ enum ProfileLibrary {
         return (chosen.isEmpty ? candidates : [chosen]).first(where: isFolder)
     }
 
-    /// The names of the shipped profiles, in order.
-    static var names: [String] {
-        guard let folder, let files = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return [] }
+    /// The names of the shipped profiles, in order: the scenarios, without the presets.
+    static var scenarios: [String] { folder.map(names(in:)) ?? [] }
+
+    /// The names of the presets, in order. Each begins with the tool whose preset it is, and a dash.
+    static var presets: [String] { folder.map { names(in: "\($0)/presets") } ?? [] }
+
+    private static func names(in folder: String) -> [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return files.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }
             .map { String($0.dropLast(".json".count)) }.sorted()
     }
@@ -48,12 +53,14 @@ enum ProfileLibrary {
                 let what = "the folder of the shipped profiles isn't there, so “\(name)” can't be found"
                 return .failure(ResolutionError(what: what, remedy: "set SQUALL_PROFILES to it, or give a path"))
             }
-            guard names.contains(name) else {
-                let near = Spelling.nearest(to: name, among: names).first.map { "did you mean “\($0)”?" }
-                let known = "the shipped ones are \(names.joined(separator: ", ")); a path has a slash or ends in .json"
-                return .failure(ResolutionError(what: "there is no profile “\(name)”", remedy: near ?? known))
-            }
-            return read("\(folder)/\(name).json")
+            let (scenarios, presets) = (scenarios, presets)
+            if scenarios.contains(name) { return read("\(folder)/\(name).json") }
+            if presets.contains(name) { return read("\(folder)/presets/\(name).json") }
+            let near = Spelling.nearest(to: name, among: scenarios + presets).first.map { "did you mean “\($0)”?" }
+            let known =
+                "the shipped ones are \(scenarios.joined(separator: ", ")), and \(presets.count) presets that "
+                + "squall profiles lists; a path has a slash or ends in .json"
+            return .failure(ResolutionError(what: "there is no profile “\(name)”", remedy: near ?? known))
         }
     }
 

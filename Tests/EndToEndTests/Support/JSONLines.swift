@@ -36,7 +36,29 @@ func decoded<Value: Decodable>(_ lines: [String], as type: Value.Type = Value.se
     }
 }
 
-/// The journal in the file at `url`.
+/// The first line of a journal.
+struct JournalHeader: Decodable, Equatable {
+    struct Proxy: Decodable, Equatable {
+        var name: String
+        var seed: UInt64
+        var upstream: String
+    }
+
+    struct Profile: Decodable, Equatable {
+        var name: String
+    }
+
+    var digest: String
+    var event: String
+    var profile: Profile
+    var proxies: [Proxy]
+    var version: String
+}
+
+/// The lines of the journal in the file at `url`, behind its header.
 func journal(at url: URL) throws -> [JournalLine] {
-    try decoded(String(decoding: Data(contentsOf: url), as: UTF8.self).split(separator: "\n").map(String.init))
+    let lines = String(decoding: try Data(contentsOf: url), as: UTF8.self).split(separator: "\n").map(String.init)
+    let header: [JournalHeader] = try decoded(Array(lines.prefix(1)))
+    guard header.first?.event == "journal" else { throw Complaint("the journal has no header") }
+    return try decoded(Array(lines.dropFirst()))
 }

@@ -20,9 +20,12 @@ enum Repository {
         return files.sorted()
     }()
 
-    /// The names of the shipped profiles, by their files.
+    /// The names of the shipped profiles, by their files: the scenarios.
     static let profiles = files(in: "Profiles", ending: ".json").map { String($0.dropFirst(9).dropLast(5)) }
-        .filter { !$0.hasSuffix(".schema") }
+        .filter { !$0.hasSuffix(".schema") && !$0.contains("/") }
+
+    /// The names of the presets, by their files.
+    static let presets = files(in: "Profiles/presets", ending: ".json").map { String($0.dropFirst(17).dropLast(5)) }
 
     private static let texts: Set<String> = [
         "swift", "md", "json", "py", "h", "modulemap", "yaml", "sh", "conf",

@@ -1,0 +1,26 @@
+extension ProfileReader {
+    /// The profile that is the value of `key` in the JSON object of `source`, as a journal's first line has it. It may
+    /// not extend another; what else is in the object isn't looked at. `resolve` is called for the traces that it has,
+    /// with their paths as they are.
+    ///
+    /// Throws everything that is wrong with it, each with its place in the source.
+    public static func profile(
+        embeddedIn source: ProfileSource,
+        under key: String,
+        resolving resolve: @escaping Resolver
+    ) throws(ProfileProblems) -> Profile {
+        var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
+        let file = decoder.problems.addFile(source.file)
+        var profile: Profile?
+        if let root = JSONReader.read(source.bytes, file: file, problems: &decoder.problems) {
+            if case .object(let members) = root.value, let member = members.first(where: { $0.key == key }) {
+                profile = ProfileFinisher.finish(decoder.profile(member.node), &decoder)
+            } else {
+                decoder.report("there is no \(key.quoted) here", remedy: "add the key with a profile", at: root.place)
+            }
+        }
+        if let problems = decoder.problems.result() { throw problems }
+        guard let profile else { preconditionFailure("a text that can't be read has been reported") }
+        return profile
+    }
+}

@@ -1,0 +1,70 @@
+import Units
+
+/// Writes profiles as JSON that `ProfileReader` reads back to the same value.
+///
+/// What the profile has from others, by `extends`, is in it; every fault has its name; what has its default is left out.
+public enum ProfileWriter {
+    /// The profile as a file, with line ends.
+    public static func text(of profile: Profile) -> String { json(of: profile).readable + "\n" }
+
+    /// The profile on one line: the same text for the same profile, whatever its file looks like.
+    public static func canonicalText(of profile: Profile) -> String { json(of: profile).compact }
+
+    /// The profile as a value to be written, perhaps within another.
+    package static func json(of profile: Profile) -> JSONText {
+        var members: [(String, JSONText)] = [("name", .text(profile.name))]
+        if !profile.summary.isEmpty { members.append(("summary", .text(profile.summary))) }
+        if !profile.source.isEmpty { members.append(("source", .text(profile.source))) }
+        if let seed = profile.seed { members.append(("seed", .number(seed))) }
+        if !profile.proxies.isEmpty { members.append(("proxies", .array(profile.proxies.map(proxy)))) }
+        if !profile.faults.isEmpty { members.append(("faults", .array(profile.faults.map(fault)))) }
+        if !profile.phases.isEmpty { members.append(("phases", .array(profile.phases.map(phase)))) }
+        if profile.repeats { members.append(("repeat", .flag(true))) }
+        return .object(members.map { (key: $0.0, value: $0.1) })
+    }
+
+    private static func proxy(_ proxy: ProxyDefinition) -> JSONText {
+        .object([
+            ("name", .text(proxy.name)), ("listen", .text(proxy.listen)), ("upstream", .text(proxy.upstream)),
+        ])
+    }
+
+    private static func phase(_ phase: Phase) -> JSONText {
+        var members: [(key: String, value: JSONText)] = [("name", .text(phase.name))]
+        if let duration = phase.duration { members.append(("for", .text(duration.text))) }
+        if !phase.faults.isEmpty { members.append(("faults", .array(phase.faults.map(fault)))) }
+        return .object(members)
+    }
+
+    private static func fault(_ fault: Fault) -> JSONText {
+        var members: [(key: String, value: JSONText)] = [
+            ("name", .text(fault.name)), ("kind", .text(fault.kind.name.rawValue)),
+        ]
+        if fault.stream != .both { members.append(("stream", .text(fault.stream.rawValue))) }
+        members += fault.kind.writtenMembers
+        if fault.condition != Condition() { members.append(("when", condition(fault.condition))) }
+        return .object(members)
+    }
+
+    private static func condition(_ condition: Condition) -> JSONText {
+        var members: [(key: String, value: JSONText)] = []
+        switch condition.connections {
+        case .all: break
+        case .range(let range) where range.lowerBound == range.upperBound:
+            members.append(("connection", .number(range.lowerBound)))
+        case .range(let range):
+            let last = range.upperBound == .max ? "" : String(range.upperBound)
+            members.append(("connection", .text("\(range.lowerBound)..\(last)")))
+        case .every(let step):
+            members.append(("connection", .object([("every", .number(step))])))
+        }
+        if condition.chance < .always { members.append(("chance", .text(condition.chance.text))) }
+        switch (condition.ageFrom > .zero, condition.ageUntil) {
+        case (false, nil): break
+        case (true, nil): members.append(("age", .text(condition.ageFrom.text)))
+        case (false, let until?): members.append(("age", .text("..\(until.text)")))
+        case (true, let until?): members.append(("age", .text("\(condition.ageFrom.text)..\(until.text)")))
+        }
+        return .object(members)
+    }
+}

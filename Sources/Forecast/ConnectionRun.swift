@@ -1,0 +1,139 @@
+import FaultPlan
+import Units
+
+/// One connection of a forecast: a request, an answer, and both links in virtual time.
+struct ConnectionRun {
+    enum Step {
+        /// Nothing happens before `wake`, if both ends are patient until `deadline`; `isFull` tells that a link holds as
+        /// much as it can.
+        case waiting(wake: Moment, deadline: Moment, isFull: Bool)
+        /// The last byte has arrived.
+        case complete
+        /// The connection is over.
+        case lost(TransferForecast.Loss)
+    }
+
+    /// The questions that a link is asked in one step: 4,096. Where nothing limits a link, time has to go on somehow.
+    private static let roundLimit = 4_096
+
+    private var plan: ConnectionPlan
+    private let client: ClientModel
+    private let transfer: Transfer
+    private let held: Int64
+    /// What waits in front of each link.
+    private var request: Int64
+    private var answer: Int64 = 0
+    private let requestTotal: Int64
+    private let answerTotal: Int64
+    private var hasAnswered = false
+    private var firstByteDeadline: Moment
+    private var stall: StallWatch
+    private var interruption: Strike?
+    /// The bytes that had passed, and when the last of them did.
+    private var passed: (bytes: Int64, moment: Moment)
+
+    init(_ plan: ConnectionPlan, _ transfer: Transfer, _ client: ClientModel, held: Int64) {
+        self.plan = plan
+        self.client = client
+        self.transfer = transfer
+        self.held = held
+        let rest = transfer.bytes.bytes - held
+        requestTotal = client.requestBytes + (transfer.direction == .upstream ? rest : 0)
+        answerTotal = client.headBytes + (transfer.direction == .downstream ? rest : 0)
+        request = requestTotal
+        passed = (0, plan.opened)
+        firstByteDeadline = plan.opened + client.firstByteLimit
+        stall = StallWatch(client)
+    }
+
+    /// The connection's number.
+    var ordinal: UInt64 { plan.ordinal }
+
+    /// The bytes of the file that have arrived where they were to go, those of earlier connections included.
+    var fileBytes: Int64 {
+        switch transfer.direction {
+        case .downstream: held + max(0, plan.downstream.delivered - client.headBytes)
+        case .upstream: held + max(0, plan.upstream.delivered - client.requestBytes)
+        }
+    }
+
+    /// Lets everything happen that happens at `now`.
+    mutating func step(at now: Moment) -> Step {
+        if let (strike, how) = plan.interruptions.strike(at: now, lastPassed: passed.moment) {
+            interruption = strike
+            return .lost(how == .close ? .cut : .reset)
+        }
+        let connected = plan.opened + (plan.connectDelay?.duration ?? .zero)
+        if now < connected {
+            let deadline = min(connected, plan.interruptions.nextChange(after: now, lastPassed: passed.moment))
+            return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
+        }
+        let before = fileBytes
+        let up = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now)
+        if up.hasEnded { return .lost(.cut) }
+        if !hasAnswered, plan.upstream.delivered == requestTotal {
+            hasAnswered = true
+            answer = answerTotal
+        }
+        let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now)
+        if plan.downstream.delivered == answerTotal { return .complete }
+        if down.hasEnded { return .lost(.cut) }
+        if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
+        let bytes = plan.upstream.delivered + plan.downstream.delivered
+        if bytes != passed.bytes { passed = (bytes, now) }
+        let change = plan.interruptions.nextChange(after: now, lastPassed: passed.moment)
+        let deadline = min(firstByteDeadline, stall.next, change)
+        let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
+        return .waiting(wake: min(up.wake, down.wake), deadline: deadline, isFull: isFull)
+    }
+
+    /// The faults that struck since this was last asked, each with its direction.
+    mutating func takeStrikes() -> [(Strike, Direction?)] {
+        var strikes: [(Strike, Direction?)] = []
+        if !plan.upstream.strikes.isEmpty { strikes += plan.upstream.takeStrikes().map { ($0, .upstream) } }
+        if !plan.downstream.strikes.isEmpty { strikes += plan.downstream.takeStrikes().map { ($0, .downstream) } }
+        if let interruption {
+            strikes.append((interruption, nil))
+            self.interruption = nil
+        }
+        return strikes
+    }
+
+    /// Gives back what the links share with others.
+    mutating func close() {
+        plan.upstream.close()
+        plan.downstream.close()
+    }
+
+    /// Whether the client gives the connection up.
+    private mutating func impatience(at now: Moment, hasProgressed: Bool) -> TransferForecast.Loss? {
+        if plan.downstream.delivered >= client.headBytes {
+            firstByteDeadline = .distantFuture
+            stall.start(at: now)
+        } else if hasProgressed {
+            // An upload that advances isn't given up.
+            firstByteDeadline = now + client.firstByteLimit
+        }
+        if now >= firstByteDeadline { return .firstByte }
+        return stall.hasStalled(bytes: plan.downstream.delivered, at: now) ? .stalled : nil
+    }
+
+    /// Moves what may move through a link at `now`, from a source that never stops to a sink that takes everything.
+    private static func settle(_ link: inout Link, waiting: inout Int64, now: Moment) -> (wake: Moment, hasEnded: Bool)
+    {
+        while true {
+            let decision = link.decide(available: waiting, now: now)
+            if decision.end != nil { return (.distantFuture, true) }
+            let writable = decision.writeOffset - link.delivered
+            if writable > 0 {
+                link.bytesDelivered(writable)
+                continue
+            }
+            let readable = min(decision.readLimit, waiting)
+            guard readable > 0 else { return (decision.wake, false) }
+            link.bytesTaken(readable, now: now)
+            waiting -= readable
+        }
+        return (now, false)
+    }
+}

@@ -1,0 +1,122 @@
+import FaultProfile
+import Units
+
+/// What a fault means for a drawing: figures where it has some, and a short line.
+struct FaultSummary {
+    var rate: BitRate?
+    var delay = Duration.zero
+    var jitter = Duration.zero
+    var outage: Outage.Manner?
+    /// Whether it acts at a byte and not over a stretch of time.
+    var isAtPosition = false
+    /// "cut at 64 KiB".
+    let text: String
+
+    init(_ kind: FaultKind) {
+        switch kind {
+        case .latency(let latency):
+            delay = latency.delay
+            jitter = latency.jitter
+            text = "latency \(latency.delay.text)" + (latency.jitter > .zero ? " ± \(latency.jitter.text)" : "")
+        case .bandwidth(let bandwidth):
+            rate = bandwidth.meanRate
+            text = "bandwidth \(bandwidth.sentence)"
+        case .cut(let cut):
+            isAtPosition = true
+            text = "cut \(cut.position.sentence)"
+        case .stall(let stall):
+            isAtPosition = true
+            text = "stall of \(stall.duration.text) at \(stall.at.text)"
+        case .outage(let outage):
+            self.outage = outage.how
+            text = "outage by \(outage.how.rawValue)"
+        case .loss(let loss):
+            let bursts = loss.burst > 1 ? " in bursts of \(loss.burst)" : ""
+            text = "loss \(loss.rate.text)\(bursts), round trip \(loss.roundTrip.text), \(loss.sender.rawValue)"
+        case .corrupt(let corrupt):
+            isAtPosition = true
+            text = "corrupt \(corrupt.position.sentence)"
+        case .truncate(let truncate):
+            isAtPosition = true
+            text = "truncate \(truncate.bytes.text) at \(truncate.at.text)"
+        case .trace(let trace):
+            rate = trace.meanRate
+            text = "trace \(trace.file), queue \(trace.queue.text)"
+        case .slice(let slice):
+            text = "slice \(slice.size.text)" + (slice.pause > .zero ? ", pause \(slice.pause.text)" : "")
+        case .slowReader(let reader):
+            rate = reader.rate
+            text = "slow-reader \(reader.rate.text)"
+        }
+    }
+}
+
+extension Cut.Position {
+    /// "at 64 KiB".
+    fileprivate var sentence: String {
+        switch self {
+        case .at(let offset): "at \(offset.text)"
+        case .inTurn(let offsets): "at \(offsets.count) offsets, a connection each"
+        case .every(let step): "at every \(step.text)"
+        case .between(let low, let high): "between \(low.text) and \(high.text)"
+        case .after(let age): "at an age of \(age.text)"
+        case .idle(let time): "when idle for \(time.text)"
+        }
+    }
+}
+
+extension Corrupt.Position {
+    /// "at 64 KiB".
+    fileprivate var sentence: String {
+        switch self {
+        case .at(let offset): "at \(offset.text)"
+        case .between(let low, let high): "between \(low.text) and \(high.text)"
+        case .rate(let rate): "\(rate.text) of the bytes"
+        }
+    }
+}
+
+extension Bandwidth {
+    /// The rate in the long run, for a drawing.
+    fileprivate var meanRate: BitRate {
+        guard case .wave(let high, _) = course else { return rate }
+        return BitRate(bitsPerSecond: rate.bitsPerSecond + (high.bitsPerSecond - rate.bitsPerSecond) / 2)
+    }
+
+    /// "1 Mbit/s to 8 Mbit/s".
+    fileprivate var sentence: String {
+        switch course {
+        case .steady: rate.text
+        case .steps(let steps, _): "\(rate.text), then \(steps.map(\.rate.text).joined(separator: ", "))"
+        case .wave(let high, let period): "\(rate.text) to \(high.text) within \(period.text)"
+        }
+    }
+}
+
+extension Trace {
+    /// The rate in the long run, for a drawing.
+    fileprivate var meanRate: BitRate {
+        let bits = Int64(opportunities.count) * Trace.opportunitySize.bytes * 8
+        return BitRate(bitsPerSecond: max(1, bits * 1_000 / Int64(max(1, opportunities.last ?? 1))))
+    }
+}
+
+extension Condition {
+    /// "connections 1 to 2, with a chance of 50 %, from an age of 5 s".
+    var sentence: String {
+        var parts: [String] = []
+        switch connections {
+        case .all: break
+        case .range(let range) where range.lowerBound == range.upperBound:
+            parts.append("connection \(range.lowerBound)")
+        case .range(let range):
+            let isOpen = range.upperBound == .max
+            parts.append("connections from \(range.lowerBound)" + (isOpen ? " on" : " to \(range.upperBound)"))
+        case .every(let step): parts.append("every connection of \(step)")
+        }
+        if chance < .always { parts.append("with a chance of \(chance.text)") }
+        if ageFrom > .zero { parts.append("from an age of \(ageFrom.text)") }
+        if let ageUntil { parts.append("up to an age of \(ageUntil.text)") }
+        return parts.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,129 @@
+import FaultPlan
+import Units
+
+extension TransferForecast {
+    /// The forecast of `transfer` by a client that resumes, through the proxy of `plan`, which has accepted nobody yet.
+    ///
+    /// The client connects when the proxy's clock starts. After a connection is lost it waits as `retries` says and asks
+    /// for the rest. No time is spent outside of the profile's faults: not by the machines, nor by the real network.
+    ///
+    /// - Parameters:
+    ///   - limit: the virtual time after which the forecast ends, 24 h if nothing is said.
+    ///   - stepLimit: the steps after which it ends, 20 million if nothing is said.
+    public init(
+        of transfer: Transfer,
+        through plan: Plan,
+        client: ClientModel = ClientModel(),
+        retries: some RetryModel,
+        limit: Duration = .seconds(86_400),
+        stepLimit: Int = 20_000_000
+    ) {
+        var run = ForecastRun(transfer, plan, client, limit: limit, stepLimit: stepLimit)
+        run.run(retries)
+        self = run.forecast
+    }
+}
+
+/// A forecast that is being made.
+struct ForecastRun {
+    var forecast = TransferForecast()
+    let transfer: Transfer
+    let client: ClientModel
+    let start: Moment
+    let end: Moment
+    private let stepLimit: Int
+    var plan: Plan
+    var now: Moment
+    private var steps = 0
+    /// When the last byte arrived.
+    private var lastArrival: Moment
+
+    init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
+        self.transfer = transfer
+        self.plan = plan
+        self.client = client
+        self.stepLimit = stepLimit
+        start = plan.schedule.start
+        end = start + limit
+        now = start
+        lastArrival = start
+    }
+
+    /// Whether the forecast may go on.
+    var hasTime: Bool { now < end && steps < stepLimit }
+
+    /// How late a link is asked at most: a thousandth of the time that has passed, and 200 ms, which is less than
+    /// a rate makes up for. Links answer the same however late they are asked, so this costs no more than that time, and
+    /// saves most of the steps.
+    var grain: Int64 { min(200_000_000, (now - start).nanoseconds / 1_000) }
+
+    mutating func run(_ retries: some RetryModel) {
+        var retries = retries
+        forecast.progress.reached(0, at: now)
+        while hasTime {
+            connect()
+            if forecast.bytes >= transfer.bytes.bytes {
+                forecast.outcome = .complete
+                break
+            }
+            guard hasTime else { break }
+            retries.reached(forecast.bytes)
+            guard let wait = retries.failed(at: now) else {
+                forecast.outcome = .givesUp
+                break
+            }
+            now = min(end, now + wait)
+        }
+        if forecast.outcome != .complete { forecast.notePause(from: lastArrival, to: now) }
+        forecast.duration = now - start
+    }
+
+    /// One connection, from the attempt to its end.
+    private mutating func connect() {
+        steps += 1
+        if let fault = plan.refusal(at: now).fault {
+            forecast.note(.refused(fault: plan.faults[fault].name), at: now)
+            return
+        }
+        let held = forecast.bytes
+        let connection = plan.accept(at: now)
+        let ordinal = connection.ordinal
+        forecast.note(.opened(connection: ordinal, offset: held), at: now)
+        var run = ConnectionRun(connection, transfer, client, held: held)
+        let loss = follow(&run)
+        run.close()
+        if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }
+    }
+
+    /// Follows a connection until it is lost; `nil` when the file is complete, or the time is over.
+    private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
+        var stretchEnd = plan.schedule.stretch(at: now).end
+        while hasTime {
+            steps += 1
+            let step = run.step(at: now)
+            note(run)
+            for (strike, direction) in run.takeStrikes() {
+                let entry = plan.journalEntry(of: strike, connection: run.ordinal, direction: direction, at: now)
+                forecast.note(.struck(entry), at: now)
+            }
+            switch step {
+            case .complete: return nil
+            case .lost(let loss): return loss
+            case .waiting(let wake, let deadline, let isFull):
+                if now >= stretchEnd { stretchEnd = plan.schedule.stretch(at: now).end }
+                // Who comes late to a link that can hold no more keeps its source waiting.
+                let coarse = max(wake, now.advanced(byNanoseconds: isFull ? 1 : max(1, grain)))
+                now = min(coarse, deadline, stretchEnd, end)
+            }
+        }
+        return nil
+    }
+
+    private mutating func note(_ run: ConnectionRun) {
+        guard run.fileBytes > forecast.bytes else { return }
+        forecast.bytes = run.fileBytes
+        forecast.notePause(from: lastArrival, to: now)
+        lastArrival = now
+        forecast.progress.reached(forecast.bytes, at: now)
+    }
+}

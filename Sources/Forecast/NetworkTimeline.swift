@@ -1,0 +1,90 @@
+import FaultPlan
+import FaultProfile
+import Units
+
+/// What a profile makes of the network over time, for a connection that no condition singles out.
+public struct NetworkTimeline: Hashable, Sendable {
+    /// A stretch of time in which nothing changes.
+    public struct Segment: Hashable, Sendable {
+        /// When it begins, on the clock of the proxy.
+        public var begin: Moment
+        /// When it ends.
+        public var end: Moment
+        /// The index of the phase in the profile; `nil` outside all phases.
+        public var phase: Int?
+        /// What the network is like.
+        public var conditions: NetworkConditions
+    }
+
+    /// The segments that are kept at most: 10,000. What comes after them is left out.
+    public static let limit = 10_000
+
+    /// The segments from the start of the clock on, without a gap.
+    public let segments: [Segment]
+
+    /// The timeline of `profile` in one direction, from the origin of the clock until `end`, which is later.
+    public init(of profile: Profile, direction: Direction, until end: Moment) {
+        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: .zero)
+        let always = profile.faults
+        var known: [Int?: NetworkConditions] = [:]
+        var segments: [Segment] = []
+        var now = Moment.zero
+        while now < end, segments.count < NetworkTimeline.limit {
+            let stretch = schedule.stretch(at: now)
+            let phase = stretch.phase
+            let faults = always + (phase.map { profile.phases[$0].faults } ?? [])
+            let conditions = known[phase] ?? NetworkConditions(faults: faults, direction: direction)
+            known[phase] = conditions
+            segments.append(Segment(begin: now, end: min(stretch.end, end), phase: phase, conditions: conditions))
+            now = stretch.end
+        }
+        self.segments = segments
+    }
+
+    /// The segment that `moment` lies in; the last one after all of them.
+    public func segment(at moment: Moment) -> Segment? {
+        var low = 0
+        var high = segments.count
+        while low < high {
+            let middle = (low + high) / 2
+            if segments[middle].begin <= moment { low = middle + 1 } else { high = middle }
+        }
+        return low > 0 ? segments[low - 1] : segments.first
+    }
+
+    /// The highest rate of all segments; `nil` where one has no limit, or there is none.
+    public var highestRate: BitRate? {
+        segments.compactMap(\.conditions.rate).max()
+    }
+}
+
+/// What the network is like while a set of faults is on, in one direction.
+public struct NetworkConditions: Hashable, Sendable {
+    /// The lowest of the rates; `nil` is no limit.
+    public private(set) var rate: BitRate?
+    /// The sum of the delays.
+    public private(set) var delay = Duration.zero
+    /// The sum of what delays vary by.
+    public private(set) var jitter = Duration.zero
+    /// The outage that is on, if any.
+    public private(set) var outage: Outage.Manner?
+    /// The faults that act at a position, or on some connections only, a short line each.
+    public private(set) var others: [String] = []
+
+    /// The conditions that `faults` make together in `direction`.
+    public init(faults: [Fault], direction: Direction) {
+        for fault in faults where fault.stream.includes(direction) { add(fault) }
+    }
+
+    private mutating func add(_ fault: Fault) {
+        let summary = FaultSummary(fault.kind)
+        guard fault.condition == Condition(), !summary.isAtPosition else {
+            others.append("\(summary.text)\(fault.condition == Condition() ? "" : ", \(fault.condition.sentence)")")
+            return
+        }
+        if let other = summary.rate { rate = min(rate ?? other, other) }
+        delay += summary.delay
+        jitter += summary.jitter
+        outage = outage ?? summary.outage
+    }
+}

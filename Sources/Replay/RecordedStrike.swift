@@ -1,0 +1,34 @@
+import FaultPlan
+
+/// A line of a journal, its time aside.
+public struct RecordedStrike: Hashable, Sendable {
+    /// The proxy's name.
+    public var proxy: String
+    /// The connection's number; `nil` where the whole proxy is concerned.
+    public var connection: UInt64?
+    /// The direction; `nil` where both are concerned.
+    public var direction: Direction?
+    /// The fault's name.
+    public var fault: String
+    /// Where it struck, if a position decided.
+    public var offset: Int64?
+    /// What it did.
+    public var what: String
+
+    /// Makes a strike out of its parts.
+    public init(
+        proxy: String,
+        connection: UInt64? = nil,
+        direction: Direction? = nil,
+        fault: String,
+        offset: Int64? = nil,
+        what: String
+    ) {
+        self.proxy = proxy
+        self.connection = connection
+        self.direction = direction
+        self.fault = fault
+        self.offset = offset
+        self.what = what
+    }
+}

@@ -1,0 +1,149 @@
+import FaultPlan
+import FaultProfile
+import Units
+
+/// Strikes the faults of a journal again: those decided by a position as faults of their own, each on its connection at
+/// its byte; those decided by time as they are in the profile.
+public struct ReplayPlan: Sendable {
+    /// What can be kept or left out.
+    public enum Unit: Hashable, Sendable {
+        /// A cut or a stall that the journal tells.
+        case strike(RecordedStrike)
+        /// A fault of the profile, by its name, on all connections and at all times that it acts on.
+        case fault(String)
+    }
+
+    /// The strikes of a journal that are looked at: 65,536.
+    public static let strikeLimit = 65_536
+
+    /// The profile that the journal was made with.
+    public let profile: Profile
+    /// What the journal tells, without repetition, in its order.
+    public let units: [Unit]
+
+    private let kinds: [String: FaultKind]
+
+    /// The plan of the strikes of one proxy. What `profile` has no fault of isn't replayed.
+    public init(profile: Profile, strikes: [RecordedStrike]) {
+        self.profile = profile
+        let faults = profile.faults + profile.phases.flatMap(\.faults)
+        let kinds = Dictionary(faults.map { ($0.name, $0.kind) }) { first, _ in first }
+        var known: Set<Unit> = []
+        var units: [Unit] = []
+        for strike in strikes.prefix(ReplayPlan.strikeLimit) {
+            guard let kind = kinds[strike.fault] else { continue }
+            let isExplicit = ReplayPlan.explicitKind(of: strike, kind) != nil
+            let unit = isExplicit ? Unit.strike(strike) : .fault(strike.fault)
+            if known.insert(unit).inserted { units.append(unit) }
+        }
+        self.units = units
+        self.kinds = kinds
+    }
+
+    /// The profile that does everything that the journal tells, and what goes by time besides.
+    ///
+    /// Two faults may have one name in it, that of the fault they come from, so that its journal reads as the first.
+    public var everything: Profile {
+        let strikes = explicitFaults(of: units)
+        var result = profile
+        result.faults = profile.faults.filter { !ReplayPlan.isAtPosition($0.kind) } + strikes
+        result.phases = profile.phases.map { phase in
+            var phase = phase
+            phase.faults.removeAll { ReplayPlan.isAtPosition($0.kind) }
+            return phase
+        }
+        return result
+    }
+
+    /// The profile that does only what `kept` says. Phases stay as long as one of them has a fault.
+    ///
+    /// With `isNamedApart` every fault has a name of its own, so that the profile can be written and read again.
+    public func profile(keeping kept: [Unit], isNamedApart: Bool = false) -> Profile {
+        let names = Set(
+            kept.compactMap { unit -> String? in
+                if case .fault(let name) = unit { name } else { nil }
+            }
+        )
+        var result = profile
+        result.faults = profile.faults.filter { names.contains($0.name) }
+        result.phases = profile.phases.map { phase in
+            var phase = phase
+            phase.faults.removeAll { !names.contains($0.name) }
+            return phase
+        }
+        if result.phases.allSatisfy(\.faults.isEmpty) {
+            result.phases = []
+            result.repeats = false
+        }
+        var strikes = explicitFaults(of: kept)
+        if isNamedApart { strikes = ReplayPlan.namedApart(strikes, from: names) }
+        result.faults += strikes
+        return result
+    }
+
+    private func explicitFaults(of units: [Unit]) -> [Fault] {
+        units.compactMap { unit in
+            guard case .strike(let strike) = unit, let origin = kinds[strike.fault],
+                let kind = ReplayPlan.explicitKind(of: strike, origin), let connection = strike.connection,
+                let direction = strike.direction
+            else { return nil }
+            return Fault(
+                name: strike.fault,
+                stream: direction == .upstream ? .upstream : .downstream,
+                condition: Condition(connections: .range(connection...connection)),
+                kind: kind
+            )
+        }
+    }
+
+    /// The fault that strikes as `strike` tells; `nil` where only the fault that it came from can.
+    private static func explicitKind(of strike: RecordedStrike, _ origin: FaultKind) -> FaultKind? {
+        guard let offset = strike.offset, offset >= 0, let connection = strike.connection, connection > 0,
+            strike.direction != nil
+        else { return nil }
+        switch origin {
+        case .cut(let cut): return .cut(Cut(position: .at(ByteCount(offset)), how: cut.how))
+        case .stall(let stall): return .stall(Stall(at: ByteCount(offset), duration: stall.duration))
+        case .truncate(let truncate): return .truncate(Truncate(at: ByteCount(offset), bytes: truncate.bytes))
+        case .corrupt where isAtPosition(origin): return .corrupt(Corrupt(position: .at(ByteCount(offset))))
+        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .corrupt: return nil
+        }
+    }
+
+    /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.
+    private static func isAtPosition(_ kind: FaultKind) -> Bool {
+        switch kind {
+        case .cut(let cut):
+            switch cut.position {
+            case .at, .inTurn, .every, .between: true
+            case .after, .idle: false
+            }
+        case .corrupt(let corrupt):
+            switch corrupt.position {
+            case .at, .between: true
+            // The journal isn't told of all of them; with the seed they are the same again.
+            case .rate: false
+            }
+        case .stall, .truncate: true
+        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader: false
+        }
+    }
+
+    private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {
+        var taken = taken
+        return faults.map { fault in
+            guard case .range(let range) = fault.condition.connections else { return fault }
+            var fault = fault
+            // A name has a limit; what is cut off is told by the number.
+            let stem = fault.name.prefix(ProfileLimits.nameLength - 40) + " of connection \(range.lowerBound)"
+            var name = String(stem)
+            var number = 1
+            while !taken.insert(name).inserted {
+                number += 1
+                name = "\(stem) (\(number))"
+            }
+            fault.name = name
+            return fault
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import FaultPlan
+import FaultProfile
+import Forecast
+import TransferProtocol
+import Units
+
+/// `squall plan`: a profile drawn over time, and what it will make of a transfer, before a socket is opened.
+struct PlanCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Draw a profile over time, and predict what becomes of a transfer through it.",
+        discussion: """
+            Runs the proxy's own links in virtual time, with a client that resumes as `squall get` does, so the time, \
+            the connections, the cuts and the pauses are those of a run with the same seed and name. What is assumed \
+            is told at the end; the machines and the real network cost no time in it.
+
+            Example: squall plan wifi-walkaway --size 64MiB --seed 7 --svg walkaway.svg
+            """
+    )
+
+    @Argument(help: "The profile: a path, or the name of a shipped one.")
+    var profile: String
+
+    @Option(help: "The size of the file with its unit, from 1 B to 16 TiB (as 16384GiB).")
+    var size = ByteCount.mebibytes(64)
+
+    @Option(help: ArgumentHelp("A download is downstream, an upload upstream.", valueName: "direction"))
+    var direction = Direction.downstream
+
+    @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
+    var seed: UInt64?
+
+    @Option(help: "The proxy's name, part of every draw; that of `squall run` is proxy.")
+    var name = "demo"
+
+    @Option(help: ArgumentHelp("The bytes in front of the body of each answer.", valueName: "size"))
+    var head = ByteCount(320)
+
+    @Option(help: ArgumentHelp("The virtual time after which the prediction ends.", valueName: "duration"))
+    var until = Until(duration: .seconds(86_400))
+
+    @Option(help: ArgumentHelp("Draw it into this file as well, as SVG.", valueName: "file"))
+    var svg: String?
+
+    @Option(help: ArgumentHelp("How the prediction is told.", valueName: "format"))
+    var events = EventFormat.text
+
+    func validate() throws {
+        guard size.bytes > 0, size <= .mebibytes(16 << 20) else {
+            throw ValidationError("--size is from 1 B to 16384 GiB, such as 64MiB")
+        }
+        guard head <= .kibibytes(64) else { throw ValidationError("--head is at most 64 KiB") }
+    }
+
+    func run() throws {
+        let profile = try ProfileLibrary.profile(profile)
+        let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
+        let transfer = Transfer(direction: direction, bytes: size)
+        var client = ClientModel()
+        client.headBytes = head.bytes
+        let forecast = TransferForecast(
+            of: transfer,
+            through: Plan(profile: profile, seed: seed, proxy: name, start: .zero),
+            client: client,
+            retries: ClientRetries(seed: seed),
+            limit: until.duration
+        )
+        let report = PlanReport(profile: profile, seed: seed, transfer: transfer, client: client, forecast: forecast)
+        switch events {
+        case .text: Console.print(PlanDrawing(report).text)
+        case .json: EventFormat.writeJSON(PlanPrediction(report))
+        }
+        if let svg { try PlanFile.write(PlanSVG(report).text, to: svg) }
+    }
+}
+
+/// The waits of our client.
+struct ClientRetries: RetryModel {
+    private var schedule: RetrySchedule
+
+    init(seed: UInt64) {
+        schedule = RetrySchedule(policy: RetryPolicy(), generator: SeededGenerator(seed: seed), startedAt: .zero)
+    }
+
+    mutating func reached(_ offset: Int64) { schedule.reached(offset) }
+
+    mutating func failed(at now: Moment) -> Duration? {
+        switch schedule.failed(at: now) {
+        case .wait(let delay): delay
+        case .giveUp: nil
+        }
+    }
+}
+
+extension Direction: ExpressibleByArgument {}
+
+/// A duration with its unit on the command line.
+struct Until: ExpressibleByArgument {
+    var duration: Duration
+
+    init(duration: Duration) {
+        self.duration = duration
+    }
+
+    init?(argument: String) {
+        guard let duration = try? Duration(parsing: argument), duration > .zero else { return nil }
+        self.duration = duration
+    }
+
+    /// A default as help shows it.
+    var defaultValueDescription: String { duration.text }
+}

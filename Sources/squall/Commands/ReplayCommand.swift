@@ -1,0 +1,69 @@
+import ArgumentParser
+import EventLoop
+import FaultProfile
+import ProxyEngine
+import Units
+
+/// `squall replay`: the faults of a journal, struck again.
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Run a proxy that strikes the faults of a journal again, at the same bytes, until Ctrl-C.",
+        discussion: """
+            Takes what squall run --journal wrote. Every cut and stall of the journal strikes again, on the connection \
+            of the same number, at the same byte, and no other one does; what goes by time comes again from the \
+            journal's profile, with its seed.
+
+            Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
+            """
+    )
+
+    @Argument(help: "The journal.")
+    var recording: String
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+    var listen = Endpoint(host: "127.0.0.1", port: 0)
+
+    @Option(
+        help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port")
+    )
+    var upstream: Endpoint?
+
+    @Option(help: "The proxy of the journal, if there are several.")
+    var name: String?
+
+    @Option(help: "The profile, to make sure that it is still the journal's: a path, or the name of a shipped one.")
+    var profile: String?
+
+    @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
+    var journal: String?
+
+    @Option(help: "Event loops, a thread each; 0 is one for each processor.")
+    var threads = 0
+
+    func validate() throws {
+        guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
+        if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
+    }
+
+    func run() async throws {
+        let file = try JournalFile(recording, profile: profile.map(ProfileLibrary.profile))
+        let proxy = try file.proxy(name)
+        guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
+            throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
+        }
+        let configuration = ProxyConfiguration(
+            name: proxy.name,
+            listen: listen,
+            upstream: upstream,
+            profile: file.plan(for: proxy).everything,
+            seed: proxy.seed
+        )
+        try await ProxyRunner(configurations: [configuration], journal: journal, threads: threads).run()
+    }
+}
+
+extension Endpoint {
+    /// A default as help shows it.
+    public var defaultValueDescription: String { description }
+}

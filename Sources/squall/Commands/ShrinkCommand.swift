@@ -1,0 +1,68 @@
+import ArgumentParser
+import EventLoop
+import FaultProfile
+import Replay
+import Units
+
+/// `squall shrink`: the smallest list of faults with which a command still fails.
+struct ShrinkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shrink",
+        abstract: "Find the smallest list of a journal's faults with which a command still fails.",
+        discussion: """
+            Runs the command again and again, each time through a new proxy that strikes some of the journal's faults, \
+            and leaves out what isn't needed (delta debugging). The command is told where the proxy listens by the \
+            environment variable SQUALL_PROXY, and by {proxy} in its arguments: host:port. An exit code other than 0, \
+            or no end within --patience, is a failure.
+
+            Example: squall shrink journal.jsonl -- ./client-test --server {proxy}
+            """
+    )
+
+    @Argument(help: "The journal.")
+    var recording: String
+
+    @Argument(parsing: .postTerminator, help: "The command and its arguments, behind --.")
+    var command: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port")
+    )
+    var upstream: Endpoint?
+
+    @Option(help: "The proxy of the journal, if there are several.")
+    var name: String?
+
+    @Option(help: ArgumentHelp("Runs of the command at most.", valueName: "count"))
+    var runs = 500
+
+    @Option(help: ArgumentHelp("How long a run may take.", valueName: "duration"))
+    var patience = Until(duration: .seconds(60))
+
+    @Option(help: ArgumentHelp("Write the result into this file with .json and .jsonl behind it.", valueName: "path"))
+    var output = "shrunk"
+
+    func validate() throws {
+        guard !command.isEmpty else { throw ValidationError("the command is missing: put it behind --") }
+        guard (1...100_000).contains(runs) else { throw ValidationError("--runs is from 1 to 100000") }
+        if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
+    }
+
+    func run() async throws {
+        let file = try JournalFile(recording, profile: nil)
+        let proxy = try file.proxy(name)
+        guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
+            throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
+        }
+        let plan = file.plan(for: proxy)
+        guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
+        let trial = Trial(
+            command: command,
+            patience: patience.duration,
+            upstream: upstream,
+            proxy: proxy,
+            output: output
+        )
+        try await Shrinking(plan: plan, trial: trial, runs: runs).run()
+    }
+}

@@ -1,0 +1,190 @@
+import FaultPlan
+import FaultProfile
+import Forecast
+import Units
+
+/// A plan as text: a column for each stretch of time, a row for each thing to see.
+struct PlanDrawing {
+    private static let columns = 64
+    private static let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    private static let blocks = Array("▁▂▃▄▅▆▇█")
+    /// The phases and faults that are listed; the rest is counted.
+    private static let listed = 40
+
+    private let report: PlanReport
+    private let forecast: TransferForecast
+
+    init(_ report: PlanReport) {
+        self.report = report
+        forecast = report.forecast
+    }
+
+    /// The drawing and the prediction, without escape sequences, for terminals and pipes alike.
+    var text: String {
+        let what = report.transfer.direction == .downstream ? "a download" : "an upload"
+        let size = Formatting.size(report.transfer.bytes.bytes)
+        var lines = [
+            "\(report.profile.name): \(report.profile.summary)", "\(what) of \(size) with seed \(report.seed)", "",
+        ]
+        lines += rows
+        lines += ["", legend, "", figures]
+        return lines.joined(separator: "\n")
+    }
+
+    private var rows: [String] {
+        var rows: [String] = []
+        if !report.profile.phases.isEmpty { rows.append(row("phase", phaseMarks)) }
+        let rates = (0..<PlanDrawing.columns).map(arrivalRate)
+        let highest = report.timeline.highestRate.map { Double($0.bitsPerSecond) } ?? rates.max() ?? 0
+        if report.timeline.highestRate != nil { rows.append(row("capacity", capacityMarks(highest))) }
+        if isOutageAnywhere { rows.append(row("outage", outageMarks)) }
+        rows.append(row("arrives", rates.map { PlanDrawing.block($0, of: highest) }))
+        if highest > 0 { rows[rows.count - 1] += "  █ is \(BitRate(bitsPerSecond: Int64(highest)).rounded)" }
+        if !losses.isEmpty { rows.append(row("lost", lossMarks) + "  ! a connection ends, x one is refused") }
+        rows.append(axis)
+        return rows.map(\.trimmingSpaces)
+    }
+
+    private func row(_ label: String, _ marks: [Character]) -> String {
+        label + String(repeating: " ", count: max(1, 10 - label.count)) + String(marks)
+    }
+
+    private func begin(of column: Int) -> Moment {
+        Moment(nanoseconds: Int64(Double(report.shown.nanoseconds) * Double(column) / Double(PlanDrawing.columns)))
+    }
+
+    private func column(of moment: Moment) -> Int {
+        let part = Double(moment.nanoseconds) / Double(report.shown.nanoseconds)
+        return min(PlanDrawing.columns - 1, max(0, Int(part * Double(PlanDrawing.columns))))
+    }
+
+    /// The segment in the middle of each column.
+    private var segments: [NetworkTimeline.Segment?] {
+        (0..<PlanDrawing.columns).map { column in
+            let width = begin(of: column + 1) - begin(of: column)
+            return report.timeline.segment(at: begin(of: column) + width / 2)
+        }
+    }
+
+    private var phaseMarks: [Character] {
+        segments.map { segment in
+            guard let phase = segment?.phase else { return "·" }
+            return phase < PlanDrawing.letters.count ? PlanDrawing.letters[phase] : "·"
+        }
+    }
+
+    private func capacityMarks(_ highest: Double) -> [Character] {
+        segments.map { segment in
+            guard let conditions = segment?.conditions, conditions.outage == nil else { return " " }
+            guard let rate = conditions.rate else { return "█" }
+            return PlanDrawing.block(Double(rate.bitsPerSecond), of: highest)
+        }
+    }
+
+    private var isOutageAnywhere: Bool { report.timeline.segments.contains { $0.conditions.outage != nil } }
+
+    private var outageMarks: [Character] {
+        var marks = [Character](repeating: " ", count: PlanDrawing.columns)
+        for segment in report.timeline.segments {
+            guard let outage = segment.conditions.outage else { continue }
+            let mark: Character =
+                switch outage {
+                case .refuse: "x"
+                case .silence: "~"
+                case .reset: "!"
+                }
+            let last = column(of: segment.end.advanced(byNanoseconds: -1))
+            for index in column(of: segment.begin)...max(column(of: segment.begin), last) { marks[index] = mark }
+        }
+        return marks
+    }
+
+    /// Bits that arrive in a second, on average over a column.
+    private func arrivalRate(_ column: Int) -> Double {
+        let (begin, end) = (begin(of: column), begin(of: column + 1))
+        let bytes = forecast.progress.offset(at: end) - forecast.progress.offset(at: begin)
+        let seconds = Double((end - begin).nanoseconds) / 1e9
+        return seconds > 0 ? Double(bytes) * 8 / seconds : 0
+    }
+
+    private var losses: [TransferForecast.Event] {
+        forecast.events.filter { event in
+            switch event.kind {
+            case .lost, .refused: true
+            case .opened, .struck: false
+            }
+        }
+    }
+
+    private var lossMarks: [Character] {
+        var marks = [Character](repeating: " ", count: PlanDrawing.columns)
+        for event in losses {
+            let index = column(of: event.moment)
+            if case .lost = event.kind { marks[index] = "!" } else if marks[index] == " " { marks[index] = "x" }
+        }
+        return marks
+    }
+
+    private static func block(_ value: Double, of highest: Double) -> Character {
+        guard value > 0, highest > 0 else { return " " }
+        let level = (value / highest * Double(blocks.count)).rounded(.up)
+        return blocks[min(blocks.count, max(1, Int(level))) - 1]
+    }
+
+    private var axis: String {
+        var line = Array(String(repeating: " ", count: PlanDrawing.columns + 12))
+        for quarter in 0...4 {
+            let column = PlanDrawing.columns * quarter / 4
+            let label = "╵" + PlanReport.seconds(begin(of: column) - .zero)
+            for (offset, character) in label.enumerated() where column + offset < line.count {
+                line[column + offset] = character
+            }
+        }
+        return row("", line)
+    }
+
+    private var legend: String {
+        let phases = report.profile.phases
+        guard !phases.isEmpty else {
+            return "always: "
+                + PlanReport.sentence(
+                    report.timeline.segments.first?.conditions ?? .init(faults: [], direction: .downstream)
+                )
+        }
+        let direction = report.transfer.direction
+        var lines = phases.prefix(PlanDrawing.listed).enumerated().map { index, phase in
+            let mark = index < PlanDrawing.letters.count ? PlanDrawing.letters[index] : "·"
+            let conditions = NetworkConditions(faults: report.profile.faults + phase.faults, direction: direction)
+            let length = phase.duration?.text ?? "for ever"
+            return "\(mark)  \(phase.name), \(length): \(PlanReport.sentence(conditions))"
+        }
+        if phases.count > lines.count { lines.append("   … and \(phases.count - lines.count) phases more") }
+        return lines.joined(separator: "\n")
+    }
+
+    private var figures: String {
+        let shown = forecast.strikes.prefix(PlanDrawing.listed)
+        let faults = shown.map { "\n             \(Formatting.grouped(Int64($0.count))) × \($0.fault)" }.joined()
+        let count = forecast.strikes.reduce(0) { $0 + $1.count }
+        return """
+            predicted    \(report.verdict)
+            connections  \(report.connections)
+            faults       \(Formatting.grouped(Int64(count)))\(faults)\(forecast.strikes.count > shown.count ? "\n             …" : "")
+            pauses       \(report.pauses)
+            assumed      \(report.assumptions)
+            """
+    }
+}
+
+extension BitRate {
+    /// Three digits or four, for a scale: "46.3 Mbit/s".
+    var rounded: String { Formatting.rate(bytes: bitsPerSecond / 8, in: .seconds(1)) }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,130 @@
+import FaultPlan
+import FaultProfile
+import Forecast
+import Foundation
+import Units
+
+/// What `squall plan` found out, to be drawn.
+struct PlanReport {
+    /// Phases are shown to their end up to this time, even if the transfer is done before: 10 min.
+    private static let longestShown = Duration.seconds(600)
+
+    let profile: Profile
+    let seed: UInt64
+    let transfer: Transfer
+    let client: ClientModel
+    let forecast: TransferForecast
+    let timeline: NetworkTimeline
+    /// The time that the drawing covers, above zero.
+    let shown: Duration
+
+    init(profile: Profile, seed: UInt64, transfer: Transfer, client: ClientModel, forecast: TransferForecast) {
+        self.profile = profile
+        self.seed = seed
+        self.transfer = transfer
+        self.client = client
+        self.forecast = forecast
+        let phases = profile.phases.reduce(Duration.zero) { $0 + ($1.duration ?? .seconds(1)) }
+        shown = max(.milliseconds(1), forecast.duration, min(phases, PlanReport.longestShown))
+        timeline = NetworkTimeline(of: profile, direction: transfer.direction, until: .zero + shown)
+    }
+
+    /// "complete after 11.5 s (46.3 Mbit/s)".
+    var verdict: String {
+        let time = PlanReport.seconds(forecast.duration)
+        switch forecast.outcome {
+        case .complete:
+            return "complete after \(time) (\(Formatting.rate(bytes: forecast.bytes, in: forecast.duration)))"
+        case .givesUp: return "the client gives up after \(time), with \(held)"
+        case .unfinished: return "not complete after \(time), with \(held)"
+        }
+    }
+
+    private var held: String { "\(Formatting.size(forecast.bytes)) of \(Formatting.size(transfer.bytes.bytes))" }
+
+    /// "2, and 3 refused; 1 reset by an outage".
+    var connections: String {
+        var text = Formatting.grouped(Int64(forecast.connections))
+        if forecast.refusals > 0 { text += ", and \(Formatting.grouped(Int64(forecast.refusals))) refused" }
+        let losses = [
+            (forecast.cuts, "cut"), (forecast.resets, "reset by an outage"),
+            (forecast.timeouts, "given up as too slow"),
+        ]
+        let lost = losses.filter { $0.0 > 0 }.map { "\(Formatting.grouped(Int64($0.0))) \($0.1)" }
+        return lost.isEmpty ? text : "\(text); \(lost.joined(separator: ", "))"
+    }
+
+    /// "1, 2.1 s in all; the longest of 2.1 s at 5.0 s".
+    var pauses: String {
+        guard let longest = forecast.longestPause else { return "none of 0.5 s or more" }
+        return "\(Formatting.grouped(Int64(forecast.pauses))) of 0.5 s or more, "
+            + "\(PlanReport.seconds(forecast.pausedTime)) in all; "
+            + "the longest of \(PlanReport.seconds(longest.duration)) at \(PlanReport.seconds(longest.begin - .zero))"
+    }
+
+    /// What the prediction rests on.
+    var assumptions: String {
+        "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "
+            + "no time for the machines and the real network"
+    }
+
+    /// "80 Mbit/s, 4 ms ± 2 ms", "outage by refuse", "no fault".
+    static func sentence(_ conditions: NetworkConditions) -> String {
+        var parts: [String] = []
+        if let outage = conditions.outage { parts.append("outage by \(outage.rawValue)") }
+        if let rate = conditions.rate { parts.append(rate.text) }
+        if conditions.delay > .zero || conditions.jitter > .zero {
+            parts.append(conditions.delay.text + (conditions.jitter > .zero ? " ± \(conditions.jitter.text)" : ""))
+        }
+        parts += conditions.others
+        return parts.isEmpty ? "no fault" : parts.joined(separator: "; ")
+    }
+
+    /// "11.5 s", without the spaces that keep columns straight.
+    static func seconds(_ duration: Duration) -> String {
+        String(Formatting.seconds(duration).trimmingPrefix { $0 == " " })
+    }
+}
+
+/// A prediction as a line of JSON.
+struct PlanPrediction: Encodable {
+    var event = "predicted"
+    var bytes: Int64
+    var connections: Int
+    var cuts: Int
+    var outcome: String
+    var pausedSeconds: Double
+    var pauses: Int
+    var refusals: Int
+    var resets: Int
+    var seconds: Double
+    var seed: UInt64
+    var timeouts: Int
+
+    init(_ report: PlanReport) {
+        let forecast = report.forecast
+        bytes = forecast.bytes
+        connections = forecast.connections
+        cuts = forecast.cuts
+        outcome = "\(forecast.outcome)"
+        pausedSeconds = Double(forecast.pausedTime.nanoseconds / 1_000) / 1e6
+        pauses = forecast.pauses
+        refusals = forecast.refusals
+        resets = forecast.resets
+        seconds = Double(forecast.duration.nanoseconds / 1_000) / 1e6
+        seed = report.seed
+        timeouts = forecast.timeouts
+    }
+}
+
+/// Files that the command writes.
+enum PlanFile {
+    /// Writes `text` to `path`; what is there already is replaced.
+    static func write(_ text: String, to path: String) throws(CommandFailure) {
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw .wrongInput("can't write “\(path)”: \(FileProblem.reason(error))")
+        }
+    }
+}

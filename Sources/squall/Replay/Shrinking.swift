@@ -1,0 +1,84 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import Replay
+import Units
+
+/// A search for the smallest list of faults with which a command fails.
+struct Shrinking {
+    let plan: ReplayPlan
+    let trial: Trial
+    /// Runs of the command at most.
+    let runs: Int
+
+    /// Searches, tells of each run on a terminal, and writes what was found.
+    func run() async throws {
+        ProcessLimits.raiseOpenFiles()
+        let loops: EventLoopGroup
+        do throws(SystemError) {
+            loops = try EventLoopGroup(count: 1)
+        } catch {
+            throw CommandFailure.failed("can't start the event loops: \(error)")
+        }
+        var minimizer = Minimizer(count: plan.units.count)
+        let live = LiveLine()
+        var done = 0
+        search: while true {
+            switch minimizer.next {
+            case .done(let verdict):
+                try refuse(verdict)
+                break search
+            case .test(let kept):
+                guard done < runs else { break search }
+                let fails = try await trial.fails(with: plan.profile(keeping: units(kept)), on: loops)
+                done += 1
+                minimizer.answer(fails: fails)
+                live.tell("run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")")
+            }
+        }
+        live.clear()
+        try await conclude(minimizer, done, loops)
+        await loops.stop()
+    }
+
+    private func refuse(_ verdict: Minimizer.Verdict) throws(CommandFailure) {
+        switch verdict {
+        case .smallest: return
+        case .neverFails:
+            throw .failed("the command doesn't fail with all \(Shrinking.faults(plan.units.count)) of the journal")
+        case .failsWithout: throw .failed("the command fails without a fault as well")
+        }
+    }
+
+    /// Runs the command once more with what was found, which makes the journal, and tells.
+    private func conclude(_ minimizer: Minimizer, _ done: Int, _ loops: EventLoopGroup) async throws {
+        let kept = units(minimizer.current)
+        let profile = plan.profile(keeping: kept, isNamedApart: true)
+        let fails = try await trial.record(profile, on: loops)
+        try PlanFile.write(ProfileWriter.text(of: profile), to: trial.output + ".json")
+        let runs = "\(done + 1) runs"
+        Console.print("\(Shrinking.faults(plan.units.count)) shrunk to \(kept.count) in \(runs)")
+        for unit in kept { Console.print("  \(Shrinking.sentence(unit))") }
+        Console.print("written: \(trial.output).json, \(trial.output).jsonl")
+        if case .test = minimizer.next {
+            throw CommandFailure.failed("that were all the runs allowed; a smaller list may do (--runs)")
+        }
+        guard fails else { throw CommandFailure.failed("the command passed the last time: it doesn't always fail") }
+    }
+
+    private func units(_ kept: [Int]) -> [ReplayPlan.Unit] { kept.map { plan.units[$0] } }
+
+    private static func faults(_ count: Int) -> String { "\(count) fault\(count == 1 ? "" : "s")" }
+
+    private static func sentence(_ unit: ReplayPlan.Unit) -> String {
+        switch unit {
+        case .fault(let name): return name
+        case .strike(let strike):
+            let connection = strike.connection.map { "connection \($0), " } ?? ""
+            let direction = strike.direction.map { "\($0.rawValue): " } ?? ""
+            let offset = strike.offset.map { " at \(Formatting.grouped($0))" } ?? ""
+            return "\(connection)\(direction)\(strike.fault) \(strike.what)\(offset)"
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+
+/// Proxies in the foreground, until Ctrl-C.
+struct ProxyRunner {
+    let configurations: [ProxyConfiguration]
+    /// Where the journal goes; "-" is standard output.
+    let journal: String?
+    /// The event loops; 0 is one for each processor.
+    let threads: Int
+
+    /// Runs the proxies, tells where they listen, and ends when a signal comes.
+    func run() async throws {
+        ProcessLimits.raiseOpenFiles()
+        let output = try openJournal()
+        let loops: EventLoopGroup
+        let interrupt: Interrupt
+        do throws(SystemError) {
+            loops = try EventLoopGroup(count: threads)
+            interrupt = try await Interrupt.watch(on: loops.loops[0])
+        } catch {
+            throw CommandFailure.failed("can't start the event loops: \(error)")
+        }
+        let journal = output.map { Journal($0, header: JournalHeader(of: configurations)) }
+        let narrator = Console.isTerminal ? Narrator() : nil
+        let warnings = Warnings()
+        var proxies: [Proxy] = []
+        for configuration in configurations {
+            do throws(ProxyError) {
+                let proxy = try await Proxy.start(
+                    configuration,
+                    on: loops,
+                    journal: { entry in
+                        journal?.record(entry)
+                        narrator?.tell(entry)
+                    },
+                    report: { event in warnings.tell(event) }
+                )
+                proxies.append(proxy)
+            } catch {
+                for proxy in proxies { await proxy.stop() }
+                throw CommandFailure.failed(error.description)
+            }
+        }
+        for proxy in proxies { announce(proxy) }
+        await interrupt.wait()
+        for proxy in proxies { await proxy.stop() }
+        await loops.stop()
+        try ProxyRunner.finish(output)
+    }
+
+    private func openJournal() throws(CommandFailure) -> LineWriter? {
+        guard let journal else { return nil }
+        do {
+            return try LineWriter(path: journal)
+        } catch {
+            throw .wrongInput("can't write the journal “\(journal)”: \(error)")
+        }
+    }
+
+    /// Tells where a proxy listens: on standard output, or where that has the journal, on standard error.
+    private func announce(_ proxy: Proxy) {
+        let configuration = proxy.configuration
+        let line =
+            "ready: \(proxy.address) -> \(configuration.upstream) "
+            + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed))"
+        if journal == "-" {
+            Console.error(lines: line)
+        } else {
+            Console.print(line)
+        }
+    }
+
+    /// Writes out what the journal still holds.
+    private static func finish(_ output: LineWriter?) throws(CommandFailure) {
+        guard let (dropped, failure) = output?.flush() else { return }
+        if let failure { throw .failed("the journal is incomplete: \(failure); \(dropped) lines were lost") }
+        if dropped > 0 { throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost") }
+    }
+}

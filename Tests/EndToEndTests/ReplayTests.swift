@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `squall replay`: the faults of a journal, struck again.
+@Suite(.timeLimit(.minutes(3))) struct ReplayTests {
+    private static let profile = """
+        { "name": "busy", "faults": [
+            { "kind": "cut", "stream": "downstream", "between": ["5 KB", "190 KB"], "when": { "chance": "60 %" } },
+            { "kind": "stall", "stream": "downstream", "at": "3 KB", "for": "2 ms", "when": { "chance": "50 %" } },
+            { "kind": "latency", "delay": "1 ms" } ] }
+        """
+
+    /// Twenty requests, one after the other, a connection each.
+    private func fetch(_ address: String) async throws {
+        let arguments = ["-s", "-H", "Connection: close", "-o", "/dev/null", "http://\(address)/file.bin?[1-20]"]
+        _ = try await run("curl", arguments)
+    }
+
+    private func replay(_ recording: URL, to journal: URL, _ options: [String] = []) async throws {
+        let arguments = ["replay", recording.path, "--journal", journal.path] + options
+        try await withChild(Programs.squall, arguments) { child in
+            let line = try await child.line(with: "ready: ")
+            let address = try #require(line.firstMatch(of: /127\.0\.0\.1:[0-9]+/)).output
+            try await fetch(String(address))
+            child.signal(SIGINT)
+            #expect(await child.finish().status == 0)
+        }
+    }
+
+    @Test func `a journal replays 20 times of 20 with the same faults at the same bytes`() async throws {
+        try await withFolder { folder in
+            let recording = folder.appendingPathComponent("journal.jsonl")
+            try await withOrigin(size: 200_000) { origin in
+                try await withProxy(ReplayTests.profile, to: origin, ["--journal", recording.path]) { proxy, address in
+                    try await fetch(address)
+                    proxy.signal(SIGINT)
+                    #expect(await proxy.finish().status == 0)
+                }
+                let first = try journal(at: recording)
+                #expect(first.count { $0.what == "resets" } > 5)
+                #expect(first.count { $0.what == "stalls" } > 5)
+                var same = 0
+                for number in 0..<20 {
+                    let again = folder.appendingPathComponent("again-\(number).jsonl")
+                    try await replay(recording, to: again)
+                    if try journal(at: again) == first { same += 1 }
+                }
+                #expect(same == 20)
+            }
+        }
+    }
+
+    @Test func `the journal of a replay is replayed as well, and what a run was told stays told`() async throws {
+        try await withFolder { folder in
+            let (recording, again) = (
+                folder.appendingPathComponent("a.jsonl"), folder.appendingPathComponent("b.jsonl")
+            )
+            try await withOrigin(size: 200_000) { origin in
+                let options = ["--journal", recording.path, "--seed", "18446744073709551615", "--name", "web"]
+                try await withProxy(ReplayTests.profile, to: origin, options) { proxy, address in
+                    try await fetch(address)
+                    proxy.signal(SIGINT)
+                    #expect(await proxy.finish().status == 0)
+                }
+                try await replay(
+                    recording,
+                    to: again,
+                    ["--listen", "127.0.0.1:0", "--upstream", origin, "--name", "web"]
+                )
+                #expect(try journal(at: again) == journal(at: recording))
+                let line = try #require(String(contentsOf: recording, encoding: .utf8).split(separator: "\n").first)
+                let header = try #require(try decoded([String(line)], as: JournalHeader.self).first)
+                #expect(header.proxies == [.init(name: "web", seed: .max, upstream: origin)])
+                #expect(header.profile.name == "busy")
+                #expect(header.digest.wholeMatch(of: /[0-9a-f]{64}/) != nil)
+                #expect(header.version.wholeMatch(of: /[0-9.]+/) != nil)
+            }
+        }
+    }
+
+    @Test func `the profile may be given, and must be the journal's`() async throws {
+        try await withFolder { folder in
+            let recording = folder.appendingPathComponent("journal.jsonl")
+            try await withProxy("slow-3g", to: "127.0.0.1:9", ["--journal", recording.path]) { proxy, _ in
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+            let arguments = ["replay", recording.path, "--profile", "slow-3g"]
+            try await withChild(Programs.squall, arguments) { child in _ = try await child.line(with: "ready: ") }
+            let other = try await squall("replay", recording.path, "--profile", "elevator")
+            #expect(other.status == 2)
+            #expect(other.errorLines.count == 1)
+            #expect(other.errors.contains("was made with another profile than “elevator”"))
+        }
+    }
+
+    @Test(arguments: [
+        ("", "doesn't begin with a journal's header"), ("{}", "doesn't begin with a journal's header"),
+        (
+            #"{"digest":"","event":"journal","profile":{"name":"x","fault":[]},"proxies":[],"version":"1"}"#,
+            "journal.jsonl:1:"
+        ),
+        (
+            #"{"digest":"","event":"journal","profile":{"name":"x"},"proxies":[],"version":"1"}"# + "\nnothing",
+            "journal.jsonl:2: this is no line of a journal"
+        ),
+        (
+            #"{"digest":"","event":"journal","profile":{"name":"x"},"proxies":[],"version":"1"}"#,
+            "the journal has several proxies"
+        ),
+    ])
+    func `what is no journal is exit 2 and one line that says why`(text: String, problem: String) async throws {
+        try await withFolder { folder in
+            try Data(text.utf8).write(to: folder.appendingPathComponent("journal.jsonl"))
+            let outcome = try await squall("replay", "journal.jsonl", folder: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errorLines.count == 1)
+            #expect(outcome.errors.contains(problem), "\(outcome.errors)")
+        }
+    }
+}

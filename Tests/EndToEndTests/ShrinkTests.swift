@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `squall shrink`: the smallest list of faults with which a command still fails.
+@Suite(.timeLimit(.minutes(5))) struct ShrinkTests {
+    /// Forty faults: each of twenty connections has a stall and a cut of its own.
+    private static let forty: String = {
+        let faults = (1...20).map { number in
+            """
+            { "kind": "stall", "stream": "downstream", "at": "\(number) KB", "for": "1 ms",
+              "when": { "connection": \(number) } },
+            { "kind": "cut", "stream": "downstream", "at": "\(20 + number) KB", "when": { "connection": \(number) } }
+            """
+        }
+        return #"{ "name": "forty", "faults": [ \#(faults.joined(separator: ",\n")) ] }"#
+    }()
+
+    /// A client that fetches the file twenty times and has a bug: it can't do with two of its answers being cut.
+    private static let client = """
+        here=$(mktemp -d)
+        curl -s -H 'Connection: close' -o "$here/#1" "http://$1/file.bin?[1-20]"
+        [ "$(stat -c %s "$here/7")" -lt 60000 ] && [ "$(stat -c %s "$here/13")" -lt 60000 ]
+        bug=$?
+        rm -r "$here"
+        [ $bug -ne 0 ]
+        """
+
+    /// Makes the journal of the client's first run, then does `body` in the folder with it.
+    private func withJournal(_ body: (URL, String) async throws -> Void) async throws {
+        try await withFolder { folder in
+            try Data(ShrinkTests.client.utf8).write(to: folder.appendingPathComponent("client.sh"))
+            try await withOrigin(size: 60_000) { origin in
+                let journal = folder.appendingPathComponent("journal.jsonl").path
+                try await withProxy(ShrinkTests.forty, to: origin, ["--journal", journal]) { proxy, address in
+                    let script = folder.appendingPathComponent("client.sh").path
+                    let first = try await run("sh", [script, address])
+                    #expect(first.status == 1, "the bug shows")
+                    proxy.signal(SIGINT)
+                    #expect(await proxy.finish().status == 0)
+                }
+                try await body(folder, origin)
+            }
+        }
+    }
+
+    @Test func `a planted bug among 40 faults is shrunk to the two that it takes`() async throws {
+        try await withJournal { folder, origin in
+            #expect(try journal(at: folder.appendingPathComponent("journal.jsonl")).count == 40)
+            let outcome = try await squall(
+                "shrink",
+                "journal.jsonl",
+                "--",
+                "sh",
+                "client.sh",
+                "{proxy}",
+                folder: folder
+            )
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(outcome.output.contains("40 faults shrunk to 2 in "))
+            #expect(outcome.output.contains("connection 7, downstream: "))
+            #expect(outcome.output.contains("connection 13, downstream: "))
+            let left = try journal(at: folder.appendingPathComponent("shrunk.jsonl"))
+            #expect(left.map(\.connection) == [7, 13])
+            #expect(left.map(\.offset) == [27_000, 33_000])
+            // The written profile is one, and makes the client fail by itself.
+            let checked = try await squall("check", "shrunk.json", folder: folder)
+            #expect(checked.status == 0)
+            let options = folder.appendingPathComponent("shrunk.json").path
+            try await withProxy(options, to: origin) { _, address in
+                let script = folder.appendingPathComponent("client.sh").path
+                let again = try await run("sh", [script, address])
+                #expect(again.status == 1)
+            }
+        }
+    }
+
+    @Test func `a command that passes, one that always fails, and one that isn't there are told apart`() async throws {
+        try await withJournal { folder, _ in
+            let passes = try await squall("shrink", "journal.jsonl", "--", "true", folder: folder)
+            #expect(passes.status == 1)
+            #expect(passes.errors == "squall: the command doesn't fail with all 40 faults of the journal\n")
+            let fails = try await squall("shrink", "journal.jsonl", "--", "false", folder: folder)
+            #expect(fails.status == 1)
+            #expect(fails.errors == "squall: the command fails without a fault as well\n")
+            let missing = try await squall("shrink", "journal.jsonl", "--", "./nothing", folder: folder)
+            #expect(missing.status == 2)
+            #expect(missing.errors.contains("can't run “./nothing”"))
+            let hangs = try await squall(
+                "shrink",
+                "journal.jsonl",
+                "--patience",
+                "100 ms",
+                "--",
+                "sleep",
+                "60",
+                folder: folder
+            )
+            #expect(hangs.errors.contains("fails without a fault"), "a command that doesn't end has failed")
+            #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("shrunk.json").path))
+        }
+    }
+
+    @Test func `the runs are bounded, and the best so far is written`() async throws {
+        try await withJournal { folder, _ in
+            let arguments = [
+                "shrink", "journal.jsonl", "--runs", "4", "--output", "best", "--", "sh", "client.sh", "{proxy}",
+            ]
+            let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+            #expect(outcome.status == 1)
+            #expect(outcome.output.contains("40 faults shrunk to "))
+            #expect(outcome.errors.contains("--runs"))
+            let checked = try await squall("check", "best.json", folder: folder)
+            #expect(checked.status == 0)
+        }
+    }
+
+    @Test func `the command is told of the proxy by its environment too`() async throws {
+        try await withJournal { folder, _ in
+            let script = "case \"$SQUALL_PROXY\" in 127.0.0.1:*) exit 0;; esac; exit 1"
+            let outcome = try await squall("shrink", "journal.jsonl", "--", "sh", "-c", script, folder: folder)
+            #expect(outcome.errors.contains("the command doesn't fail"))
+        }
+    }
+}

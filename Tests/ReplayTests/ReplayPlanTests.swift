@@ -1,0 +1,112 @@
+import FaultPlan
+import FaultProfile
+import Replay
+import Testing
+import Units
+
+@Suite("A replay")
+struct ReplayPlanTests {
+    private let text = """
+        { "name": "x", "faults": [
+            { "kind": "cut", "stream": "downstream", "between": ["1 KB", "90 KB"], "how": "close", "when": { "chance": "60 %" } },
+            { "kind": "stall", "at": "500 B", "for": "20 ms", "when": { "connection": { "every": 2 } } },
+            { "kind": "latency", "delay": "3 ms", "jitter": "1 ms" } ],
+          "phases": [ { "name": "a", "for": "1 s", "faults": [ { "kind": "bandwidth", "rate": "1 MB/s" } ] },
+            { "name": "b", "faults": [ { "kind": "cut", "every": "40 KB" } ] } ], "repeat": false }
+        """
+
+    private func profile() throws -> Profile {
+        try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+    }
+
+    /// What a journal tells of twelve connections that each bring 100 KB down, one after the other.
+    private func journal(_ profile: Profile, seed: UInt64 = 3) -> [RecordedStrike] {
+        var plan = Plan(profile: profile, seed: seed, proxy: "p", start: .zero)
+        return (0..<12).flatMap { index -> [RecordedStrike] in
+            let connection = plan.accept(at: .zero + .milliseconds(index * 300))
+            let arrival = LinkSimulation.Arrival(at: connection.opened, bytes: 100_000, end: .finish)
+            var simulation = LinkSimulation(connection.downstream, arrivals: [arrival])
+            simulation.run()
+            return simulation.strikes.map { strike in
+                RecordedStrike(
+                    proxy: "p",
+                    connection: connection.ordinal,
+                    direction: .downstream,
+                    fault: plan.faults[strike.fault].name,
+                    offset: strike.offset,
+                    what: strike.effect.word
+                )
+            }
+        }
+    }
+
+    @Test(arguments: 1...20)
+    func `gives the journal again, line by line`(seed: Int) throws {
+        let profile = try profile()
+        let first = journal(profile, seed: UInt64(seed))
+        #expect(first.contains { $0.what == "closes" } && first.contains { $0.what == "resets" })
+        let replayed = ReplayPlan(profile: profile, strikes: first).everything
+        #expect(journal(replayed, seed: UInt64(seed)) == first)
+    }
+
+    @Test func `needs no draw for what a position decided: another seed strikes at the same bytes`() throws {
+        let first = journal(try profile())
+        let replayed = ReplayPlan(profile: try profile(), strikes: first).everything
+        #expect(journal(replayed, seed: 99).filter { $0.offset != nil } == first.filter { $0.offset != nil })
+    }
+
+    @Test func `strikes nothing of its kind that the journal doesn't tell`() throws {
+        let first = journal(try profile())
+        let replayed = ReplayPlan(profile: try profile(), strikes: []).everything
+        #expect(journal(replayed).filter { $0.offset != nil }.isEmpty)
+        #expect(journal(replayed).contains { $0.what == "delays" }, "what goes by time comes with the profile")
+        #expect(first.contains { $0.offset != nil })
+    }
+
+    @Test func `lists what can be left out: each strike by itself, and faults by time by their names`() throws {
+        let plan = ReplayPlan(profile: try profile(), strikes: journal(try profile()))
+        let names = plan.units.compactMap { unit -> String? in
+            if case .fault(let name) = unit { name } else { nil }
+        }
+        #expect(Set(names) == ["latency", "a/bandwidth"])
+        #expect(Set(plan.units).count == plan.units.count)
+        let strikes = plan.units.count - names.count
+        #expect(strikes == journal(try profile()).count { $0.offset != nil })
+    }
+
+    @Test func `keeps only what it is told to, and the phases as long as they matter`() throws {
+        let plan = ReplayPlan(profile: try profile(), strikes: journal(try profile()))
+        let nothing = plan.profile(keeping: [])
+        #expect(nothing.faults.isEmpty && nothing.phases.isEmpty)
+        let slow = plan.profile(keeping: [.fault("a/bandwidth")])
+        #expect(slow.faults.isEmpty && slow.phases.map(\.name) == ["a", "b"])
+        #expect(slow.phases[0].faults.count == 1)
+        let strike = try #require(
+            plan.units.first { unit in
+                if case .strike(let strike) = unit { strike.what == "closes" } else { false }
+            }
+        )
+        let one = plan.profile(keeping: [strike])
+        #expect(journal(one).map(ReplayPlan.Unit.strike) == [strike])
+    }
+
+    @Test func `can be written with names that differ, and read again`() throws {
+        let plan = ReplayPlan(profile: try profile(), strikes: journal(try profile()))
+        let written = plan.profile(keeping: plan.units, isNamedApart: true)
+        let source = ProfileSource(file: "shrunk.json", text: ProfileWriter.text(of: written))
+        let read = try ProfileReader.profile(from: source)
+        #expect(read == written)
+        #expect(journal(read).map(\.offset) == journal(try profile()).map(\.offset))
+    }
+
+    @Test func `passes over lines that its profile can't explain`() throws {
+        let strikes = [
+            RecordedStrike(proxy: "p", fault: "unknown", what: "refuses"),
+            RecordedStrike(proxy: "p", connection: 0, direction: .upstream, fault: "cut", offset: 5, what: "closes"),
+            RecordedStrike(proxy: "p", connection: 1, direction: .upstream, fault: "cut", offset: -5, what: "closes"),
+        ]
+        let plan = ReplayPlan(profile: try profile(), strikes: strikes)
+        #expect(plan.units == [.fault("cut")])
+        #expect(plan.profile(keeping: plan.units).faults.map(\.name) == ["cut"])
+    }
+}
