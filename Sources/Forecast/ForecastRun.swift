@@ -37,6 +37,8 @@ struct ForecastRun {
     private var steps = 0
     /// When the last byte arrived.
     private var lastArrival: Moment
+    /// The fault that refused the last attempt, if one did.
+    private var refusing: Int?
 
     init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
         self.transfer = transfer
@@ -82,9 +84,11 @@ struct ForecastRun {
     private mutating func connect() {
         steps += 1
         if let fault = plan.refusal(at: now).fault {
+            noteOutage(fault)
             forecast.note(.refused(fault: plan.faults[fault].name), at: now)
             return
         }
+        refusing = nil
         let held = forecast.bytes
         let connection = plan.accept(at: now)
         let ordinal = connection.ordinal
@@ -93,6 +97,14 @@ struct ForecastRun {
         let loss = follow(&run)
         run.close()
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }
+    }
+
+    /// Tells of an outage that refuses once, as the journal does, and not for each attempt.
+    private mutating func noteOutage(_ fault: Int) {
+        guard refusing != fault else { return }
+        refusing = fault
+        let strike = Strike(fault: fault, offset: nil, effect: .refuses)
+        forecast.note(.struck(plan.journalEntry(of: strike, connection: nil, direction: nil, at: now)), at: now)
     }
 
     /// Follows a connection until it is lost; `nil` when the file is complete, or the time is over.

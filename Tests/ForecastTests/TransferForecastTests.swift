@@ -77,6 +77,7 @@ struct TransferForecastTests {
         let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1), attempts: 5))
         #expect(forecast.outcome == .givesUp)
         #expect(forecast.refusals == 5 && forecast.bytes == 0)
+        #expect(forecast.strikes.map(\.fault) == ["outage refuses"] && forecast.strikes.first?.count == 1)
         #expect(forecast.duration == .seconds(4))
     }
 
