@@ -118,7 +118,8 @@ struct StreamSocketTests {
     }
 
     @Test func `a refused connection says so`() async throws {
-        let gone = TestSocket.listening().address
+        let (nobody, gone) = TestSocket.refusing()
+        defer { nobody.close() }
         try await withLoop { loop in
             let error: SystemError? = await answer(of: loop) { reply in
                 let observer = Observer()

@@ -18,7 +18,8 @@ struct PresetTable {
     let delay: Delay
     /// The bits of the tool's "kbit".
     let kilo: Double
-    /// Lines of: name, rate downstream, rate upstream, one delay or two.
+    /// Lines of: name, rate downstream, rate upstream, one delay or two, and behind two delays perhaps the loss
+    /// downstream and upstream in %.
     let rows: String
 
     init(_ tool: String, _ delay: Delay, kilo: Double = 1_000, _ rows: String) {
@@ -43,6 +44,9 @@ struct PresetTable {
             3g-average 780 330 100 100
             edge-good 250 200 350 370
             edge-average 240 200 400 440
+            very-bad-network 1000 1000 500 500 10 10
+            3g-lossy 780 330 100 100 1 0
+            edge-lossy 240 200 400 440 1 0
             """
         ),
         PresetTable(
@@ -146,9 +150,11 @@ struct PresetTable {
             "atc",
             .oneWay,
             """
+            2g-rural 20 18 650 650 2 2
             2g-urban 35 32 650 650
             edge-good 250 200 350 370
             edge-average 240 200 400 440
+            edge-lossy 240 200 400 440 1 1
             3g-good 850 420 90 100
             3g-average 780 330 100 100
             dsl 2000 256 5 5
@@ -166,7 +172,7 @@ struct PresetTable {
             blackhole 10000 10000 15 15
             """
         ),
-        PresetTable("wifi", .drawnRoundTrip, "good 40000 33000 2 6"),
+        PresetTable("wifi", .drawnRoundTrip, "good 40000 33000 2 6 0.01 0.01"),
     ]
 
     /// Presets that say more than two rates and two delays, and have a test of their own or are a kind of outage.

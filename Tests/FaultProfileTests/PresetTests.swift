@@ -8,6 +8,9 @@ private struct Path: Equatable {
     var bitsPerSecond: Int64?
     var delay = Duration.zero
     var jitter = Duration.zero
+    /// The packets lost, and the round trip that their repair goes by.
+    var loss = Probability.never
+    var roundTrip = Duration.zero
 
     init() {}
 
@@ -18,6 +21,7 @@ private struct Path: Equatable {
                 delay += latency.delay
                 jitter += latency.jitter
             }
+            if case .loss(let loss) = fault.kind { (self.loss, roundTrip) = (loss.rate, loss.roundTrip) }
         }
     }
 }
@@ -58,6 +62,12 @@ private struct Path: Equatable {
                 down.jitter = .nanoseconds(Int64((delays[1] - delays[0]) * 2.5e5))
                 (up.delay, up.jitter) = (down.delay, down.jitter)
             }
+            if delays.count == 4 {
+                down.loss = Probability(delays[2] / 100) ?? .never
+                up.loss = Probability(delays[3] / 100) ?? .never
+                if down.loss > .never { down.roundTrip = down.delay + up.delay }
+                if up.loss > .never { up.roundTrip = down.delay + up.delay }
+            }
             return (name, down, up)
         }
     }
@@ -97,14 +107,21 @@ private struct Path: Equatable {
         }
     }
 
-    @Test func `the set for Wi-Fi says that its figures are defaults, and what is left out`() throws {
+    @Test func `the set for Wi-Fi says that its figures are defaults, and loses packets as it says`() throws {
         for name in Repository.presets where name.hasPrefix("wifi-") {
             #expect(try PresetTests.read(name).source.hasPrefix("Engineering defaults, not measured values."))
         }
-        for name in ["wifi-good", "wifi-busy", "wifi-edge", "wifi-handover", "wifi-drop"] {
-            let source = try PresetTests.read(name).source
-            #expect(source.contains("loss") || source.contains("Loss"))
-            #expect(source.hasSuffix("left out."))
+        let table: [(name: String, percent: Double, burst: Int, milliseconds: Int64)] = [
+            ("wifi-good", 0.01, 1, 4), ("wifi-busy", 0.5, 3, 30), ("wifi-edge", 3, 5, 60),
+            ("wifi-handover", 0.1, 2, 10),
+        ]
+        for row in table {
+            let losses = try PresetTests.read(row.name).faults.compactMap { fault -> Loss? in
+                if case .loss(let loss) = fault.kind { loss } else { nil }
+            }
+            let rate = try #require(Probability(row.percent / 100))
+            let expected = Loss(rate: rate, burst: row.burst, roundTrip: .milliseconds(row.milliseconds))
+            #expect(losses == [expected], "\(row.name)")
         }
     }
 

@@ -123,7 +123,8 @@ struct ForwardingTests {
     }
 
     @Test func `a refused upstream resets the client and is told`() async throws {
-        let gone = TestSocket.listening().address
+        let (nobody, gone) = TestSocket.refusing()
+        defer { nobody.close() }
         try await withProxy(to: gone) { fixture in
             let client = try fixture.client()
             let outcome = try await blocking { client.receiveAll() }

@@ -168,7 +168,8 @@ struct LifecycleTests {
     @Test func `the next address of the upstream is tried when one refuses`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
-        let gone = TestSocket.listening().address
+        let (nobody, gone) = TestSocket.refusing()
+        defer { nobody.close() }
         let loop = try EventLoop()
         let endpoint = Endpoint(host: "127.0.0.1", port: 0)
         let configuration = ProxyConfiguration(

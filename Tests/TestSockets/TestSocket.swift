@@ -49,6 +49,13 @@ package final class TestSocket: Sendable {
         return (socket, socket.localAddress)
     }
 
+    /// A socket on a port of 127.0.0.1 on which nobody listens, nor will as long as the socket is there.
+    package static func refusing() -> (socket: TestSocket, address: SocketAddress) {
+        let socket = TestSocket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        precondition(bindErrno(socket.descriptor, loopback()) == 0, "can't bind")
+        return (socket, socket.localAddress)
+    }
+
     /// The errno of binding a socket that shares addresses, as servers do, to `address`; 0 when it was let.
     package static func errnoOfBinding(_ address: SocketAddress) -> Int32 {
         let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
