@@ -16,11 +16,11 @@ import Testing
 
     @Test func `a terminal gets a line of progress, and the end of it is clean`() async throws {
         // script(1) gives its child a terminal and copies what that shows.
-        let line = "'\(Programs.squall.path)' demo first-two-fail --size 200KiB"
+        let line = "'\(Programs.squall.path)' demo slow-3g --size 24KiB"
         let shown = try await run("script", ["-qec", line, "/dev/null"])
         #expect(shown.status == 0)
         #expect(shown.output.contains("\u{1B}[K"))
-        #expect(shown.output.contains("of 200.0 KiB ("))
+        #expect(shown.output.contains("of 24.0 KiB ("))
         let last = try #require(shown.output.components(separatedBy: "\u{1B}[K").last)
         #expect(last.contains("equal: the file arrived byte for byte"))
     }

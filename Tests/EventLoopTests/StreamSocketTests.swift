@@ -150,7 +150,11 @@ struct StreamSocketTests {
                 _ = try await suite.sees { if round % 2 == 0 { $0.resetAtClose() } }
             }
             #expect(before >= 0)
-            #expect(openSocketCount() == before)
+            // The last reference to a test's own socket may be let go on another thread.
+            let deadline = MonotonicClock.now + .seconds(30)
+            while openSocketCount() > before, MonotonicClock.now < deadline { sched_yield() }
+            // Fewer are fine: one of the first round may have been there still when they were counted.
+            #expect(openSocketCount() <= before)
         }
     }
 }
