@@ -11,6 +11,10 @@ public final class LoopTimer {
     /// How long before its moment a timer has itself woken, and so how long it may keep the loop at
     /// most: 50 µs.
     private static let lead: Int64 = 50_000
+    /// A sleep of this and more lets the processor go so deep that waking takes longer than the lead: 2 ms.
+    private static let deepSleep: Int64 = 2_000_000
+    /// How long before the lead such a sleep is broken off; what is left is slept lightly: 200 µs.
+    private static let lightSleep: Int64 = 200_000
 
     private let loop: EventLoop
     private unowned(unsafe) let handler: LoopHandler
@@ -55,7 +59,8 @@ public final class LoopTimer {
 
     /// Has libevent fire `lead` before `moment`, unless that is too near for it to matter.
     private func arm(_ now: Int64, for moment: Moment) {
-        let early = moment.nanoseconds.subtractingSaturated(LoopTimer.lead)
+        var early = moment.nanoseconds.subtractingSaturated(LoopTimer.lead)
+        if early.subtractingSaturated(now) > LoopTimer.deepSleep { early -= LoopTimer.lightSleep }
         let moment = early.subtractingSaturated(now) > LoopTimer.lead ? Moment(nanoseconds: early) : moment
         // libevent counts whole microseconds of the same clock: from the one that has begun to the one by
         // which the moment has come, so that it has when the handler is called.
