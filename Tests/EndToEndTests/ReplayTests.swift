@@ -32,7 +32,9 @@ import Testing
         try await withFolder { folder in
             let recording = folder.appendingPathComponent("journal.jsonl")
             try await withOrigin(size: 200_000) { origin in
-                try await withProxy(ReplayTests.profile, to: origin, ["--journal", recording.path]) { proxy, address in
+                try await withProxy(ReplayTests.profile, to: origin, ["--journal", recording.path, "--seed", "7"]) {
+                    proxy,
+                    address in
                     try await fetch(address)
                     proxy.signal(SIGINT)
                     #expect(await proxy.finish().status == 0)
