@@ -86,7 +86,7 @@ extension RetryLimit: CustomStringConvertible {
     /// Which limit was reached, as a clause.
     public var description: String {
         switch self {
-        case .attempts(let count): "gave up after \(count) attempts without progress"
+        case .attempts(let count): "gave up after \(count) attempt\(count == 1 ? "" : "s") without progress"
         case .deadline(let deadline): "the deadline of \(deadline) would be missed"
         case .retryAfter(let wait): "the server asks to wait for \(wait), longer than is waited for"
         }
