@@ -46,13 +46,7 @@ struct LifecycleTests {
         let server = TestServer.echo()
         defer { server.stop() }
         try await withProxy(to: server.address) { fixture in
-            let clients = try (0..<8).map { _ in try fixture.client() }
-            try await blocking {
-                for client in clients {
-                    try client.send([1])
-                    #expect(try client.receive(1) == [1])
-                }
-            }
+            let clients = try await fixture.answeredClients(8)
             async let first: Void = fixture.proxy.stop()
             async let second: Void = fixture.proxy.stop()
             _ = await (first, second)
@@ -72,13 +66,7 @@ struct LifecycleTests {
         let server = TestServer.echo()
         defer { server.stop() }
         try await withProxy(to: server.address) { fixture in
-            let clients = try (0..<4).map { _ in try fixture.client() }
-            try await blocking {
-                for client in clients {
-                    try client.send([1])
-                    #expect(try client.receive(1) == [1])
-                }
-            }
+            let clients = try await fixture.answeredClients(4)
             await fixture.loops.stop()
             for client in clients { #expect(client.receiveAll().ending == .finish) }
             await fixture.proxy.stop()

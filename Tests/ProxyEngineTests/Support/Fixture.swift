@@ -79,6 +79,18 @@ struct Fixture: Sendable {
 
     func client() throws -> TestSocket { try TestSocket.connected(to: proxy.address).get() }
 
+    /// So many connections, each of which the echo server behind the proxy has answered.
+    func answeredClients(_ count: Int) async throws -> [TestSocket] {
+        try await blocking {
+            try (0..<count).map { _ in
+                let client = try client()
+                try client.send([1])
+                #expect(try client.receive(1) == [1])
+                return client
+            }
+        }
+    }
+
     /// Waits until no connection is open; `false` when that takes more than 30 seconds.
     func becomesIdle() async -> Bool {
         let deadline = MonotonicClock.now + .seconds(30)
