@@ -5,9 +5,10 @@ import Units
 
 /// The event journal as JSON Lines: a header, then one object for each fault that acted.
 ///
-/// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC), `proxy`, `connection` and `direction` where they apply,
-/// `fault` (its name in the profile), `offset` where a position decided, and `what`. They are in
-/// alphabetical order, so two journals can be compared as text once their times are taken out.
+/// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC),
+/// `proxy`, `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` where a
+/// position decided, and `what`. They are in alphabetical order, so two journals can be compared as text once
+/// their times are taken out.
 public final class Journal: Sendable {
     private struct Line: Encodable {
         let time: String
