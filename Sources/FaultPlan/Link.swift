@@ -9,8 +9,9 @@ public enum Ending: Hashable, Sendable {
     case reset
     /// By a cut of the profile; the connection is over in both directions.
     case cut(Cut.Ending)
-    /// In front of a request that is answered in the server's place, by the fault of this index in `Plan.faults`.
-    case answer(fault: Int)
+    /// In front of a request, by its number on the connection from 1, that is answered in the server's place by the
+    /// fault of this index in `Plan.faults`.
+    case answer(request: Int64, fault: Int)
 }
 
 /// What a link lets happen at a moment.
@@ -330,7 +331,7 @@ public struct Link: Sendable {
         if let answer = visit.answer, answer.position < stop?.offset ?? .max {
             let place = MessagePlace(origin: .connection, request: answer.number)
             let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
-            stop = (answer.position, .answer(fault: fault), fault, target)
+            stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
         }
         if let effect = visit.effect {
             let place = visit.effectPlace

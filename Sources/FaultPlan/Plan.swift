@@ -94,7 +94,9 @@ public struct Plan: Sendable {
                 interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
                 continue
             }
-            if case .loss(let loss) = fault.kind, fault.condition.http == nil, window.contains(age: 0, currentPhase: phase(at: now)) {
+            if case .loss(let loss) = fault.kind, fault.condition.http == nil,
+                window.contains(age: 0, currentPhase: phase(at: now))
+            {
                 let key = connectionKey.adding(fault.name).adding("connect")
                 let delay = ConnectDelay(loss, fault: index, key: key)
                 connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }

@@ -37,7 +37,7 @@ final class Connection: LoopHandler {
     /// Finds the positions that faults ask for, where some do.
     private let reader: StreamReader?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
-    private var answering: Int?
+    private var answering: (request: Int64, fault: Int)?
     private var isAnswered = false
     private var up: LinkPump
     private var down: LinkPump
@@ -201,10 +201,10 @@ final class Connection: LoopHandler {
         if isInterrupted(at: now) { return }
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
-        if answering != nil { answer(instead: server, now) }
+        if isAnswerDue { answer(instead: server, now) }
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
-        if let reader, answering != nil && reader.isIdle || reader.mustRelease(.upstream) { queueTurn() }
+        if let reader, isAnswerDue || reader.mustRelease(.upstream) { queueTurn() }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
             abandon(reset: false)
@@ -247,8 +247,8 @@ final class Connection: LoopHandler {
         case .sinkBroken:
             // The sink's own direction tells the source of the reset, in its turn.
             return false
-        case .ended(.answer(let fault)):
-            answering = fault
+        case .ended(.answer(let request, let fault)):
+            answering = (request, fault)
             return false
         case .ended(.finish) where isAnswered && direction == .downstream:
             // The client may still be sending what nobody takes.
@@ -276,16 +276,22 @@ final class Connection: LoopHandler {
         loop.callSoon(self, tag: Tag.turn)
     }
 
-    /// Answers a request in the server's place, once the responses to those before it have passed.
+    /// Whether a request is to be answered in the server's place, and the responses to those before it have come.
+    private var isAnswerDue: Bool {
+        guard let answering, let reader else { return false }
+        return reader.hasAnswered(requestsBefore: answering.request)
+    }
+
+    /// Answers a request in the server's place.
     private func answer(instead server: StreamSocket, _ now: Moment) {
-        guard let fault = answering, let reader, reader.isIdle, !isAnswered else { return }
+        guard let (request, fault) = answering, let reader else { return }
         answering = nil
         isAnswered = true
         server.close()
         guard case .http(.answer(let answer)) = shard.context.plan.faults[fault].kind else {
             preconditionFailure("only an http fault with an answer ends a stream in front of a request")
         }
-        down.inject(reader.text(of: answer), in: loop, now: now)
+        down.inject(reader.text(of: answer, to: request), in: loop, now: now)
     }
 
     private func recordStrikes(of direction: Direction, at now: Moment) {

@@ -5,10 +5,15 @@ import NIOHTTP1
 final class Exchange {
     private var waiting: [Message] = []
     private var number: Int64 = 0
-    private(set) var lastMethod: String?
 
     /// Whether a final response is still to begin.
     var awaitsResponse: Bool { !waiting.isEmpty }
+
+    /// Whether one is to a request before the one of this number.
+    func awaitsResponse(before request: Int64) -> Bool { waiting.first.map { $0.request < request } ?? false }
+
+    /// The method of a request without a response, by its number.
+    func method(of request: Int64) -> String? { waiting.first { $0.request == request }?.method }
 
     /// Reads the head of a request.
     func request(_ bytes: Span<UInt8>) -> (message: Message, framing: Framing)? {
@@ -16,7 +21,6 @@ final class Exchange {
             head.version.major == 1, let framing = Framing(request: head)
         else { return nil }
         number += 1
-        lastMethod = head.method.rawValue
         let message = Message(
             request: number,
             method: head.method.rawValue,

@@ -51,11 +51,13 @@ public final class StreamReader {
         }
     }
 
-    /// Whether every request that has passed has had its whole final response.
-    public var isIdle: Bool { !exchange.awaitsResponse && !downstream.scanner.isInMessage }
+    /// Whether every request before the one of this number, from 1, has had its whole final response.
+    public func hasAnswered(requestsBefore request: Int64) -> Bool {
+        !exchange.awaitsResponse(before: request) && !downstream.scanner.isInMessage
+    }
 
-    /// The method of the last request that has passed.
-    public var lastMethod: String? { exchange.lastMethod }
+    /// The method of a request without a response, by its number.
+    func method(of request: Int64) -> String? { exchange.method(of: request) }
 
     /// The stream has ended: an unfinished head won't be finished.
     public func sourceEnded(_ direction: Direction) {

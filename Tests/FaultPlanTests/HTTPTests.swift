@@ -25,7 +25,7 @@ struct HTTPTests {
         link.bytesArrived(250)
         #expect(link.decide(available: 0, now: .zero).writeOffset == 100)
         link.bytesDelivered(100)
-        #expect(link.decide(available: 0, now: .zero).end == .answer(fault: 0))
+        #expect(link.decide(available: 0, now: .zero).end == .answer(request: 2, fault: 0))
         let place = MessagePlace(origin: .connection, request: 2)
         #expect(link.takeStrikes() == [Strike(fault: 0, offset: nil, place: place, effect: .answers)])
     }
@@ -41,7 +41,7 @@ struct HTTPTests {
             link.note(.end(at: 10))
             link.bytesArrived(10)
             let decision = link.decide(available: 0, now: moment)
-            #expect((decision.end == .answer(fault: 0)) == isAnswered)
+            #expect((decision.end == .answer(request: 1, fault: 0)) == isAnswered)
             #expect(decision.writeOffset == (isAnswered ? 0 : 10))
         }
     }

@@ -40,7 +40,8 @@ enum Corpus {
             #""kind": "outage", "how": "reset", "recovery": "immediate""#,
             #""kind": "loss", "rate": "0 %", "rtt": "1 ns""#,
             #""kind": "loss", "rate": "83 %", "burst": 5, "rtt": "50 ms", "sender": "bbr", "link": "1 Gbit/s""#,
-            #""kind": "cut", "at": ["1 B", "2 B"], "of": "resource""#, #""kind": "cut", "every": "1 MiB", "of": "body""#,
+            #""kind": "cut", "at": ["1 B", "2 B"], "of": "resource""#,
+            #""kind": "cut", "every": "1 MiB", "of": "body""#,
             #""kind": "cut", "pattern": "END""#, #""kind": "cut", "pattern": { "hex": "16 0301ff" }, "how": "close""#,
             #""kind": "stall", "for": "2 s", "of": "message""#, #""kind": "corrupt", "at": "1 B", "of": "resource""#,
             #""kind": "truncate", "bytes": "1 B", "of": "body""#, #""kind": "http", "drop": 104"#,
@@ -56,7 +57,8 @@ enum Corpus {
             #"{ "age": "0 s..1.5 s" }"#,
             #"{ "age": "..10 s" }"#, #"{ "age": "5s.." }"#,
             #"{ "age": "1 s..2 min", "chance": "1 %", "connection": 2 }"#,
-            #"{ "http": {} }"#, #"{ "http": { "method": "GET", "path": "/a*?b=*", "request": "2..", "chance": "5 %" } }"#,
+            #"{ "http": {} }"#,
+            #"{ "http": { "method": "GET", "path": "/a*?b=*", "request": "2..", "chance": "5 %" } }"#,
             #"{ "http": { "header": { "Range": "bytes=*" }, "request": { "every": 2 } } }"#,
         ])
 
@@ -134,7 +136,8 @@ enum Corpus {
             #""kind": "cut", "at": "1 B", "pattern": "x""#, #""kind": "http""#, #""kind": "http", "drop": 200"#,
             #""kind": "http", "drop": "2xx""#, #""kind": "http", "drop": 104, "answer": { "status": 503 }"#,
             #""kind": "http", "answer": {}"#, #""kind": "http", "answer": { "status": 104 }"#,
-            #""kind": "http", "answer": { "status": "503" }"#, #""kind": "http", "answer": { "status": 503, "body": 5 }"#,
+            #""kind": "http", "answer": { "status": "503" }"#,
+            #""kind": "http", "answer": { "status": 503, "body": 5 }"#,
             #""kind": "http", "answer": { "status": 503, "header": [] }"#,
         ])
         + conditions([
@@ -148,7 +151,8 @@ enum Corpus {
             #"{ "age": "5 s...6 s" }"#,
             #"{ "ago": "5 s" }"#,
             #"{ "http": "GET" }"#, #"{ "http": { "method": "GET /" } }"#, #"{ "http": { "path": "file" } }"#,
-            #"{ "http": { "status": 99 } }"#, #"{ "http": { "status": "6xx" } }"#, #"{ "http": { "header": "Range" } }"#,
+            #"{ "http": { "status": 99 } }"#, #"{ "http": { "status": "6xx" } }"#,
+            #"{ "http": { "header": "Range" } }"#,
             #"{ "http": { "request": 0 } }"#, #"{ "http": { "host": "a" } }"#,
         ])
 
@@ -168,7 +172,8 @@ enum Corpus {
             #""kind": "corrupt", "rate": "1 %", "of": "body""#, #""kind": "cut", "pattern": { "hex": "123" }"#,
             #""kind": "cut", "pattern": { "hex": "xy" }"#, #""kind": "cut", "pattern": { "hex": "" }"#,
             #""kind": "http", "drop": 101"#, #""kind": "http", "drop": 104, "stream": "downstream""#,
-            #""kind": "http", "drop": "104..102""#, #""kind": "http", "answer": { "status": 503, "header": { "a b": "x" } }"#,
+            #""kind": "http", "drop": "104..102""#,
+            #""kind": "http", "answer": { "status": 503, "header": { "a b": "x" } }"#,
             #""kind": "http", "answer": { "status": 503, "header": { "X": "a\nb" } }"#,
             #""kind": "http", "answer": { "status": 503, "header": { "Content-Length": "5" } }"#,
             #""kind": "http", "answer": { "status": 503, "header": { "X": 5 } }"#,

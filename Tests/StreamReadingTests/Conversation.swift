@@ -64,7 +64,9 @@ struct Conversation {
         let reader = reader
         change(direction) { link, stream in
             var block = Array(bytes.prefix(reader.read(bytes.span, direction, into: &link)))
-            while link.altersBytes, !block.isEmpty, let alteration = link.nextAlteration(of: Int64(block.count), now: .zero) {
+            while link.altersBytes, !block.isEmpty,
+                let alteration = link.nextAlteration(of: Int64(block.count), now: .zero)
+            {
                 switch alteration {
                 case .flip(let index, let mask): block[Int(index)] ^= mask
                 case .drop(let index, let count): block.removeSubrange(Int(index)..<Int(index + count))
@@ -125,7 +127,8 @@ enum Sent {
     }
 
     static func ok(_ body: String, _ fields: String...) -> String {
-        "HTTP/1.1 200 OK\r\n" + fields.map { $0 + "\r\n" }.joined() + "Content-Length: \(body.utf8.count)\r\n\r\n" + body
+        "HTTP/1.1 200 OK\r\n" + fields.map { $0 + "\r\n" }.joined() + "Content-Length: \(body.utf8.count)\r\n\r\n"
+            + body
     }
 
     static func part(_ body: String, from start: Int, of total: Int) -> String {

@@ -20,7 +20,7 @@ struct MessageTests {
         for response in responses {
             conversation.request("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
             conversation.respond(response)
-            #expect(conversation.reader.isIdle)
+            #expect(conversation.reader.hasAnswered(requestsBefore: .max))
         }
         #expect(conversation.toClient.text == responses.joined())
         #expect(conversation.toClient.strikes.isEmpty)
@@ -44,7 +44,8 @@ struct MessageTests {
         let second = HTTPCondition(path: TextPattern("/b"))
         var conversation = Conversation(.cut(.at(ByteCount(1)), of: .body, when: second), readSize: readSize)
         conversation.request(Sent.get("/a") + Sent.get("/b") + Sent.get("/c"))
-        #expect(!conversation.reader.isIdle)
+        #expect(!conversation.reader.hasAnswered(requestsBefore: .max))
+        #expect(conversation.reader.hasAnswered(requestsBefore: 1))
         conversation.respond(Sent.ok("first") + Sent.ok("second"))
         #expect(conversation.toClient.text.hasSuffix("\r\n\r\ns"))
         #expect(conversation.toClient.strikes.first?.place?.request == 2)
@@ -59,7 +60,10 @@ struct MessageTests {
         PositionTests.readSizes
     )
     func `that are none pass at once, and that is said once`(text: String, readSize: Int) {
-        var conversation = Conversation(.http(Self.everything, when: HTTPCondition(path: TextPattern("/no"))), readSize: readSize)
+        var conversation = Conversation(
+            .http(Self.everything, when: HTTPCondition(path: TextPattern("/no"))),
+            readSize: readSize
+        )
         conversation.request(text)
         conversation.respond("220 hello\r\n")
         conversation.request(Sent.get("/no"))
@@ -147,11 +151,17 @@ struct MessageTests {
             key ^= key << 17
             return key
         }
-        let words = ["GET ", "/ ", "HTTP/1.1", "\r\n", "\n", "Content-Length: 5", ":", "chunked", "Transfer-Encoding: ", "0", "5\r\n", "\0", "é"]
+        let words = [
+            "GET ", "/ ", "HTTP/1.1", "\r\n", "\n", "Content-Length: 5", ":", "chunked", "Transfer-Encoding: ", "0",
+            "5\r\n", "\0", "é",
+        ]
         for _ in 0..<300 {
             let text = (0..<20).map { _ in words[Int(next() % UInt64(words.count))] }.joined()
             let answer = "HTTP/1.1 200 OK\r\n" + (0..<20).map { _ in words[Int(next() % UInt64(words.count))] }.joined()
-            var conversation = Conversation(.cut(.at(ByteCount(1 << 40)), of: .body, .both), readSize: Int(next() % 9) + 1)
+            var conversation = Conversation(
+                .cut(.at(ByteCount(1 << 40)), of: .body, .both),
+                readSize: Int(next() % 9) + 1
+            )
             conversation.request(Sent.get + text)
             conversation.respond(answer)
             conversation.finish(.upstream)

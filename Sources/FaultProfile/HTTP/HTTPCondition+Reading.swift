@@ -111,7 +111,11 @@ extension ProfileDecoder {
             {
                 return StatusSelection(range)
             }
-            report("\(text.shortened(to: 40).quoted) are no codes from \(low) to \(high)", remedy: remedy, at: node.place)
+            report(
+                "\(text.shortened(to: 40).quoted) are no codes from \(low) to \(high)",
+                remedy: remedy,
+                at: node.place
+            )
             return nil
         case .object, .array, .boolean, .null, .unreadable:
             reportType(of: node, expected: "a status code, or codes", key: "status", remedy: remedy)

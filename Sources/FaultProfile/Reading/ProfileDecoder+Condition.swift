@@ -5,7 +5,9 @@ extension ProfileDecoder {
     mutating func condition(_ node: JSONNode) -> Condition {
         var condition = Condition()
         guard let object = object(node, .condition) else { return condition }
-        if let connections = object["connection"].flatMap({ ordinals($0, key: "connection") }) { condition.connections = connections }
+        if let connections = object["connection"].flatMap({ ordinals($0, key: "connection") }) {
+            condition.connections = connections
+        }
         if let chance = chance(object, "chance") { condition.chance = chance }
         if let node = object["age"], let (from, until) = age(node) {
             condition.ageFrom = from

@@ -67,7 +67,8 @@ extension ConnectionSelection {
         switch self {
         case .all: nil
         case .range(let range) where range.lowerBound == range.upperBound: .number(range.lowerBound)
-        case .range(let range): .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
+        case .range(let range):
+            .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
         case .every(let step): .object([("every", .number(step))])
         }
     }
