@@ -45,6 +45,7 @@ public enum FaultKind: Hashable, Sendable {
     case slice(Slice)
     case slowReader(SlowReader)
     case loss(Loss)
+    case http(HTTPFault)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.
@@ -57,18 +58,22 @@ public struct Condition: Hashable, Sendable {
     public var ageFrom: Duration
     /// The age of the connection at which the fault is off again; `nil` is never. Above `ageFrom`.
     public var ageUntil: Duration?
+    /// The HTTP messages that the fault acts on; `nil` is every byte, whether HTTP or not.
+    public var http: HTTPCondition?
 
     /// Makes a condition; without arguments it holds for every connection at every age.
     public init(
         connections: ConnectionSelection = .all,
         chance: Probability = .always,
         ageFrom: Duration = .zero,
-        ageUntil: Duration? = nil
+        ageUntil: Duration? = nil,
+        http: HTTPCondition? = nil
     ) {
         self.connections = connections
         self.chance = chance
         self.ageFrom = ageFrom
         self.ageUntil = ageUntil
+        self.http = http
     }
 }
 

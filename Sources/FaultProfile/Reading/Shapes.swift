@@ -25,6 +25,17 @@ enum ValueForm: Hashable {
     case wave
     case burstLength
     case condition
+    case httpCondition
+    case token
+    case textPattern
+    case fieldPatterns
+    case status
+    case pattern
+    case answer
+    case answerStatus
+    case answerBody
+    case fields
+    case informationalStatus
     case proxies
     case faults
     case phases
@@ -94,6 +105,7 @@ struct ObjectShape {
             .optional("connection", .connections),
             .optional("chance", .chance),
             .optional("age", .age),
+            .optional("http", .httpCondition),
         ]
     )
 
@@ -150,6 +162,7 @@ struct ObjectShape {
         case .slice: Slice.keys
         case .slowReader: SlowReader.keys
         case .loss: Loss.keys
+        case .http: HTTPFault.keys
         }
     }
 }

@@ -48,16 +48,7 @@ public enum ProfileWriter {
 
     private static func condition(_ condition: Condition) -> JSONText {
         var members: [(key: String, value: JSONText)] = []
-        switch condition.connections {
-        case .all: break
-        case .range(let range) where range.lowerBound == range.upperBound:
-            members.append(("connection", .number(range.lowerBound)))
-        case .range(let range):
-            let last = range.upperBound == .max ? "" : String(range.upperBound)
-            members.append(("connection", .text("\(range.lowerBound)..\(last)")))
-        case .every(let step):
-            members.append(("connection", .object([("every", .number(step))])))
-        }
+        if let numbers = condition.connections.written { members.append(("connection", numbers)) }
         if condition.chance < .always { members.append(("chance", .text(condition.chance.text))) }
         switch (condition.ageFrom > .zero, condition.ageUntil) {
         case (false, nil): break
@@ -65,6 +56,20 @@ public enum ProfileWriter {
         case (false, let until?): members.append(("age", .text("..\(until.text)")))
         case (true, let until?): members.append(("age", .text("\(condition.ageFrom.text)..\(until.text)")))
         }
+        if let http = condition.http { members.append(("http", http.written)) }
         return .object(members)
+    }
+}
+
+extension ConnectionSelection {
+    /// As a profile has it; `nil` for all.
+    var written: JSONText? {
+        switch self {
+        case .all: nil
+        case .range(let range) where range.lowerBound == range.upperBound: .number(range.lowerBound)
+        case .range(let range):
+            .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
+        case .every(let step): .object([("every", .number(step))])
+        }
     }
 }
