@@ -10,7 +10,7 @@
 Prints a table for each case and the verdict on each promise. What is measured and how, and how to add a peer, is in
 Benchmarks/README.md. A run that leaves something out, or is quick, writes its page to .build/bench/RESULTS.md.
 """
-import argparse, datetime, json, os, signal, subprocess, sys, time
+import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
 
 from kit import accuracy, cases, machine, peers, programs, promises, report
 
@@ -132,8 +132,11 @@ class Run:
                                 stderr=subprocess.DEVNULL, text=True).stdout.strip() or "unknown"
         took = time.monotonic() - self.start
         lengths = "quick: too short to trust" if self.options.quick else f"{self.options.rounds}, interleaved"
+        others = [sample["others"] for case in self.results.values() for rows in case.values() for sample in rows
+                  if sample and "others" in sample]
+        busy = f"{statistics.median(others):.2f} cores in the median, {max(others):.2f} at most" if others else "–"
         return {"date": datetime.date.today().isoformat(), "commit": commit, **description, "rounds": lengths,
-                "took": f"{took / 60:.1f} min"}
+                "used by others meanwhile": busy, "took": f"{took / 60:.1f} min"}
 
 
 def versions(chosen):

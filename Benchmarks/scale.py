@@ -112,6 +112,14 @@ def trips(squall, scale):
     return found["p50"], found["p99"], used / (found["count"] * (scale.seconds + 0.2) / scale.seconds) * 1e6
 
 
+def new_connections(squall, scale):
+    """New connections a second, over about as long as anything else is measured."""
+    first = load("connect", squall.port, 16, 200)
+    count = min(scale.connections, max(200, int(200 / first["seconds"] * scale.seconds)))
+    found = load("connect", squall.port, 16, count)
+    return found["done"] / found["seconds"]
+
+
 def connections(scale, options):
     rows = [["connections", "KiB each", "KiB each, used once", "kernel KiB each", "new conn/s beside them",
              "p50 µs beside them", "p99 µs", "busy µs a trip"]]
@@ -132,7 +140,7 @@ def connections(scale, options):
                 session.tell("use")
                 time.sleep(0.5)
                 used, held = squall.resident_bytes(), kernel_bytes() - kernel
-                found = load("connect", squall.port, 16, scale.connections)
+                new = new_connections(squall, scale)
             wait_until(lambda: machine.descriptors(backend.pid) <= before, 20)
             with programs.Session("rounds", squall.port, size, 0, int(size * 1e6 / LIGHT)):
                 settled(squall, backend, size, before)
@@ -143,8 +151,7 @@ def connections(scale, options):
             # Below a thousand, a page more or less decides.
             kernel_cell = number(held / size / 1024) if size >= 1_000 else "–"
             rows.append([f"{size:,}", number((unused - base) / size / 1024), number((used - base) / size / 1024),
-                         kernel_cell, number(found["done"] / found["seconds"]), number(p50), number(p99),
-                         number(busy)])
+                         kernel_cell, number(new), number(p50), number(p99), number(busy)])
     return rows, notes
 
 
@@ -166,14 +173,13 @@ def proxies(scale, options):
                 memory, open_now, start = squall.resident_bytes(), squall.descriptors(), squall.processor_seconds()
                 time.sleep(scale.seconds)
                 idle = (squall.processor_seconds() - start) / scale.seconds
-                found = load("connect", squall.port, 16, scale.connections)
+                new = new_connections(squall, scale)
                 p50, _, _ = trips(squall, scale)
             alone = alone or (memory, open_now)
             # Below 64, a page more or less decides.
             each = (number((memory - alone[0]) / size / 1024), number((open_now - alone[1]) / size))
             rows.append([f"{size:,}", number(squall.seconds_to_ready * 1e3), number(memory / 2**20),
-                         *(each if size >= 64 else ("–", "–")), number(found["done"] / found["seconds"]), number(p50),
-                         f"{idle:.1%}"])
+                         *(each if size >= 64 else ("–", "–")), number(new), number(p50), f"{idle:.1%}"])
     return rows, notes
 
 
@@ -183,6 +189,8 @@ def _cost(profile, scale, options):
         load("connect", squall.port, 16, 1_000)
         time.sleep(0.3)
         base, before, count = squall.resident_bytes(), machine.descriptors(backend.pid), scale.idle
+        if len(profile["faults"]) >= 100:
+            count = min(count, 200)
         with programs.Session("idle", squall.port, count) as session:
             settled(squall, backend, count, before)
             session.tell("use")
@@ -192,25 +200,26 @@ def _cost(profile, scale, options):
         moved = load("bulk", squall.port, "down", 1, scale.seconds)
         used = (squall.processor_seconds() - start) / (moved["bytes"] / 1e9)
         p50, _, trip = trips(squall, scale)
-        found = load("connect", squall.port, 16, scale.connections)
+        new = new_connections(squall, scale)
     return [number(each), number(moved["bytes"] / moved["seconds"] / 1e6), number(used), number(p50), number(trip),
-            number(found["done"] / found["seconds"])]
+            number(new)]
 
 
 COSTS = ["KiB a connection", "MB/s", "s/GB", "p50 µs", "µs a trip", "conn/s"]
 
 
 def faults(scale, options):
-    """Many faults on every link; and as many in the profile, of which none is for the connections that are made."""
-    rows, notes = [["faults", "where", *COSTS]], []
-    for size in (0, 1, 10, 100, 256, *(size for size in sorted(options.sizes) if size > 256)):
-        kinds = [KINDS[name] for name in ("bandwidth", "stall", "corrupt", "cut")]
-        here = [kinds[i % len(kinds)] for i in range(size)]
-        elsewhere = [{**fault, "when": {"connection": 10**11 + i}} for i, fault in enumerate(here)]
+    """Many faults on every link, rates and others; and as many in the profile, of which none is for the connections
+    that are made."""
+    rows, notes = [["faults", "which", *COSTS], ["0", "–", *_cost({"faults": []}, scale, options)]], []
+    for size in (1, 10, 100, 256, *(size for size in sorted(options.sizes) if size > 256)):
         try:
-            rows.append([f"{size:,}", "on each link" if size else "–", *_cost({"faults": here}, scale, options)])
-            if size:
-                rows.append([f"{size:,}", "on other links", *_cost({"faults": elsewhere}, scale, options)])
+            for which, names in (("rates, on each link", ["bandwidth"]),
+                                 ("cuts, stalls and corruptions, on each link", ["cut", "stall", "corrupt"])):
+                listed = [KINDS[names[i % len(names)]] for i in range(size)]
+                rows.append([f"{size:,}", which, *_cost({"faults": listed}, scale, options)])
+            elsewhere = [{**fault, "when": {"connection": 10**11 + i}} for i, fault in enumerate(listed)]
+            rows.append([f"{size:,}", "the same, on other links", *_cost({"faults": elsewhere}, scale, options)])
         except Refused as refusal:
             notes.append(f"{size:,} faults are refused in one profile: {refusal}")
             break

@@ -8,6 +8,9 @@ In commands and files these words stand in braces for values that are chosen whe
 import json, os, shutil
 from dataclasses import dataclass, field
 
+# Debian has these programs where only root looks.
+os.environ["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
+
 BULK = ("down1", "up1", "down8", "up8")
 ROUNDS = ("rr1", "rr64")
 ALL = (*BULK, "conn", *ROUNDS, "idle")
@@ -76,12 +79,12 @@ PEERS = [
     squall("squall-faults", IDLE_FAULTS, cases=BULK),
     squall("squall-1-loop", cases=LOOPS),
     squall("squall-2-loops", options="--threads 2", cases=LOOPS),
-    Peer("haproxy", "/usr/sbin/haproxy", "/usr/sbin/haproxy -db -f haproxy.cfg", {"haproxy.cfg": _haproxy(False)},
-         version=("/usr/sbin/haproxy", "-v")),
-    Peer("haproxy-splice", "/usr/sbin/haproxy", "/usr/sbin/haproxy -db -f haproxy.cfg",
+    Peer("haproxy", "haproxy", "haproxy -db -f haproxy.cfg", {"haproxy.cfg": _haproxy(False)},
+         version=("haproxy", "-v")),
+    Peer("haproxy-splice", "haproxy", "haproxy -db -f haproxy.cfg",
          {"haproxy.cfg": _haproxy(True)}),
-    Peer("nginx", "/usr/sbin/nginx", "/usr/sbin/nginx -p {folder} -e stderr -c {folder}/nginx.conf",
-         {"nginx.conf": _NGINX}, family=True, version=("/usr/sbin/nginx", "-v")),
+    Peer("nginx", "nginx", "nginx -p {folder} -e stderr -c {folder}/nginx.conf",
+         {"nginx.conf": _NGINX}, family=True, version=("nginx", "-v")),
     Peer("socat", "socat", "socat -b 65536 TCP-LISTEN:{listen},bind=127.0.0.1,reuseaddr,nodelay,fork,backlog=128 "
          "TCP:127.0.0.1:{upstream},nodelay", cases=(*BULK, "rr1"), family=True, version=("socat", "-V")),
     Peer("forward-copy", "", "{forward} copy {listen} {upstream}"),
