@@ -1,4 +1,5 @@
 """The tables of a run: on the terminal, and as a page."""
+import textwrap
 from collections import Counter
 
 from .accuracy import OTHERS, OTHERS_INTERVAL
@@ -97,11 +98,16 @@ def padded_left(rows):
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
+def prose(text):
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+
+
 def page(facts, versions, results, accuracy, promises, notes):
     """RESULTS.md. `facts` are pairs about the run and its machine."""
     parts = [
-        "# Results", "What `make bench` found; it writes this page anew. [README.md](README.md) tells what is measured "
-        "and how. Figures of different runs can't be compared with each other: only ratios within one can.",
+        "# Results",
+        prose("What `make bench` found; it writes this page anew. [README.md](README.md) tells what is measured and how. "
+              "Figures of different runs can't be compared with each other: only ratios within one can."),
         markdown([["", "this run"], *([name, value] for name, value in facts.items())]),
         markdown([["program", "version"], *([name, f"`{value}`"] for name, value in versions.items())]),
         "## Promises", summary(promises) + " A ratio is taken round by round; the median decides.",
@@ -110,8 +116,9 @@ def page(facts, versions, results, accuracy, promises, notes):
     for title, rows in sections(results, accuracy):
         parts += [f"### {title}", markdown(rows)]
     if accuracy:
-        parts.append(f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, "
-                     "through the same proxy and the same faults. All of this is one thread of Squall.")
+        parts.append(prose(
+            f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, through the "
+            "same proxy and the same faults. All of this is one thread of Squall."))
     if notes:
         parts += ["## What went wrong", "\n".join(f"- {note}" for note in notes)]
     return "\n\n".join(parts) + "\n"
