@@ -20,7 +20,7 @@ public struct Plan: Sendable {
     /// The bytes that one link may hold in memory.
     public let holdLimit: ByteCount
 
-    private let phaseOfFault: [Int?]
+    let phaseOfFault: [Int?]
     /// The rates that all connections share, by the index of their fault.
     private let sharedRates: [Int: BucketPair]
     private var clientRates = ClientBuckets()
@@ -80,12 +80,18 @@ public struct Plan: Sendable {
         var alterers: [Direction: [Link.AlterSlot]] = [:]
         var interruptions: [Interruptions.Source] = []
         var windows: [Direction: ByteCount] = [:]
-        var connectDelay: ConnectDelay?
         var reading = StreamInterest()
         var messageFault: Int?
+        var beginning = Beginning()
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             let window = window(of: index)
+            if case .connect(let connect) = fault.kind {
+                if window.contains(age: 0, currentPhase: phase(at: now)) {
+                    beginning.add(connect, fault: index, window: window, key: connectionKey.adding(fault.name))
+                }
+                continue
+            }
             if fault.actsOnMessages {
                 messageFault = messageFault ?? index
                 reading.messages = true
@@ -98,8 +104,7 @@ public struct Plan: Sendable {
                 window.contains(age: 0, currentPhase: phase(at: now))
             {
                 let key = connectionKey.adding(fault.name).adding("connect")
-                let delay = ConnectDelay(loss, fault: index, key: key)
-                connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }
+                beginning.add(ConnectDelay(loss, fault: index, key: key))
             }
             let sharedRate = sharedRate(of: index, client: client)
             // A request and its response have one draw.
@@ -135,27 +140,17 @@ public struct Plan: Sendable {
             opened: now,
             upstream: link(.upstream, upstream, alterers[.upstream] ?? [], messageFault, opened: now),
             downstream: link(.downstream, downstream, alterers[.downstream] ?? [], messageFault, opened: now),
-            interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now),
+            interruptions: Interruptions(sources: beginning.endings + interruptions, schedule: schedule, opened: now),
             receiveWindow: windows,
-            connectDelay: connectDelay,
-            reading: reading
+            connectDelay: beginning.delay,
+            reading: reading,
+            hang: Hang(sources: beginning.hangs, schedule: schedule, opened: now)
         )
     }
 
-    /// The outage that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
+    /// The fault that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
-        let stretch = schedule.stretch(at: now)
-        var until = Moment.distantFuture
-        var refusing: Int?
-        for (index, fault) in faults.enumerated() where refusesEverybody(fault) {
-            if let phase = phaseOfFault[index] {
-                until = stretch.end
-                if phase == stretch.phase { refusing = refusing ?? index }
-            } else {
-                refusing = refusing ?? index
-            }
-        }
-        return (refusing, until)
+        standing(at: now) { refusesEverybody($0) }
     }
 
     /// What the journal says of a strike. `connection` and `direction` are `nil` where it concerns the
@@ -181,8 +176,10 @@ public struct Plan: Sendable {
     /// An outage that hits all connections refuses them by not listening; any other is told to a
     /// connection once it has been accepted.
     private func refusesEverybody(_ fault: Fault) -> Bool {
-        guard case .outage(let outage) = fault.kind, outage.how == .refuse else { return false }
-        return fault.condition == Condition()
+        guard fault.condition == Condition() else { return false }
+        if case .connect(let connect) = fault.kind { return connect.how == .refuse }
+        guard case .outage(let outage) = fault.kind else { return false }
+        return outage.how == .refuse
     }
 
     private func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
@@ -213,7 +210,8 @@ public struct Plan: Sendable {
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
     /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
     /// so that nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate
-    /// behind it would hide; then it waits for the opportunities of a trace; and at last it is delayed, so that a link takes in no more than is in flight.
+    /// behind it would hide; then it waits for the opportunities of a trace; then it is delayed, so that a
+    /// link takes in no more than is in flight; and its end comes late behind all that.
     private func stage(
         of index: Int,
         rate: SharedBucket?,
@@ -243,7 +241,11 @@ public struct Plan: Sendable {
             return (1, .silence(SilenceStage(outage, key: key)))
         case .loss(let loss):
             return (6, .loss(LossStage(loss, key: key)))
-        case .corrupt, .truncate, .http(.drop):
+        case .halfOpen(let halfOpen):
+            return (1, .halfOpen(HalfOpenStage(halfOpen)))
+        case .slowClose(let close):
+            return (9, .slowClose(SlowCloseStage(close)))
+        case .corrupt, .truncate, .http(.drop), .connect, .connectionLimit:
             return nil
         }
     }
@@ -256,7 +258,7 @@ public struct Plan: Sendable {
         opened: Moment
     ) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...8 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...9 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(
             direction: direction,
             slots: slots,

@@ -9,6 +9,9 @@ public struct Window: Hashable, Sendable {
     /// The age of the connection from which it is off again, in nanoseconds; `Int64.max` is never.
     public var ageUntil: Int64
 
+    /// The window of a fault that is on in every phase and at every age.
+    static let always = Window(phase: nil, ageFrom: 0, ageUntil: .max)
+
     /// Whether the fault is on in every phase and at every age.
     public var isAlways: Bool { phase == nil && ageFrom == 0 && ageUntil == .max }
 

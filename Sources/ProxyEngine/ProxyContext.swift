@@ -10,6 +10,10 @@ final class ProxyContext: Sendable {
     /// The plan as it was at the start: it names the faults of a strike.
     let plan: Plan
     let openConnections = Atomic<Int>(0)
+    /// Whether somebody waits for a connection to end, because there is no room for another.
+    let isRoomAwaited = Atomic<Bool>(false)
+    /// Called on the loop of a connection that has ended, when room is awaited.
+    let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
@@ -25,6 +29,12 @@ final class ProxyContext: Sendable {
         self.plan = plan
         self.journal = journal
         self.report = report
+    }
+
+    /// Counts a connection less. In one order with `isRoomAwaited`: who waits sees the count, or is called.
+    func connectionEnded() {
+        openConnections.subtract(1, ordering: .sequentiallyConsistent)
+        if isRoomAwaited.load(ordering: .sequentiallyConsistent) { roomIsFree.withLock { $0 }?() }
     }
 
     /// Writes a strike into the journal.

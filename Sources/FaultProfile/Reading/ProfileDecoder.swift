@@ -135,6 +135,7 @@ extension ValueForm {
         case .chance: "\"20 %\""
         case .connections, .connectionNumber: "3"
         case .burstLength: "5"
+        case .connectionCount: "100"
         case .age: "\"5 s\""
         case .listenAddress: "\"127.0.0.1:8080\""
         case .upstreamAddress: "\"127.0.0.1:80\""
