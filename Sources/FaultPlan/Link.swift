@@ -131,7 +131,8 @@ public struct Link: Sendable {
             guard offset < arrived.addingSaturated(count) else { return nil }
             if now >= stretch.end { stretch = schedule.stretch(at: now) }
             let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-            guard offset >= arrived, alterSlots[chosen].window.contains(age: age, currentPhase: stretch.phase) else {
+            guard offset >= arrived, alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
+            else {
                 alterSlots[chosen].alterer.miss()
                 continue
             }
@@ -235,7 +236,7 @@ public struct Link: Sendable {
     ) -> Reach {
         var visit = Visit(now: now, delivered: delivered, settled: takesAhead ? arrived : delivered)
         visit.age = age
-        visit.isActive = slots[index].window.contains(age: age, currentPhase: stretch.phase)
+        visit.isActive = slots[index].window.contains(at: now, age: age, currentPhase: stretch.phase)
         visit.passed = slots[index].passed
         let passing = slots[index].stage.advance(reach, &visit)
         slots[index].passed = passing.position

@@ -24,6 +24,8 @@ public struct Plan: Sendable {
     /// The rates that all connections share, by the index of their fault.
     private let sharedRates: [Int: BucketPair]
     private var clientRates = ClientBuckets()
+    /// Which faults have struck, of those that others come after. All copies of the plan share it.
+    private let struck: StruckFaults
     private var turns: [Int]
     private var accepted: UInt64 = 0
 
@@ -41,7 +43,7 @@ public struct Plan: Sendable {
         self.seed = seed
         self.proxy = proxy
         self.holdLimit = holdLimit
-        schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start)
+        schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start, seed: seed)
         var faults = profile.faults
         var phaseOfFault = [Int?](repeating: nil, count: faults.count)
         for (index, phase) in profile.phases.enumerated() {
@@ -60,13 +62,15 @@ public struct Plan: Sendable {
         self.faults = faults
         self.phaseOfFault = phaseOfFault
         self.sharedRates = sharedRates
+        struck = StruckFaults(faults)
         turns = [Int](repeating: 0, count: faults.count)
     }
 
     /// Whether `accept` has to know the address of the client.
     public var asksForClient: Bool {
         faults.contains { fault in
-            if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
+            if !fault.condition.clients.isEmpty { return true }
+            return if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
         }
     }
 
@@ -82,13 +86,15 @@ public struct Plan: Sendable {
         var windows: [Direction: ByteCount] = [:]
         var connectDelay: ConnectDelay?
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
+        let address = client.flatMap { IPAddress($0) }
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
+            guard fault.condition.admits(address), struck.allow(index) else { continue }
             let window = window(of: index)
             if let cause = Interruptions.Cause(fault.kind) {
                 interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
                 continue
             }
-            if case .loss(let loss) = fault.kind, window.contains(age: 0, currentPhase: phase(at: now)) {
+            if case .loss(let loss) = fault.kind, window.contains(at: now, age: 0, currentPhase: phase(at: now)) {
                 let key = connectionKey.adding(fault.name).adding("connect")
                 let delay = ConnectDelay(loss, fault: index, key: key)
                 connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }
@@ -130,15 +136,34 @@ public struct Plan: Sendable {
         let stretch = schedule.stretch(at: now)
         var until = Moment.distantFuture
         var refusing: Int?
-        for (index, fault) in faults.enumerated() where refusesEverybody(fault) {
-            if let phase = phaseOfFault[index] {
-                until = stretch.end
-                if phase == stretch.phase { refusing = refusing ?? index }
-            } else {
-                refusing = refusing ?? index
-            }
+        for (index, fault) in faults.enumerated() where refusesEverybody(fault) && struck.allow(index) {
+            let window = window(of: index)
+            until = min(until, window.nextChange(after: now, opened: now, stretchEnd: stretch.end))
+            if window.contains(at: now, age: 0, currentPhase: stretch.phase) { refusing = refusing ?? index }
         }
         return (refusing, until)
+    }
+
+    /// The fault at an index has struck: those that come after it are on for the connections that are accepted from
+    /// now on. To be called for every strike, from any thread and on any copy of the plan.
+    ///
+    /// - Returns: whether `refusal` may answer otherwise from now on.
+    @discardableResult
+    public func noteStrike(of fault: Int) -> Bool {
+        guard struck.note(fault) else { return false }
+        let name = faults[fault].name
+        return faults.contains { $0.condition.after == name && refusesEverybody($0) }
+    }
+
+    /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
+    /// proxy's clock comes to where a condition has it so.
+    public func nextChange(after now: Moment) -> Moment {
+        let end = schedule.stretch(at: now).end
+        var next = end
+        for (index, fault) in faults.enumerated() where fault.condition.clock != nil || fault.condition.duty != nil {
+            next = min(next, window(of: index).nextChange(after: now, opened: now, stretchEnd: end))
+        }
+        return next
     }
 
     /// What the journal says of a strike. `connection` and `direction` are `nil` where it concerns the
@@ -164,7 +189,9 @@ public struct Plan: Sendable {
     /// connection once it has been accepted.
     private func refusesEverybody(_ fault: Fault) -> Bool {
         guard case .outage(let outage) = fault.kind, outage.how == .refuse else { return false }
-        return fault.condition == Condition()
+        var condition = fault.condition
+        condition.after = nil
+        return condition.isOnClockAlone
     }
 
     private func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
@@ -184,12 +211,7 @@ public struct Plan: Sendable {
     private func phase(at now: Moment) -> Int? { schedule.stretch(at: now).phase }
 
     private func window(of index: Int) -> Window {
-        let condition = faults[index].condition
-        return Window(
-            phase: phaseOfFault[index],
-            ageFrom: condition.ageFrom.nanoseconds,
-            ageUntil: condition.ageUntil?.nanoseconds ?? .max
-        )
+        Window(faults[index].condition, phase: phaseOfFault[index], start: schedule.start)
     }
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first

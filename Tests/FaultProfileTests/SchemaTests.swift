@@ -14,6 +14,7 @@ import Testing
         [
             ("profile", .profile), ("proxy", .proxy), ("phase", .phase), ("condition", .condition),
             ("connectionStep", .connectionStep), ("spikes", .spikes), ("step", .step), ("wave", .wave),
+            ("duty", .duty),
         ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
 
     @Test func `the schema has the keys that the reader has, required ones and others`() throws {
@@ -43,7 +44,8 @@ import Testing
             #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
         case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
             .connections,
-            .connectionNumber, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange, .quantiles, .spikes,
+            .connectionNumber, .age, .clients, .duty, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange,
+            .quantiles, .spikes,
             .tracePath, .burstLength, .steps, .wave,
             .condition, .proxies, .faults, .phases:
             #expect(property["$ref"]?.text == "#/$defs/\(key.form)", "form of \(key.name) of \(object)")

@@ -56,11 +56,31 @@ extension ProfileDecoder {
                     at: node.place
                 )
             }
+            let jitter = jitter(object, of: duration)
             guard let name else { continue }
             let place = object["name"]?.place ?? node.place
-            phases.append(PhaseDraft(name: name, place: place, duration: duration, faults: faults))
+            phases.append(PhaseDraft(name: name, place: place, duration: duration, jitter: jitter, faults: faults))
         }
         return phases
+    }
+
+    /// How much the length of a phase varies: by less than the length, which must be given.
+    private mutating func jitter(_ object: CheckedObject, of duration: Duration?) -> Duration {
+        guard let jitter = self.duration(object, "jitter"), let node = object["jitter"] else { return .zero }
+        if object["for"] == nil {
+            report(
+                "a phase that lasts for ever has no “jitter”",
+                remedy: "delete it, or say how long the phase lasts: add “\"for\": \"5 s\"”",
+                at: node.place
+            )
+        } else if let duration, jitter >= duration {
+            report(
+                "the jitter, \(jitter.text), is not below what it is a part of, \(duration.text)",
+                remedy: "write less than “for”",
+                at: node.place
+            )
+        }
+        return jitter
     }
 
     private mutating func faults(_ node: JSONNode) -> [FaultDraft]? {
@@ -96,6 +116,7 @@ extension ProfileDecoder {
                 place: object["name"]?.place ?? node.place,
                 stream: stream,
                 condition: condition,
+                afterPlace: object["when"].flatMap { place(ofAfter: $0) },
                 kind: $0
             )
         }

@@ -136,6 +136,8 @@ extension ValueForm {
         case .connections, .connectionNumber: "3"
         case .burstLength: "5"
         case .age: "\"5 s\""
+        case .clients: "\"10.0.0.0/8\""
+        case .duty: "{ \"on\": \"2 s\", \"off\": \"8 s\" }"
         case .listenAddress: "\"127.0.0.1:8080\""
         case .upstreamAddress: "\"127.0.0.1:80\""
         case .sizeRange: "[\"1 MB\", \"10 MB\"]"

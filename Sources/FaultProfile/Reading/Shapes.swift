@@ -14,6 +14,8 @@ enum ValueForm: Hashable {
     case connections
     case connectionNumber
     case age
+    case clients
+    case duty
     case listenAddress
     case upstreamAddress
     case cutOffsets
@@ -84,6 +86,7 @@ struct ObjectShape {
         keys: [
             .required("name", .name),
             .optional("for", .positiveDuration),
+            .optional("jitter", .duration),
             .optional("faults", .faults),
         ]
     )
@@ -94,6 +97,19 @@ struct ObjectShape {
             .optional("connection", .connections),
             .optional("chance", .chance),
             .optional("age", .age),
+            .optional("client", .clients),
+            .optional("clock", .age),
+            .optional("duty", .duty),
+            .optional("after", .name),
+        ]
+    )
+
+    static let duty = ObjectShape(
+        title: "“duty”",
+        keys: [
+            .required("on", .positiveDuration),
+            .required("off", .positiveDuration),
+            .optional("offset", .duration),
         ]
     )
 
