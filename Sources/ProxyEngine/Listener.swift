@@ -39,6 +39,10 @@ final class Listener: LoopHandler, LoopTenant {
         let socket = try ListeningSocket(address, on: loop, handler: self, tag: Tag.socket)
         self.socket = socket
         loop.add(self)
+        let listener = Resident(self, on: loop)
+        context.refusalMayBegin.withLock { call in
+            call = { _ = listener.loop.post { listener.value.followOutages() } }
+        }
         followOutages()
         return socket.address
     }
@@ -47,6 +51,7 @@ final class Listener: LoopHandler, LoopTenant {
     func close() {
         outageTimer?.cancel()
         retryTimer?.cancel()
+        context.refusalMayBegin.withLock { $0 = nil }
         guard let socket else { return }
         socket.close()
         loop.bury(socket)
@@ -111,15 +116,16 @@ final class Listener: LoopHandler, LoopTenant {
         let now = loop.now
         let (fault, until) = plan.refusal(at: now)
         if let fault, fault != refusing {
-            // One outage may follow upon another.
-            if refusing == nil { socket.suspend() }
-            refusing = fault
+            // Told first, so that who is refused finds it in the journal.
             context.record(
                 Strike(fault: fault, offset: nil, effect: .refuses),
                 connection: nil,
                 direction: nil,
                 at: now
             )
+            // One outage may follow upon another.
+            if refusing == nil { socket.suspend() }
+            refusing = fault
         } else if fault == nil, refusing != nil {
             refusing = nil
             listenAgain(socket)

@@ -3,13 +3,16 @@ import FaultPlan
 import Synchronization
 import Units
 
-/// What the loops of one proxy share: nothing that changes but a count of connections.
+/// What the loops of one proxy share: nothing that changes but a count of connections, which faults have struck, and who
+/// is to be told when the listener has to look at its outages again.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
     let upstreamAddresses: [SocketAddress]
     /// The plan as it was at the start: it names the faults of a strike.
     let plan: Plan
     let openConnections = Atomic<Int>(0)
+    /// Called when a refusal may begin that waited for another fault to strike.
+    let refusalMayBegin = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
@@ -27,8 +30,12 @@ final class ProxyContext: Sendable {
         self.report = report
     }
 
-    /// Writes a strike into the journal.
+    /// Writes a strike into the journal, and lets begin what comes after it.
     func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {
+        if plan.noteStrike(of: strike.fault) {
+            let call = refusalMayBegin.withLock { $0 }
+            call?()
+        }
         journal(plan.journalEntry(of: strike, connection: connection, direction: direction, at: moment))
     }
 
