@@ -12,6 +12,7 @@ import Testing
         "cell-edge": ("1MiB", 0, 1),
         "cut-every-mebibyte": ("8MiB", 8, 9),
         "elevator": ("1MiB", 0, 1),
+        "flapping": ("1MiB", 1, 2),
         "first-two-fail": ("1MiB", 2, 3),
         "slow-3g": ("48KiB", 0, 1),
         "slow-reader": ("512KiB", 0, 1),
