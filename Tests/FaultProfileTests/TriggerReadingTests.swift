@@ -113,6 +113,16 @@ import Units
         #expect(problems(fault: text).first?.hasSuffix("there are more than 64 addresses (delete some)") == true)
     }
 
+    @Test(arguments: [
+        #""faults": [ { "kind": "cut", "name": "crash" }, { "kind": "stall", "for": "1 s", "when": { "after": "crash" } } ]"#,
+        #""phases": [ { "for": "1 s", "faults": [ { "kind": "cut", "name": "crash", "at": "1 B" } ] } ], "#
+            + #""faults": [ { "kind": "stall", "for": "1 s", "when": { "after": "crash" } } ]"#,
+        #""extends": "none", "faults": [ { "kind": "stall", "for": "1 s", "when": { "after": "crash" } } ]"#,
+    ])
+    func `a name that may be that of a fault with a problem is no problem of its own`(members: String) {
+        #expect(problems("{ \"name\": \"x\", \(members) }").count == 1)
+    }
+
     @Test func `faults that wait for each other are a problem, told once`() {
         func fault(_ name: String, after: String) -> String {
             #"{ "kind": "stall", "name": "\#(name)", "for": "1 s", "when": { "after": "\#(after)" } }"#

@@ -24,6 +24,7 @@ struct FaultOrder {
         var reported: Set<String> = []
         for link in links {
             if !known.contains(link.after) {
+                if decoder.hasLostFaults { continue }
                 decoder.report(
                     "the profile has no fault \(link.after.quoted)",
                     remedy: remedy(for: link),

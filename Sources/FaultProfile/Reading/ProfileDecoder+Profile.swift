@@ -42,10 +42,16 @@ extension ProfileDecoder {
     }
 
     private mutating func phases(_ node: JSONNode) -> [PhaseDraft]? {
-        guard let nodes = list(node, key: "phases", limit: ProfileLimits.phases, of: "phases") else { return nil }
+        guard let nodes = list(node, key: "phases", limit: ProfileLimits.phases, of: "phases") else {
+            hasLostFaults = true
+            return nil
+        }
         var phases: [PhaseDraft] = []
         for (index, node) in nodes.enumerated() {
-            guard let object = object(node, .phase) else { continue }
+            guard let object = object(node, .phase) else {
+                hasLostFaults = true
+                continue
+            }
             let name = name(object)
             let duration = positiveDuration(object, "for")
             let faults = object["faults"].flatMap { self.faults($0) } ?? []
@@ -57,7 +63,10 @@ extension ProfileDecoder {
                 )
             }
             let jitter = jitter(object, of: duration)
-            guard let name else { continue }
+            guard let name else {
+                hasLostFaults = true
+                continue
+            }
             let place = object["name"]?.place ?? node.place
             phases.append(PhaseDraft(name: name, place: place, duration: duration, jitter: jitter, faults: faults))
         }
@@ -85,7 +94,9 @@ extension ProfileDecoder {
 
     private mutating func faults(_ node: JSONNode) -> [FaultDraft]? {
         let nodes = list(node, key: "faults", limit: ProfileLimits.faults, of: "faults")
-        return nodes?.compactMap { fault($0) }
+        let faults = nodes?.compactMap { fault($0) }
+        if nodes == nil || faults?.count != nodes?.count { hasLostFaults = true }
+        return faults
     }
 
     private mutating func fault(_ node: JSONNode) -> FaultDraft? {

@@ -31,6 +31,8 @@ struct ProfileDecoder {
     let resolve: ProfileReader.Resolver
     /// The file that is being read.
     var file = ""
+    /// Whether there are faults that couldn't be read, so that a name which nobody has may be one of theirs.
+    var hasLostFaults = false
     /// The traces that have been read by their paths; `nil` for one that can't be.
     var traces: [String: [UInt32]?] = [:]
 
