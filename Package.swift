@@ -42,8 +42,19 @@ let package = Package(
         ),
         .target(name: "EventLoop", dependencies: ["CLibevent", "Units"], swiftSettings: strict),
         .target(
+            name: "StreamReading",
+            dependencies: [
+                "FaultPlan",
+                "FaultProfile",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
             name: "ProxyEngine",
-            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "Units"],
+            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "StreamReading", "Units"],
             swiftSettings: strictAndSafe
         ),
         .target(
@@ -128,6 +139,11 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: ["FaultPlan", "FaultProfile", "Replay", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "StreamReadingTests",
+            dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
             swiftSettings: strict
         ),
         .target(name: "TestSockets", dependencies: ["EventLoop"], path: "Tests/TestSockets", swiftSettings: strict),

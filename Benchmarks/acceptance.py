@@ -4,7 +4,7 @@
     make acceptance                      every part, with a release build
     python3 Benchmarks/acceptance.py PART…   only these parts
 
-Parts: cut half-close reset bandwidth shared scope wave trace slice latency silence refuse determinism resume kill
+Parts: cut body answer http-speed half-close reset bandwidth shared scope wave trace slice latency silence refuse determinism resume kill
 throughput plan hour.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
 Needs curl, haproxy and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
@@ -206,6 +206,88 @@ def cut():
                     got = subprocess.run(["curl", "-s", "-i", url], stdout=subprocess.PIPE).stdout
                     exact += len(got) == offset
             verdict("cut", exact == count, f"{how}: {exact} of {count} clients hold exactly N bytes (curl, nginx)")
+
+
+def body():
+    """Offsets of the resource: behind other requests on one connection, in chunks, and after a range."""
+    need("curl")
+    count = 200
+    generator = random.Random(2027)
+    with Nginx() as nginx:
+        size = 6_000_000
+        data = nginx.file("file.bin", size)
+        nginx.file("small.bin", 700)
+        offsets = [generator.randint(1, size - 1) for _ in range(count)]
+        fault = {"kind": "cut", "stream": "downstream", "at": [f"{o} B" for o in offsets], "of": "resource",
+                 "when": {"http": {"path": "/file.bin"}}}
+        exact = {"kept": 0, "ranged": 0}
+        with Squall({"faults": [fault]}, nginx.port) as squall:
+            url = f"http://127.0.0.1:{squall.port}"
+            out = f"{FOLDER}/body"
+            for number, offset in enumerate(offsets):
+                if number % 2 == 0:
+                    # Small requests first, on the same connection: curl keeps it.
+                    command = ["curl", "-s"]
+                    for _ in range(1 + number % 3):
+                        command += [f"{url}/small.bin", "-o", f"{out}-small"]
+                    start, kind, ranged = 0, "kept", []
+                else:
+                    start, kind = generator.randint(0, offset - 1), "ranged"
+                    command, ranged = ["curl", "-s", "-r", f"{start}-"], []
+                if os.path.exists(out):
+                    os.remove(out)
+                subprocess.run([*command, *ranged, f"{url}/file.bin", "-o", out])
+                with open(out, "rb") as file:
+                    exact[kind] += file.read() == data[start:offset]
+            lines = squall.journal()
+        told = [line["offset"] for line in lines if line.get("of") == "resource"]
+        verdict("body", sum(exact.values()) == count,
+                f"{sum(exact.values())} of {count} clients hold exactly N bytes of the resource: {exact['kept']} behind "
+                f"other requests on a connection that is kept, {exact['ranged']} after a Range (curl, nginx)")
+        verdict("body", told == offsets, "the journal tells the same offsets of the resource")
+
+
+def answer():
+    need("curl")
+    with Nginx() as nginx:
+        nginx.file("file.bin", 100_000)
+        fault = {"kind": "http", "answer": {"status": 503, "header": {"Retry-After": "0"}},
+                 "when": {"connection": "1..2"}}
+        with Squall({"faults": [fault]}, nginx.port) as squall:
+            got = subprocess.run(["curl", "-s", "--retry", "5", "-w", "%{http_code}", "-o",
+                                  f"{FOLDER}/answer", f"http://127.0.0.1:{squall.port}/file.bin"],
+                                 stdout=subprocess.PIPE, text=True).stdout
+            answers = [line["connection"] for line in squall.journal() if line["what"] == "answers"]
+        verdict("answer", got.startswith("200") and answers == [1, 2],
+                f"503 with Retry-After on two connections: curl tries again and gets {got[:3]} on the third")
+
+
+def http_speed():
+    """The throughput with faults that read HTTP, each beside none in turns."""
+    need("curl")
+    never = {"http": {"path": "/other"}}
+    profiles = {
+        "none": [],
+        "http": [{"kind": "http", "answer": {"status": 503}, "when": never}],
+        "http, latency, loss": [{"kind": "http", "answer": {"status": 503}, "when": never},
+                                {"kind": "latency", "delay": "0 s"},
+                                {"kind": "loss", "rate": "0 %", "rtt": "1 ms", "link": "100 Gbit/s"}],
+    }
+    size = 2_000_000_000
+    results = {name: [] for name in profiles}
+    with Nginx() as nginx:
+        with open(f"{nginx.folder}/www/large.bin", "wb") as file:
+            file.truncate(size)
+        for _ in range(3):
+            for name, faults in profiles.items():
+                with Squall({"faults": faults}, nginx.port, "--threads", "1") as squall:
+                    seconds = float(subprocess.run(
+                        ["curl", "-s", "-o", "/dev/null", "-w", "%{time_total}",
+                         f"http://127.0.0.1:{squall.port}/large.bin"], stdout=subprocess.PIPE, text=True).stdout)
+                    results[name].append(size / seconds / 1e6)
+    for name, rates in results.items():
+        rate = statistics.median(rates)
+        verdict("http-speed", rate >= 500, f"one download by curl with {name}: {rate:,.0f} MB/s")
 
 
 def half_close():
@@ -542,8 +624,8 @@ def hour():
     verdict("hour", times[slowest] < 1, f"an hour of each of {len(names)} profiles: {times[slowest]:.2f} s at most ({slowest})")
 
 
-PARTS = {"cut": cut, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared,
-         "scope": scope, "wave": wave, "trace": trace, "slice": slices, "latency": latency, "silence": silence,
+PARTS = {"cut": cut, "body": body, "answer": answer, "http-speed": http_speed, "half-close": half_close,
+         "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace, "slice": slices, "latency": latency, "silence": silence,
          "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput,
          "plan": plan, "hour": hour}
 

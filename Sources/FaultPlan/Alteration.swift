@@ -15,37 +15,67 @@ public enum Alteration: Hashable, Sendable {
 enum Alterer {
     case corrupt(CorruptStage)
     case truncate(TruncateStage)
+    case drop(DroppedResponses)
+
+    /// What an alteration of this fault is told in the journal.
+    struct Effect {
+        var effect: Strike.Effect
+        var place: MessageAim.Target?
+        /// The request whose response it is, where no offset counts.
+        var request: MessagePlace?
+    }
 
     /// The alterer of a fault; `nil` for a kind that changes no byte.
-    init?(_ kind: FaultKind, key: RandomKey) {
+    init?(_ kind: FaultKind, _ filter: MessageFilter, key: RandomKey) {
         switch kind {
-        case .corrupt(let corrupt): self = .corrupt(CorruptStage(corrupt, key: key))
-        case .truncate(let truncate): self = .truncate(TruncateStage(truncate))
-        case .latency, .bandwidth, .cut, .stall, .outage, .trace, .slice, .slowReader, .loss: return nil
+        case .corrupt(let corrupt): self = .corrupt(CorruptStage(corrupt, filter, key: key))
+        case .truncate(let truncate): self = .truncate(TruncateStage(truncate, filter))
+        case .http(.drop(let codes)): self = .drop(DroppedResponses(codes, filter.condition, key: key))
+        case .latency, .bandwidth, .cut, .stall, .outage, .trace, .slice, .slowReader, .loss, .http(.answer): return nil
         }
     }
 
-    /// The offset of the next byte that is to be changed; `Int64.max` is none.
-    var next: Int64 {
+    mutating func note(_ mark: Mark) {
         switch self {
-        case .corrupt(let stage): stage.next
-        case .truncate(let stage): stage.next
+        case .corrupt(var stage):
+            stage.note(mark)
+            self = .corrupt(stage)
+        case .truncate(var stage):
+            stage.note(mark)
+            self = .truncate(stage)
+        case .drop(var responses):
+            responses.note(mark)
+            self = .drop(responses)
+        }
+    }
+
+    /// The offset of the next byte that is to be changed, when `vanished` bytes have vanished before it; beyond
+    /// all others where there is none.
+    func next(vanished: Int64) -> Int64 {
+        switch self {
+        case .corrupt(let stage): stage.next(vanished: vanished)
+        case .truncate(let stage): stage.next(vanished: vanished)
+        case .drop(let responses): responses.next - vanished
         }
     }
 
     /// Changes the byte at `next`, of which `available` bytes, the first included, are at hand.
     ///
     /// - Returns: what is done, and what the journal is told, if anything.
-    mutating func alter(index: Int64, available: Int64) -> (alteration: Alteration, effect: Strike.Effect?) {
+    mutating func alter(index: Int64, available: Int64) -> (alteration: Alteration, told: Effect?) {
         switch self {
         case .corrupt(var stage):
-            let (mask, isTold) = stage.strike()
+            let (mask, isTold, place) = stage.strike()
             self = .corrupt(stage)
-            return (.flip(index: index, mask: mask), isTold ? .corrupts : nil)
+            return (.flip(index: index, mask: mask), isTold ? Effect(effect: .corrupts, place: place) : nil)
         case .truncate(var stage):
-            let (count, isFirst) = stage.strike(available: available)
+            let (count, isFirst, place) = stage.strike(available: available)
             self = .truncate(stage)
-            return (.drop(index: index, count: count), isFirst ? .truncates : nil)
+            return (.drop(index: index, count: count), isFirst ? Effect(effect: .truncates, place: place) : nil)
+        case .drop(var responses):
+            let (count, request) = responses.strike(available: available)
+            self = .drop(responses)
+            return (.drop(index: index, count: count), Effect(effect: .drops, request: request))
         }
     }
 
@@ -53,11 +83,14 @@ enum Alterer {
     mutating func miss() {
         switch self {
         case .corrupt(var stage):
-            _ = stage.strike()
+            stage.miss()
             self = .corrupt(stage)
         case .truncate(var stage):
             stage.miss()
             self = .truncate(stage)
+        case .drop(var responses):
+            responses.miss()
+            self = .drop(responses)
         }
     }
 }

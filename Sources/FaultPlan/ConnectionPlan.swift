@@ -18,6 +18,19 @@ public struct ConnectionPlan: Sendable {
     public let receiveWindow: [Direction: ByteCount]
     /// The wait before the server is connected to, when packets of the handshake are lost.
     public let connectDelay: ConnectDelay?
+    /// What has to be read of the bytes.
+    public let reading: StreamInterest
+}
+
+/// What the faults of a connection have to know of its bytes.
+public struct StreamInterest: Sendable {
+    /// Whether the links are to be told of HTTP messages (`Link.note`), in both directions.
+    public var messages = false
+    /// The patterns to look for in each direction, each for the fault of an index.
+    public var patterns: [Direction: [(fault: Int, pattern: BytePattern)]] = [:]
+
+    /// Whether nobody has to look at the bytes.
+    public var isNone: Bool { !messages && patterns.isEmpty }
 }
 
 /// What ends one live connection as a whole, and when: outages, its age, and idleness.
@@ -40,9 +53,10 @@ public struct Interruptions: Sendable {
                 switch cut.position {
                 case .after(let age): self = .age(age.nanoseconds, cut.how)
                 case .idle(let time): self = .idleness(time.nanoseconds, cut.how)
-                case .at, .inTurn, .every, .between: return nil
+                case .at, .inTurn, .every, .between, .pattern: return nil
                 }
-            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss:
+            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss,
+                .http:
                 return nil
             }
         }

@@ -15,6 +15,8 @@ public struct JournalEntry: Hashable, Sendable {
     /// The offset at which it struck, where a position decided; `nil` where the clock did, because
     /// then the offset depends on how fast the machine happened to be.
     public var offset: Int64?
+    /// What the offset is counted in, and of which request, where that isn't the connection.
+    public var place: MessagePlace?
     /// What it did.
     public var effect: Strike.Effect
 
@@ -26,6 +28,7 @@ public struct JournalEntry: Hashable, Sendable {
         direction: Direction?,
         fault: String,
         offset: Int64?,
+        place: MessagePlace? = nil,
         effect: Strike.Effect
     ) {
         self.moment = moment
@@ -34,6 +37,7 @@ public struct JournalEntry: Hashable, Sendable {
         self.direction = direction
         self.fault = fault
         self.offset = offset
+        self.place = place
         self.effect = effect
     }
 }
@@ -55,6 +59,9 @@ extension Strike.Effect {
         case .corrupts: "corrupts"
         case .truncates: "truncates"
         case .slices: "slices"
+        case .answers: "answers"
+        case .drops: "drops"
+        case .isNoHTTP: "isn't HTTP"
         }
     }
 }

@@ -9,6 +9,9 @@ public enum Ending: Hashable, Sendable {
     case reset
     /// By a cut of the profile; the connection is over in both directions.
     case cut(Cut.Ending)
+    /// In front of a request, by its number on the connection from 1, that is answered in the server's place by the
+    /// fault of this index in `Plan.faults`.
+    case answer(request: Int64, fault: Int)
 }
 
 /// What a link lets happen at a moment.
@@ -40,7 +43,18 @@ public struct Link: Sendable {
         let fault: Int
         let window: Window
         var stage: Stage
+        /// The messages that the fault is narrowed to, if any.
+        var gate: MessageGate?
+        /// How far the stream has come into the stage, and out of it.
+        var entered: Int64 = 0
         var passed: Int64 = 0
+
+        init(fault: Int, window: Window, stage: Stage, gate: MessageGate? = nil) {
+            self.fault = fault
+            self.window = window
+            self.stage = stage
+            self.gate = gate
+        }
     }
 
     /// One fault that changes bytes, and when it is on.
@@ -48,6 +62,8 @@ public struct Link: Sendable {
         let fault: Int
         let window: Window
         var alterer: Alterer
+        /// The messages that the fault is narrowed to, if any, in bytes of the source.
+        var gate: MessageGate?
     }
 
     /// What the stages said in one round, beside how far the stream may come.
@@ -81,16 +97,21 @@ public struct Link: Sendable {
     private var stretch: Schedule.Stretch
     private var slots: [Slot]
     private var alterSlots: [AlterSlot]
-    private var cut: (offset: Int64, how: Cut.Ending, fault: Int)?
+    private var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
+    private var marks = MarkQueue()
+    /// The first fault that acts on messages; `nil` where none does.
+    private let messageFault: Int?
 
     init(
         direction: Direction,
         slots: [Slot],
         alterSlots: [AlterSlot],
+        messageFault: Int? = nil,
         schedule: Schedule,
         opened: Moment,
         holdLimit: ByteCount
     ) {
+        self.messageFault = messageFault
         self.alterSlots = alterSlots
         self.direction = direction
         self.slots = slots
@@ -126,20 +147,32 @@ public struct Link: Sendable {
         while true {
             var chosen = 0
             for index in alterSlots.indices.dropFirst()
-            where alterSlots[index].alterer.next < alterSlots[chosen].alterer.next { chosen = index }
-            let offset = alterSlots[chosen].alterer.next
+            where alterSlots[index].alterer.next(vanished: marks.vanished)
+                < alterSlots[chosen].alterer.next(vanished: marks.vanished)
+            { chosen = index }
+            let offset = alterSlots[chosen].alterer.next(vanished: marks.vanished)
             guard offset < arrived.addingSaturated(count) else { return nil }
             if now >= stretch.end { stretch = schedule.stretch(at: now) }
             let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-            guard offset >= arrived, alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
+            let isPicked = alterSlots[chosen].gate?.state(at: offset + marks.vanished).isOn ?? true
+            guard isPicked, offset >= arrived,
+                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
             else {
                 alterSlots[chosen].alterer.miss()
                 continue
             }
             let index = offset - arrived
-            let (alteration, effect) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
-            if let effect {
-                strikes.append(Strike(fault: alterSlots[chosen].fault, offset: offset, effect: effect))
+            let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
+            if case .drop(_, let dropped) = alteration { marks.bytesVanished(dropped, at: offset) }
+            if let told {
+                strikes.append(
+                    Strike(
+                        fault: alterSlots[chosen].fault,
+                        offset: told.request == nil ? told.place?.offset ?? offset : nil,
+                        place: told.place?.place ?? told.request,
+                        effect: told.effect
+                    )
+                )
             }
             return alteration
         }
@@ -161,10 +194,29 @@ public struct Link: Sendable {
         return alterations
     }
 
+    /// Tells of a position in the bytes that were just taken from the source, before `nextAlteration` and
+    /// `bytesArrived` are told of those. Positions come in their order.
+    public mutating func note(_ mark: Mark) {
+        for index in alterSlots.indices {
+            alterSlots[index].gate?.note(mark)
+            alterSlots[index].alterer.note(mark)
+        }
+        marks.append(mark)
+        if case .unreadable(let offset) = mark, let messageFault {
+            strikes.append(Strike(fault: messageFault, offset: offset, effect: .isNoHTTP))
+        }
+    }
+
     /// `count` bytes, more than 0, were taken from the source.
     public mutating func bytesArrived(_ count: Int64) {
         precondition(sourceEnd == nil, "bytes can't arrive after the end of their stream")
         arrived += count
+        while let mark = marks.next() {
+            for index in slots.indices {
+                slots[index].gate?.note(mark)
+                slots[index].stage.note(mark)
+            }
+        }
     }
 
     /// The source has ended; its end is a position behind its last byte. A second end is ignored.
@@ -197,12 +249,12 @@ public struct Link: Sendable {
         }
         let readHorizon = outcome.readHorizon ?? reach.horizon
         if outcome.isSilent { reach.clamp(to: delivered) }
-        let furthest = min(horizon, cut.map { $0.offset + 1 } ?? .max)
+        let furthest = min(horizon, stop.map { $0.offset + 1 } ?? .max)
         if reach.position < furthest || outcome.awaitsWindow {
             outcome.wake = min(outcome.wake, nextWindowChange(after: now))
         }
 
-        let endOffset = cut?.offset ?? (sourceEnd == nil ? nil : arrived)
+        let endOffset = stop?.offset ?? (sourceEnd == nil ? nil : arrived)
         let writeOffset = min(reach.bytes, endOffset ?? .max, outcome.writeLimit)
         let readLimit = endOffset == nil ? max(0, min(readHorizon - arrived, holdLimit - held)) : 0
         let end = reach.hasEnded && delivered == endOffset ? takeEnd() : nil
@@ -234,9 +286,33 @@ public struct Link: Sendable {
         now: Moment,
         _ outcome: inout Outcome
     ) -> Reach {
+        guard slots[index].gate != nil else {
+            return advanceOnce(index, reach, isPicked: true, age: age, now: now, &outcome)
+        }
+        // Where the stream comes to the end of a picked message, or to the start of one, the stage is asked once more.
+        while true {
+            let position = slots[index].stage.holds ? slots[index].entered : slots[index].passed
+            let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
+            var entering = reach
+            entering.clamp(to: max(boundary, position))
+            let passing = advanceOnce(index, entering, isPicked: isPicked, age: age, now: now, &outcome)
+            slots[index].entered = entering.position
+            let reached = slots[index].stage.holds ? entering.position : passing.position
+            if reached < boundary || reach.horizon <= boundary { return passing }
+        }
+    }
+
+    private mutating func advanceOnce(
+        _ index: Int,
+        _ reach: Reach,
+        isPicked: Bool,
+        age: Int64,
+        now: Moment,
+        _ outcome: inout Outcome
+    ) -> Reach {
         var visit = Visit(now: now, delivered: delivered, settled: takesAhead ? arrived : delivered)
         visit.age = age
-        visit.isActive = slots[index].window.contains(at: now, age: age, currentPhase: stretch.phase)
+        visit.isActive = isPicked && slots[index].window.contains(at: now, age: age, currentPhase: stretch.phase)
         visit.passed = slots[index].passed
         let passing = slots[index].stage.advance(reach, &visit)
         slots[index].passed = passing.position
@@ -248,11 +324,19 @@ public struct Link: Sendable {
         outcome.wake = min(outcome.wake, visit.wake)
         outcome.awaitsWindow = outcome.awaitsWindow || visit.awaitsWindow
         outcome.isSilent = outcome.isSilent || visit.isSilent
-        if let ended = visit.cut, ended.offset < cut?.offset ?? .max {
-            cut = (ended.offset, ended.how, slots[index].fault)
+        let fault = slots[index].fault
+        if let ended = visit.cut, ended.offset < stop?.offset ?? .max {
+            stop = (ended.offset, .cut(ended.how), fault, visit.effectPlace)
+        }
+        if let answer = visit.answer, answer.position < stop?.offset ?? .max {
+            let place = MessagePlace(origin: .connection, request: answer.number)
+            let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
+            stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
         }
         if let effect = visit.effect {
-            strikes.append(Strike(fault: slots[index].fault, offset: visit.effectOffset, effect: effect))
+            let place = visit.effectPlace
+            let offset = place?.offset ?? visit.effectOffset
+            strikes.append(Strike(fault: fault, offset: offset, place: place?.place, effect: effect))
         }
         return passing
     }
@@ -260,9 +344,17 @@ public struct Link: Sendable {
     private mutating func takeEnd() -> Ending? {
         guard !isFinished else { return nil }
         isFinished = true
-        guard let cut else { return sourceEnd }
-        strikes.append(Strike(fault: cut.fault, offset: cut.offset, effect: .cuts(cut.how)))
-        return .cut(cut.how)
+        guard let stop else { return sourceEnd }
+        let offset = stop.place?.offset ?? stop.offset
+        switch stop.ending {
+        case .cut(let how):
+            strikes.append(Strike(fault: stop.fault, offset: offset, place: stop.place?.place, effect: .cuts(how)))
+        case .answer:
+            strikes.append(Strike(fault: stop.fault, offset: nil, place: stop.place?.place, effect: .answers))
+        case .finish, .reset:
+            preconditionFailure("a fault ends a stream by a cut, or in front of an answered request")
+        }
+        return stop.ending
     }
 
     private func nextWindowChange(after now: Moment) -> Moment {

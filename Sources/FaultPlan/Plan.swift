@@ -85,34 +85,50 @@ public struct Plan: Sendable {
         var interruptions: [Interruptions.Source] = []
         var windows: [Direction: ByteCount] = [:]
         var connectDelay: ConnectDelay?
+        var reading = StreamInterest()
+        var messageFault: Int?
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         let address = client.flatMap { IPAddress($0) }
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             guard fault.condition.admits(address), struck.allow(index) else { continue }
             let window = window(of: index)
+            if fault.actsOnMessages {
+                messageFault = messageFault ?? index
+                reading.messages = true
+            }
             if let cause = Interruptions.Cause(fault.kind) {
                 interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
                 continue
             }
-            if case .loss(let loss) = fault.kind, window.contains(at: now, age: 0, currentPhase: phase(at: now)) {
+            if case .loss(let loss) = fault.kind, fault.condition.http == nil,
+                window.contains(at: now, age: 0, currentPhase: phase(at: now))
+            {
                 let key = connectionKey.adding(fault.name).adding("connect")
                 let delay = ConnectDelay(loss, fault: index, key: key)
                 connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }
             }
             let sharedRate = sharedRate(of: index, client: client)
-            for direction in Direction.allCases where fault.stream.includes(direction) {
+            // A request and its response have one draw.
+            let filter = MessageFilter(fault.condition.http, key: connectionKey.adding(fault.name))
+            for direction in Direction.allCases where fault.acts(on: direction) {
                 let key = connectionKey.adding(direction.rawValue).adding(fault.name)
-                if let alterer = Alterer(fault.kind, key: key) {
+                let gate = fault.isGated ? MessageGate(filter) : nil
+                if let pattern = fault.kind.pattern {
+                    reading.patterns[direction, default: []].append((index, pattern))
+                }
+                if let alterer = Alterer(fault.kind, filter, key: key) {
                     alterers[direction, default: []].append(
-                        Link.AlterSlot(fault: index, window: window, alterer: alterer)
+                        Link.AlterSlot(fault: index, window: window, alterer: alterer, gate: gate)
                     )
                     continue
                 }
                 if case .slowReader(let reader) = fault.kind, let window = reader.window {
                     windows[direction] = min(window, windows[direction] ?? window)
                 }
-                guard let (rank, stage) = stage(of: index, rate: sharedRate?[direction], key: key) else { continue }
-                let slot = Link.Slot(fault: index, window: window, stage: stage)
+                guard let (rank, stage) = stage(of: index, rate: sharedRate?[direction], filter, key: key) else {
+                    continue
+                }
+                let slot = Link.Slot(fault: index, window: window, stage: stage, gate: gate)
                 switch direction {
                 case .upstream: upstream.append((rank, slot))
                 case .downstream: downstream.append((rank, slot))
@@ -123,11 +139,12 @@ public struct Plan: Sendable {
         return ConnectionPlan(
             ordinal: ordinal,
             opened: now,
-            upstream: link(.upstream, upstream, alterers[.upstream] ?? [], opened: now),
-            downstream: link(.downstream, downstream, alterers[.downstream] ?? [], opened: now),
+            upstream: link(.upstream, upstream, alterers[.upstream] ?? [], messageFault, opened: now),
+            downstream: link(.downstream, downstream, alterers[.downstream] ?? [], messageFault, opened: now),
             interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now),
             receiveWindow: windows,
-            connectDelay: connectDelay
+            connectDelay: connectDelay,
+            reading: reading
         )
     }
 
@@ -144,12 +161,19 @@ public struct Plan: Sendable {
         return (refusing, until)
     }
 
-    /// The fault at an index has struck: those that come after it are on for the connections that are accepted from
-    /// now on. To be called for every strike, from any thread and on any copy of the plan.
+    /// A fault has struck: those that come after it are on for the connections that are accepted from now on. To be
+    /// called for every strike, from any thread and on any copy of the plan.
     ///
     /// - Returns: whether `refusal` may answer otherwise from now on.
     @discardableResult
-    public func noteStrike(of fault: Int) -> Bool {
+    public func note(_ strike: Strike) -> Bool {
+        // That a stream isn't HTTP is told of a fault which does nothing to it.
+        strike.effect == .isNoHTTP ? false : noteStrike(of: strike.fault)
+    }
+
+    /// The fault at an index has struck, see `note`.
+    @discardableResult
+    package func noteStrike(of fault: Int) -> Bool {
         guard struck.note(fault) else { return false }
         let name = faults[fault].name
         return faults.contains { $0.condition.after == name && refusesEverybody($0) }
@@ -181,6 +205,7 @@ public struct Plan: Sendable {
             direction: direction,
             fault: faults[strike.fault].name,
             offset: strike.offset,
+            place: strike.place,
             effect: strike.effect
         )
     }
@@ -218,15 +243,23 @@ public struct Plan: Sendable {
     /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
     /// so that nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate
     /// behind it would hide; then it waits for the opportunities of a trace; and at last it is delayed, so that a link takes in no more than is in flight.
-    private func stage(of index: Int, rate: SharedBucket?, key: RandomKey) -> (rank: Int, stage: Stage)? {
+    private func stage(
+        of index: Int,
+        rate: SharedBucket?,
+        _ filter: MessageFilter,
+        key: RandomKey
+    ) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
-            return CutStage(cut, key: key, turn: turns[index]).map { (0, .cut($0)) }
+            let stage = CutStage(cut, fault: index, filter: filter, key: key, turn: turns[index])
+            return stage.map { (0, .cut($0)) }
+        case .http(.answer):
+            return (0, .http(HTTPStage(filter)))
         case .bandwidth(let bandwidth):
             if let rate { return (5, .sharedBandwidth(SharedBandwidthStage(rate))) }
             return (4, .bandwidth(BandwidthStage(bandwidth)))
         case .stall(let stall):
-            return (2, .stall(StallStage(stall)))
+            return (2, .stall(StallStage(stall, filter)))
         case .latency(let latency):
             return (8, .latency(LatencyStage(latency, key: key)))
         case .trace(let trace):
@@ -239,7 +272,7 @@ public struct Plan: Sendable {
             return (1, .silence(SilenceStage(outage, key: key)))
         case .loss(let loss):
             return (6, .loss(LossStage(loss, key: key)))
-        case .corrupt, .truncate:
+        case .corrupt, .truncate, .http(.drop):
             return nil
         }
     }
@@ -248,6 +281,7 @@ public struct Plan: Sendable {
         _ direction: Direction,
         _ ranked: [(Int, Link.Slot)],
         _ alterSlots: [Link.AlterSlot],
+        _ messageFault: Int?,
         opened: Moment
     ) -> Link {
         var slots: [Link.Slot] = []
@@ -256,6 +290,7 @@ public struct Plan: Sendable {
             direction: direction,
             slots: slots,
             alterSlots: alterSlots,
+            messageFault: messageFault,
             schedule: schedule,
             opened: opened,
             holdLimit: holdLimit

@@ -7,6 +7,8 @@ public struct Strike: Hashable, Sendable {
     public var fault: Int
     /// The offset at which the fault struck, where its position is what decided; `nil` where time did.
     public var offset: Int64?
+    /// What the offset is counted in, and of which request, where that isn't the connection.
+    public var place: MessagePlace?
     /// What it did.
     public var effect: Effect
 
@@ -36,12 +38,19 @@ public struct Strike: Hashable, Sendable {
         case truncates
         /// Bytes are handed over in slices from here on.
         case slices
+        /// A request was answered in the server's place.
+        case answers
+        /// An informational response vanished.
+        case drops
+        /// The stream isn't HTTP, so that faults of messages don't act on it.
+        case isNoHTTP
     }
 
     /// Makes a strike of the fault at index `fault`.
-    public init(fault: Int, offset: Int64?, effect: Effect) {
+    public init(fault: Int, offset: Int64?, place: MessagePlace? = nil, effect: Effect) {
         self.fault = fault
         self.offset = offset
+        self.place = place
         self.effect = effect
     }
 }

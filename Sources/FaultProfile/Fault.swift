@@ -45,6 +45,7 @@ public enum FaultKind: Hashable, Sendable {
     case slice(Slice)
     case slowReader(SlowReader)
     case loss(Loss)
+    case http(HTTPFault)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.
@@ -65,6 +66,8 @@ public struct Condition: Hashable, Sendable {
     public var duty: DutyCycle?
     /// The name of another fault of the profile, which must have struck before the connection was accepted.
     public var after: String?
+    /// The HTTP messages that the fault acts on; `nil` is every byte, whether HTTP or not.
+    public var http: HTTPCondition?
 
     /// Makes a condition; without arguments it holds for every connection at every time.
     public init(
@@ -75,7 +78,8 @@ public struct Condition: Hashable, Sendable {
         clients: [AddressRange] = [],
         clock: ClockWindow? = nil,
         duty: DutyCycle? = nil,
-        after: String? = nil
+        after: String? = nil,
+        http: HTTPCondition? = nil
     ) {
         self.connections = connections
         self.chance = chance
@@ -85,6 +89,7 @@ public struct Condition: Hashable, Sendable {
         self.clock = clock
         self.duty = duty
         self.after = after
+        self.http = http
     }
 }
 

@@ -12,12 +12,13 @@ extension FaultKind {
         case slice
         case slowReader = "slow-reader"
         case loss
+        case http
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
             case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate, .trace, .slice, .slowReader, .loss: "a"
-            case .outage: "an"
+            case .outage, .http: "an"
             }
         }
     }
@@ -36,6 +37,7 @@ extension FaultKind {
         case .slice: .slice
         case .slowReader: .slowReader
         case .loss: .loss
+        case .http: .http
         }
     }
 }

@@ -44,6 +44,7 @@ struct ConnectionRun {
         passed = (0, plan.opened)
         firstByteDeadline = plan.opened + client.firstByteLimit
         stall = StallWatch(client)
+        if plan.reading.messages { noteRequest() }
     }
 
     /// The connection's number.
@@ -74,6 +75,7 @@ struct ConnectionRun {
         if !hasAnswered, plan.upstream.delivered == requestTotal {
             hasAnswered = true
             answer = answerTotal
+            if plan.reading.messages { noteAnswer() }
         }
         let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now)
         if plan.downstream.delivered == answerTotal { return .complete }
@@ -85,6 +87,35 @@ struct ConnectionRun {
         let deadline = min(firstByteDeadline, stall.next, change)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
         return .waiting(wake: min(up.wake, down.wake), deadline: deadline, isFull: isFull)
+    }
+
+    /// The request that the client makes, as far as faults of messages may ask.
+    private var message: Message {
+        let isDownload = transfer.direction == .downstream
+        return Message(
+            request: 1,
+            method: isDownload ? "GET" : "PUT",
+            target: "/",
+            fields: isDownload && held > 0 ? [Message.Field(name: "Range", value: "bytes=\(held)-")] : [],
+            resourceStart: isDownload ? 0 : held
+        )
+    }
+
+    private mutating func noteRequest() {
+        plan.upstream.note(.message(message, at: 0))
+        let content = requestTotal - client.requestBytes
+        plan.upstream.note(.body(offset: 0, at: client.requestBytes, count: content))
+        plan.upstream.note(.end(at: requestTotal))
+    }
+
+    private mutating func noteAnswer() {
+        var message = message
+        let isDownload = transfer.direction == .downstream
+        message.status = isDownload && held > 0 ? 206 : 200
+        message.resourceStart = isDownload ? held : nil
+        plan.downstream.note(.message(message, at: 0))
+        plan.downstream.note(.body(offset: 0, at: client.headBytes, count: answerTotal - client.headBytes))
+        plan.downstream.note(.end(at: answerTotal))
     }
 
     /// The faults that struck since this was last asked, each with its direction.

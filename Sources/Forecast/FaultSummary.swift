@@ -26,10 +26,10 @@ struct FaultSummary {
             text = "bandwidth \(bandwidth.sentence)"
         case .cut(let cut):
             isAtPosition = true
-            text = "cut \(cut.position.sentence)"
+            text = "cut \(cut.position.sentence)\(cut.origin.sentence)"
         case .stall(let stall):
             isAtPosition = true
-            text = "stall of \(stall.duration.text) at \(stall.at.text)"
+            text = "stall of \(stall.duration.text) at \(stall.at.text)\(stall.origin.sentence)"
         case .outage(let outage):
             self.outage = outage.how
             text = "outage by \(outage.how.rawValue)"
@@ -38,10 +38,16 @@ struct FaultSummary {
             text = "loss \(loss.rate.text)\(bursts), round trip \(loss.roundTrip.text), \(loss.sender.rawValue)"
         case .corrupt(let corrupt):
             isAtPosition = true
-            text = "corrupt \(corrupt.position.sentence)"
+            text = "corrupt \(corrupt.position.sentence)\(corrupt.origin.sentence)"
         case .truncate(let truncate):
             isAtPosition = true
-            text = "truncate \(truncate.bytes.text) at \(truncate.at.text)"
+            text = "truncate \(truncate.bytes.text) at \(truncate.at.text)\(truncate.origin.sentence)"
+        case .http(.answer(let answer)):
+            isAtPosition = true
+            text = "http answer \(answer.status)"
+        case .http(.drop(let codes)):
+            isAtPosition = true
+            text = "http drop of \(codes.text)"
         case .trace(let trace):
             rate = trace.meanRate
             text = "trace \(trace.file), queue \(trace.queue.text)"
@@ -64,7 +70,33 @@ extension Cut.Position {
         case .between(let low, let high): "between \(low.text) and \(high.text)"
         case .after(let age): "at an age of \(age.text)"
         case .idle(let time): "when idle for \(time.text)"
+        case .pattern(let pattern): "behind \(pattern.text)"
         }
+    }
+}
+
+extension Origin {
+    /// " of the body".
+    fileprivate var sentence: String { self == .connection ? "" : " of the \(rawValue)" }
+}
+
+extension HTTPCondition {
+    /// "GET /files/* answered 206, request 2".
+    fileprivate var sentence: String {
+        var words = [method ?? "requests", path?.text].compactMap { $0 }
+        words += fields.map { "with \($0.name): \($0.value.text)" }
+        if let status { words.append("answered \(status.text)") }
+        var parts = [words.joined(separator: " ")]
+        switch requests {
+        case .all: break
+        case .range(let range) where range.lowerBound == range.upperBound: parts.append("request \(range.lowerBound)")
+        case .range(let range):
+            let isOpen = range.upperBound == .max
+            parts.append("requests from \(range.lowerBound)" + (isOpen ? " on" : " to \(range.upperBound)"))
+        case .every(let step): parts.append("every request of \(step)")
+        }
+        if chance < .always { parts.append("each with a chance of \(chance.text)") }
+        return parts.joined(separator: ", ")
     }
 }
 
@@ -125,6 +157,7 @@ extension Condition {
         if let until = clock?.until { parts.append("until \(until.text)") }
         if let duty { parts.append("\(duty.on.text) on and \(duty.off.text) off") }
         if let after { parts.append("after \(after)") }
+        if let http { parts.append(http.sentence) }
         return parts.joined(separator: ", ")
     }
 }

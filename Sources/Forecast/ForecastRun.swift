@@ -104,7 +104,7 @@ struct ForecastRun {
         guard refusing != fault else { return }
         refusing = fault
         let strike = Strike(fault: fault, offset: nil, effect: .refuses)
-        plan.noteStrike(of: fault)
+        plan.note(strike)
         forecast.note(.struck(plan.journalEntry(of: strike, connection: nil, direction: nil, at: now)), at: now)
     }
 
@@ -116,7 +116,7 @@ struct ForecastRun {
             let step = run.step(at: now)
             note(run)
             for (strike, direction) in run.takeStrikes() {
-                plan.noteStrike(of: strike.fault)
+                plan.note(strike)
                 let entry = plan.journalEntry(of: strike, connection: run.ordinal, direction: direction, at: now)
                 forecast.note(.struck(entry), at: now)
             }

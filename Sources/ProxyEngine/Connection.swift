@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import StreamReading
 import Units
 
 /// One client's connection and the one to the server behind it, on one loop from accept to close.
@@ -33,6 +34,11 @@ final class Connection: LoopHandler {
     /// The receive buffer of the socket to the server, if it is bounded.
     private let serverWindow: Int?
     private let connectDelay: ConnectDelay?
+    /// Finds the positions that faults ask for, where some do.
+    private let reader: StreamReader?
+    /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
+    private var answering: (request: Int64, fault: Int)?
+    private var isAnswered = false
     private var up: LinkPump
     private var down: LinkPump
     private var state = State.closed
@@ -51,6 +57,7 @@ final class Connection: LoopHandler {
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         connectDelay = plan.connectDelay
+        reader = plan.reading.isNone ? nil : StreamReader(plan.reading)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -192,10 +199,12 @@ final class Connection: LoopHandler {
     private func run(_ server: StreamSocket) {
         let now = loop.now
         if isInterrupted(at: now) { return }
-        let upstream = up.run(from: client, to: server, now: now)
+        let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
-        let downstream = down.run(from: server, to: client, now: now)
+        if isAnswerDue { answer(instead: server, now) }
+        let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
+        if let reader, isAnswerDue || reader.mustRelease(.upstream) { queueTurn() }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
             abandon(reset: false)
@@ -233,14 +242,19 @@ final class Connection: LoopHandler {
         case .waiting:
             return false
         case .again:
-            if !isQueued {
-                isQueued = true
-                loop.callSoon(self, tag: Tag.turn)
-            }
+            queueTurn()
             return false
         case .sinkBroken:
             // The sink's own direction tells the source of the reset, in its turn.
             return false
+        case .ended(.answer(let request, let fault)):
+            answering = (request, fault)
+            return false
+        case .ended(.finish) where isAnswered && direction == .downstream:
+            // The client may still be sending what nobody takes.
+            client.shutdownWrite()
+            part(from: source, to: sink, .close)
+            return true
         case .ended(.finish):
             sink.shutdownWrite()
             return false
@@ -254,6 +268,30 @@ final class Connection: LoopHandler {
             part(from: source, to: sink, .close)
             return true
         }
+    }
+
+    private func queueTurn() {
+        if isQueued { return }
+        isQueued = true
+        loop.callSoon(self, tag: Tag.turn)
+    }
+
+    /// Whether a request is to be answered in the server's place, and the responses to those before it have come.
+    private var isAnswerDue: Bool {
+        guard let answering, let reader else { return false }
+        return reader.hasAnswered(requestsBefore: answering.request)
+    }
+
+    /// Answers a request in the server's place.
+    private func answer(instead server: StreamSocket, _ now: Moment) {
+        guard let (request, fault) = answering, let reader else { return }
+        answering = nil
+        isAnswered = true
+        server.close()
+        guard case .http(.answer(let answer)) = shard.context.plan.faults[fault].kind else {
+            preconditionFailure("only an http fault with an answer ends a stream in front of a request")
+        }
+        down.inject(reader.text(of: answer, to: request), in: loop, now: now)
     }
 
     private func recordStrikes(of direction: Direction, at now: Moment) {

@@ -7,7 +7,7 @@ import Units
 ///
 /// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC),
 /// `proxy`, `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` where a
-/// position decided, and `what`. They are in alphabetical order, so two journals can be compared as text once
+/// position decided, `of` and `request` where that is one in an HTTP message, and `what`. They are in alphabetical order, so two journals can be compared as text once
 /// their times are taken out.
 public final class Journal: Sendable {
     private struct Line: Encodable {
@@ -16,7 +16,9 @@ public final class Journal: Sendable {
         let connection: UInt64?
         let direction: String?
         let fault: String
+        let of: String?
         let offset: Int64?
+        let request: Int64?
         let what: String
     }
 
@@ -42,7 +44,9 @@ public final class Journal: Sendable {
             connection: entry.connection,
             direction: entry.direction?.rawValue,
             fault: entry.fault,
+            of: entry.place.flatMap { $0.origin == .connection ? nil : $0.origin.rawValue },
             offset: entry.offset,
+            request: entry.place?.request,
             what: entry.effect.word
         )
         let encoder = JSONEncoder()

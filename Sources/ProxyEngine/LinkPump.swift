@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import StreamReading
 import Units
 
 /// Moves the bytes of one link from its source to its sink, as far as the link allows.
@@ -33,10 +34,11 @@ struct LinkPump {
         self.link = link
     }
 
-    /// Moves what can be moved at `now`.
-    mutating func run(from source: StreamSocket, to sink: StreamSocket, now: Moment) -> Outcome {
+    /// Moves what can be moved at `now`. A `reader` reads along.
+    mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader?, now: Moment) -> Outcome {
         wake = .distantFuture
         if isSinkBroken || link.isFinished { return .waiting }
+        if let reader, let outcome = release(reader, to: sink, now: now) { return outcome }
         for _ in 0..<LinkPump.roundLimit {
             let available = availability(of: source)
             let decision = link.decide(available: available, now: now)
@@ -51,25 +53,71 @@ struct LinkPump {
             guard let limit = readLimit(decision, available: available, source: source, sink: sink) else {
                 return .waiting
             }
-            switch source.receive(limit: limit) {
+            let offset = reader.map { putHeldInFront($0, of: sink.loop) } ?? 0
+            switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
                 let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
-                if let outcome = pass(count, available: left, to: sink, now: now) { return outcome }
+                let ready = reader.map { read(offset + count, $0, in: sink.loop) } ?? count
+                if let outcome = pass(ready, available: left, to: sink, now: now) { return outcome }
             case .wouldBlock:
                 continue
             case .ended:
-                link.sourceEnded(.finish)
+                if let outcome = end(.finish, reader, to: sink, now: now) { return outcome }
             case .failed:
-                link.sourceEnded(.reset)
+                if let outcome = end(.reset, reader, to: sink, now: now) { return outcome }
             }
         }
         return .again
+    }
+
+    /// Takes `bytes` as if the source had sent them, and ended.
+    mutating func inject(_ bytes: [UInt8], in loop: EventLoop, now: Moment) {
+        guard link.sourceEnd == nil, !bytes.isEmpty else { return }
+        loop.fillScratch(with: bytes)
+        queue.appendScratch(from: 0, length: bytes.count, of: loop)
+        link.bytesArrived(Int64(bytes.count))
+        link.sourceEnded(.finish)
     }
 
     /// Gives the memory of what was not delivered back, and what the link shares.
     mutating func close(_ loop: EventLoop) {
         queue.removeAll(of: loop)
         link.close()
+    }
+
+    private mutating func end(
+        _ ending: Ending,
+        _ reader: StreamReader?,
+        to sink: StreamSocket,
+        now: Moment
+    ) -> Outcome? {
+        var outcome: Outcome?
+        if let reader {
+            reader.sourceEnded(link.direction)
+            outcome = release(reader, to: sink, now: now)
+        }
+        link.sourceEnded(ending)
+        return outcome
+    }
+
+    /// Puts the bytes that the reader holds at the start of the scratch buffer; returns how many.
+    private func putHeldInFront(_ reader: StreamReader, of loop: EventLoop) -> Int {
+        let held = reader.held(link.direction)
+        if !held.isEmpty { loop.fillScratch(with: held) }
+        return held.count
+    }
+
+    /// Shows the reader the first `count` bytes of the scratch buffer; returns how many of them may go on.
+    private mutating func read(_ count: Int, _ reader: StreamReader, in loop: EventLoop) -> Int {
+        loop.withScratch(count) { reader.read($0, link.direction, into: &link) }
+    }
+
+    /// Passes on what the reader held and has no need for any more.
+    private mutating func release(_ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
+        guard reader.mustRelease(link.direction) else { return nil }
+        let count = putHeldInFront(reader, of: sink.loop)
+        let ready = read(count, reader, in: sink.loop)
+        return pass(ready, available: 0, to: sink, now: now)
     }
 
     private func availability(of source: StreamSocket) -> Int64 {
@@ -107,7 +155,7 @@ struct LinkPump {
     /// Hands over what may leave of the `count` bytes in the scratch buffer, and keeps the rest.
     private mutating func pass(_ count: Int, available: Int64, to sink: StreamSocket, now: Moment) -> Outcome? {
         let count = link.altersBytes ? altered(count, in: sink.loop, now: now) : count
-        // All of them vanished.
+        // All of them vanished, or are held.
         guard count > 0 else { return nil }
         let isFirst = queue.isEmpty
         link.bytesArrived(Int64(count))

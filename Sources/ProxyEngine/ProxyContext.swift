@@ -32,7 +32,7 @@ final class ProxyContext: Sendable {
 
     /// Writes a strike into the journal, and lets begin what comes after it.
     func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {
-        if plan.noteStrike(of: strike.fault) {
+        if plan.note(strike) {
             let call = refusalMayBegin.withLock { $0 }
             call?()
         }

@@ -1,4 +1,5 @@
 import FaultPlan
+import FaultProfile
 
 /// A line of a journal, its time aside.
 public struct RecordedStrike: Hashable, Sendable {
@@ -12,6 +13,10 @@ public struct RecordedStrike: Hashable, Sendable {
     public var fault: String
     /// Where it struck, if a position decided.
     public var offset: Int64?
+    /// What the offset is counted in.
+    public var origin: Origin
+    /// The number of the request on its connection, from 1, if it was a message that it struck.
+    public var request: Int64?
     /// What it did.
     public var what: String
 
@@ -22,6 +27,8 @@ public struct RecordedStrike: Hashable, Sendable {
         direction: Direction? = nil,
         fault: String,
         offset: Int64? = nil,
+        origin: Origin = .connection,
+        request: Int64? = nil,
         what: String
     ) {
         self.proxy = proxy
@@ -29,6 +36,8 @@ public struct RecordedStrike: Hashable, Sendable {
         self.direction = direction
         self.fault = fault
         self.offset = offset
+        self.origin = origin
+        self.request = request
         self.what = what
     }
 }

@@ -31,7 +31,8 @@ public struct ReplayPlan: Sendable {
         var known: Set<Unit> = []
         var units: [Unit] = []
         for strike in strikes.prefix(ReplayPlan.strikeLimit) {
-            guard let kind = kinds[strike.fault] else { continue }
+            // That a stream isn't HTTP is told by a fault, and isn't one.
+            guard let kind = kinds[strike.fault], strike.what != Strike.Effect.isNoHTTP.word else { continue }
             let isExplicit = ReplayPlan.explicitKind(of: strike, kind) != nil
             let unit = isExplicit ? Unit.strike(strike) : .fault(strike.fault)
             if known.insert(unit).inserted { units.append(unit) }
@@ -94,7 +95,10 @@ public struct ReplayPlan: Sendable {
             return Fault(
                 name: strike.fault,
                 stream: direction == .upstream ? .upstream : .downstream,
-                condition: Condition(connections: .range(connection...connection)),
+                condition: Condition(
+                    connections: .range(connection...connection),
+                    http: ReplayPlan.condition(of: strike)
+                ),
                 kind: kind
             )
         }
@@ -105,13 +109,22 @@ public struct ReplayPlan: Sendable {
         guard let offset = strike.offset, offset >= 0, let connection = strike.connection, connection > 0,
             strike.direction != nil
         else { return nil }
+        let at = ByteCount(offset)
         switch origin {
-        case .cut(let cut): return .cut(Cut(position: .at(ByteCount(offset)), how: cut.how))
-        case .stall(let stall): return .stall(Stall(at: ByteCount(offset), duration: stall.duration))
-        case .truncate(let truncate): return .truncate(Truncate(at: ByteCount(offset), bytes: truncate.bytes))
-        case .corrupt where isAtPosition(origin): return .corrupt(Corrupt(position: .at(ByteCount(offset))))
-        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .corrupt: return nil
+        case .cut(let cut): return .cut(Cut(position: .at(at), how: cut.how, origin: strike.origin))
+        case .stall(let stall): return .stall(Stall(at: at, origin: strike.origin, duration: stall.duration))
+        case .truncate(let truncate):
+            return .truncate(Truncate(at: at, origin: strike.origin, bytes: truncate.bytes))
+        case .corrupt where isAtPosition(origin):
+            return .corrupt(Corrupt(position: .at(at), origin: strike.origin))
+        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .corrupt, .http: return nil
         }
+    }
+
+    /// The message that was struck; `nil` where none counted.
+    private static func condition(of strike: RecordedStrike) -> HTTPCondition? {
+        guard strike.origin != .connection, let request = strike.request, request > 0 else { return nil }
+        return HTTPCondition(requests: .range(UInt64(request)...UInt64(request)))
     }
 
     /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.
@@ -119,7 +132,7 @@ public struct ReplayPlan: Sendable {
         switch kind {
         case .cut(let cut):
             switch cut.position {
-            case .at, .inTurn, .every, .between: true
+            case .at, .inTurn, .every, .between, .pattern: true
             case .after, .idle: false
             }
         case .corrupt(let corrupt):
@@ -129,7 +142,7 @@ public struct ReplayPlan: Sendable {
             case .rate: false
             }
         case .stall, .truncate: true
-        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader: false
+        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .http: false
         }
     }
 

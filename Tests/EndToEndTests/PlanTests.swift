@@ -125,6 +125,49 @@ import Testing
         }
     }
 
+    /// The texts of the picture of a profile, and the whole of it.
+    private func picture(_ name: String, size: String) async throws -> (texts: [String], whole: String) {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("plan.svg")
+            let outcome = try await squall("plan", name, "--size", size, "--seed", "7", "--svg", file.path)
+            #expect(outcome.status == 0)
+            let whole = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            return (whole.matches(of: #/<text[^>]*>([^<]*)</#).map { String($0.1) }, whole)
+        }
+    }
+
+    @Test(arguments: ["wifi-drop", "nlc-edge", "wifi-walkaway"])
+    func `no line of a picture is wider than the picture`(name: String) async throws {
+        let texts = try await picture(name, size: "100MiB").texts
+        #expect(texts.first == name, "the heading is the name alone")
+        // 118 letters of 13 px and usual width.
+        #expect(texts.allSatisfy { $0.count <= 118 })
+    }
+
+    @Test func `time is marked at round figures`() async throws {
+        // 77.3 s and 58 min.
+        #expect(try await picture("wifi-drop", size: "100MiB").texts.contains("70 s"))
+        let texts = try await picture("nlc-edge", size: "100MiB").texts
+        #expect(texts.filter { $0.hasSuffix(" min") } == ["10 min", "20 min", "30 min", "40 min", "50 min"])
+    }
+
+    @Test func `where no rate is limited the axis says so, and where nothing passes it says nothing`() async throws {
+        let free = try await picture("wpt-native", size: "4MiB").texts
+        #expect(free.contains("no limit") && !free.contains { $0.hasSuffix("bit/s") })
+        #expect(free.contains { $0.hasSuffix("complete at once") })
+        let dead = try await picture("dead-server", size: "4MiB").texts
+        #expect(!dead.contains("no limit") && !dead.contains { $0.hasSuffix("bit/s") })
+    }
+
+    @Test func `an outage of a pixel's width can be seen`() async throws {
+        let whole = try await picture("wifi-busy", size: "100MiB").whole
+        #expect(
+            whole.matches(of: #/class="outage short"[^>]*width="([0-9.]+)"/#).allSatisfy { Double($0.1) ?? 0 >= 1.5 }
+        )
+        let parts = whole.split(separator: "class=\"capacity\"")
+        #expect(parts.count == 3 && parts[1].contains("class=\"outage short\""), "it lies on the capacity")
+    }
+
     @Test func `a picture that can't be written is exit 2 and one line`() async throws {
         let outcome = try await squall("plan", "slow-3g", "--size", "1KiB", "--svg", "/nowhere/plan.svg")
         #expect(outcome.status == 2)

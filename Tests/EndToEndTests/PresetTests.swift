@@ -16,7 +16,9 @@ import Testing
         #expect(names.count == Set(names).count)
         let titles = list.lines.filter { !$0.hasPrefix(" ") }
         #expect(titles.first == "Scenarios")
-        #expect(titles.contains("Apple Network Link Conditioner") && titles.contains("WebPageTest"))
+        for title in ["Apple Network Link Conditioner", "WebPageTest", "comcast", "Wi-Fi, engineering defaults"] {
+            #expect(titles.contains(title))
+        }
         #expect(!titles.contains("Others"), "every preset begins with its tool")
         for line in list.lines where line.hasPrefix("  ") {
             #expect(line.split(separator: " ").count > 3, "what \(line) feels like")

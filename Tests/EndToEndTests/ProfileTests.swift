@@ -14,6 +14,7 @@ import Testing
         "elevator": ("1MiB", 0, 1),
         "flapping": ("1MiB", 1, 2),
         "first-two-fail": ("1MiB", 2, 3),
+        "flaky-api": ("1MiB", 3, 5),
         "slow-3g": ("48KiB", 0, 1),
         "slow-reader": ("512KiB", 0, 1),
         "slow-start-stall": ("300KiB", 0, 1),

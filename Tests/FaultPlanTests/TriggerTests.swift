@@ -161,7 +161,7 @@ struct TriggerTests {
         let second = plan.accept(at: .zero)
         var simulation = LinkSimulation(first.downstream, arrivals: [.init(at: .zero, bytes: 9)])
         simulation.run()
-        for strike in simulation.strikes { plan.noteStrike(of: strike.fault) }
+        for strike in simulation.strikes { plan.note(strike) }
         #expect(simulation.strikes.map(\.offset) == [5])
         #expect(timeline(of: second.downstream, arrivals: "9|") == "9|", "it was accepted before")
         #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "9|") == "---(9|)")
@@ -191,6 +191,8 @@ struct TriggerTests {
         let profile = Profile.of([.cut(at: 50, name: "crash"), stall("slow", after: "crash")])
         let (plan, other) = (Plan.of(profile), Plan.of(profile))
         let copy = plan
+        plan.note(Strike(fault: 0, offset: nil, effect: .isNoHTTP))
+        #expect(next(copy) == "9|", "that is no strike")
         plan.noteStrike(of: 0)
         #expect(next(copy) == "---(9|)")
         #expect(next(other) == "9|")

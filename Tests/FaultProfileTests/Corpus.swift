@@ -43,6 +43,15 @@ enum Corpus {
             #""kind": "outage", "how": "reset", "recovery": "immediate""#,
             #""kind": "loss", "rate": "0 %", "rtt": "1 ns""#,
             #""kind": "loss", "rate": "83 %", "burst": 5, "rtt": "50 ms", "sender": "bbr", "link": "1 Gbit/s""#,
+            #""kind": "cut", "at": ["1 B", "2 B"], "of": "resource""#,
+            #""kind": "cut", "every": "1 MiB", "of": "body""#,
+            #""kind": "cut", "pattern": "END""#, #""kind": "cut", "pattern": { "hex": "16 0301ff" }, "how": "close""#,
+            #""kind": "stall", "for": "2 s", "of": "message""#, #""kind": "corrupt", "at": "1 B", "of": "resource""#,
+            #""kind": "truncate", "bytes": "1 B", "of": "body""#, #""kind": "http", "drop": 104"#,
+            #""kind": "http", "drop": "1xx", "when": { "http": { "path": "/upload/*" } }"#,
+            #""kind": "http", "drop": "102..104""#, #""kind": "http", "answer": { "status": 503 }"#,
+            #""kind": "http", "answer": { "status": 429, "header": { "Retry-After": "2", "X-A": "" }, "body": "é\n" }"#,
+            #""kind": "latency", "delay": "1 s", "when": { "http": { "status": "4xx" } }"#,
         ])
         + conditions([
             "{}", #"{ "connection": 1 }"#, #"{ "connection": 999999999999 }"#, #"{ "connection": "1..1" }"#,
@@ -57,6 +66,9 @@ enum Corpus {
             #"{ "duty": { "on": "2 s", "off": "8 s" } }"#,
             #"{ "duty": { "on": "1 ns", "off": "1 h", "offset": "0 s" } }"#,
             #"{ "duty": { "off": "1 s", "on": "1 s", "offset": "1 min" }, "clock": "1 s" }"#,
+            #"{ "http": {} }"#,
+            #"{ "http": { "method": "GET", "path": "/a*?b=*", "request": "2..", "chance": "5 %" } }"#,
+            #"{ "http": { "header": { "Range": "bytes=*" }, "request": { "every": 2 } } }"#,
         ])
 
     /// Both refuse these.
@@ -108,7 +120,7 @@ enum Corpus {
             #""kind": "cut""#, #""kind": "cut", "at": "1 B", "every": "1 B""#, #""kind": "cut", "at": []"#,
             #""kind": "cut", "at": ["1 B", 2]"#, #""kind": "cut", "every": "0 B""#, #""kind": "cut", "every": ["1 B"]"#,
             #""kind": "cut", "between": ["1 B"]"#, #""kind": "cut", "between": ["1 B", "2 B", "3 B"]"#,
-            #""kind": "cut", "at": "1 B", "of": "body""#, #""kind": "cut", "at": "1 B", "how": "rst""#,
+            #""kind": "cut", "at": "1 B", "of": "file""#, #""kind": "cut", "at": "1 B", "how": "rst""#,
             #""kind": "stall""#, #""kind": "stall", "for": "0 s""#, #""kind": "outage""#,
             #""kind": "outage", "how": "reject""#, #""kind": "outage", "how": "refuse", "stream": "upstream""#,
             #""kind": "outage", "how": "reset", "stream": "downstream""#,
@@ -130,6 +142,13 @@ enum Corpus {
             #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": 1001"#,
             #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "burst": "5""#,
             #""kind": "loss", "rate": "1 %", "rtt": "50 ms", "link": "0 bit/s""#,
+            #""kind": "cut", "pattern": """#, #""kind": "cut", "pattern": {}"#, #""kind": "cut", "pattern": 5"#,
+            #""kind": "cut", "at": "1 B", "pattern": "x""#, #""kind": "http""#, #""kind": "http", "drop": 200"#,
+            #""kind": "http", "drop": "2xx""#, #""kind": "http", "drop": 104, "answer": { "status": 503 }"#,
+            #""kind": "http", "answer": {}"#, #""kind": "http", "answer": { "status": 104 }"#,
+            #""kind": "http", "answer": { "status": "503" }"#,
+            #""kind": "http", "answer": { "status": 503, "body": 5 }"#,
+            #""kind": "http", "answer": { "status": 503, "header": [] }"#,
         ])
         + conditions([
             "3", #"{ "connection": 0 }"#, #"{ "connection": 1.5 }"#, #"{ "connection": "3" }"#,
@@ -149,6 +168,10 @@ enum Corpus {
             #"{ "clock": 5 }"#, #"{ "clock": ".." }"#, #"{ "duty": "2 s" }"#, #"{ "duty": { "on": "2 s" } }"#,
             #"{ "duty": { "on": "0 s", "off": "1 s" } }"#, #"{ "duty": { "on": "1 s", "off": "1 s", "at": "1 s" } }"#,
             #"{ "after": "" }"#, #"{ "after": 3 }"#,
+            #"{ "http": "GET" }"#, #"{ "http": { "method": "GET /" } }"#, #"{ "http": { "path": "file" } }"#,
+            #"{ "http": { "status": 99 } }"#, #"{ "http": { "status": "6xx" } }"#,
+            #"{ "http": { "header": "Range" } }"#,
+            #"{ "http": { "request": 0 } }"#, #"{ "http": { "host": "a" } }"#,
         ])
 
     /// The reader refuses these by rules between values, or about a value's size, that patterns lack.
@@ -165,6 +188,21 @@ enum Corpus {
         + faults([
             #""kind": "latency", "delay": "0.5 ns""#, #""kind": "latency", "delay": "99999999999 h""#,
             #""kind": "cut", "between": ["2 B", "1 B"]"#, #""kind": "corrupt", "rate": "0 %""#,
+            #""kind": "cut", "after": "1 s", "of": "body""#, #""kind": "cut", "pattern": "x", "of": "body""#,
+            #""kind": "corrupt", "rate": "1 %", "of": "body""#, #""kind": "cut", "pattern": { "hex": "123" }"#,
+            #""kind": "cut", "pattern": { "hex": "xy" }"#, #""kind": "cut", "pattern": { "hex": "" }"#,
+            #""kind": "http", "drop": 101"#, #""kind": "http", "drop": 104, "stream": "downstream""#,
+            #""kind": "http", "drop": "104..102""#,
+            #""kind": "http", "answer": { "status": 503, "header": { "a b": "x" } }"#,
+            #""kind": "http", "answer": { "status": 503, "header": { "X": "a\nb" } }"#,
+            #""kind": "http", "answer": { "status": 503, "header": { "Content-Length": "5" } }"#,
+            #""kind": "http", "answer": { "status": 503, "header": { "X": 5 } }"#,
+            #""kind": "http", "answer": { "status": 503 }, "when": { "http": { "status": 200 } }"#,
+            #""kind": "stall", "for": "1 s", "stream": "upstream", "when": { "http": { "status": 200 } }"#,
+            #""kind": "outage", "how": "reset", "when": { "http": {} }"#,
+            #""kind": "slow-reader", "rate": "1 B/s", "when": { "http": {} }"#,
+            #""kind": "cut", "idle": "1 s", "when": { "http": {} }"#,
+            #""kind": "cut", "pattern": "x", "when": { "http": {} }"#,
             #""kind": "corrupt", "between": ["2 B", "1 B"]"#,
             #""kind": "trace", "file": "traces/none.trace""#,
             #""kind": "trace", "file": "traces/12mbit.trace", "queue": "1499 B""#,

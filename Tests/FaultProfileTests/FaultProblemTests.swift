@@ -66,7 +66,7 @@ import Testing
         (#"{ "kind": "stall", "for": "0 ms" }"#, "2:27: “for” is zero (write a duration above zero, such as “250 ms”)"),
         (
             #"{ "kind": "cut" }"#,
-            "2:1: a cut fault needs one of the keys “at”, “every”, “between”, “after”, “idle” (add “\"at\": "
+            "2:1: a cut fault needs one of the keys “at”, “every”, “between”, “after”, “idle”, “pattern” (add “\"at\": "
                 + "\"64 KiB\"”)"
         ),
         (
@@ -107,14 +107,43 @@ import Testing
         ),
         (#"{ "kind": "cut", "at": "1 B", "how": "rset" }"#, "2:38: “rset” is not a value of “how” (write “reset”)"),
         (
-            #"{ "kind": "cut", "at": "1 B", "of": "body" }"#,
-            "2:37: cuts count the bytes of the connection only: “body” is not "
-                + "known yet (write “connection”, and add the size of the message's head to the offset)"
+            #"{ "kind": "cut", "after": "1 s", "of": "body" }"#,
+            "2:34: “after” counts no bytes of a body (delete “of”)"
         ),
         (
             #"{ "kind": "cut", "at": "1 B", "of": "connexion" }"#,
             "2:37: “connexion” is not a value of “of” (write "
                 + "“connection”)"
+        ),
+        (
+            #"{ "kind": "cut", "pattern": { "hex": "123" } }"#,
+            "2:29: “123” are no bytes in digits (write a text, or bytes as “{ \"hex\": \"16 03 01\" }”)"
+        ),
+        (
+            #"{ "kind": "http", "drop": 101 }"#,
+            "2:27: 101 ends HTTP on its connection, and can't be dropped (write another code, such as 104)"
+        ),
+        (
+            #"{ "kind": "http", "drop": "2xx" }"#,
+            "2:27: “2xx” are no codes from 100 to 199 (write 104 or “1xx”)"
+        ),
+        (
+            #"{ "kind": "http", "answer": { "status": 503, "header": { "Connection": "close" } } }"#,
+            "2:46: the proxy gives the field “Connection” itself (delete it)"
+        ),
+        (
+            #"{ "kind": "http", "answer": { "status": 503 }, "stream": "downstream" }"#,
+            "2:48: an http fault has a direction of its own: requests are answered, responses dropped (delete “stream”)"
+        ),
+        (
+            #"{ "kind": "outage", "how": "reset", "when": { "http": { "method": "GET" } } }"#,
+            "2:37: “http” can't narrow an outage fault: it takes away the network, not a message "
+                + "(delete “http” from “when”)"
+        ),
+        (
+            #"{ "kind": "stall", "for": "1 s", "stream": "upstream", "when": { "http": { "status": 206 } } }"#,
+            "2:56: “status” tells of responses, and this fault acts on the stream of requests "
+                + "(write “\"stream\": \"downstream\"”, or delete “status”)"
         ),
         (
             #"{ "kind": "outage", "how": "refuse", "stream": "upstream" }"#,

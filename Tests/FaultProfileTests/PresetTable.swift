@@ -18,8 +18,8 @@ struct PresetTable {
     let delay: Delay
     /// The bits of the tool's "kbit".
     let kilo: Double
-    /// Lines of: name, rate downstream, rate upstream, one delay or two, and behind two delays perhaps the loss
-    /// downstream and upstream in %.
+    /// Lines of: name, rate downstream, rate upstream, one delay or two, and then perhaps words with two figures each,
+    /// downstream and upstream: `jitter` in milliseconds, `loss` in %.
     let rows: String
 
     init(_ tool: String, _ delay: Delay, kilo: Double = 1_000, _ rows: String) {
@@ -44,9 +44,9 @@ struct PresetTable {
             3g-average 780 330 100 100
             edge-good 250 200 350 370
             edge-average 240 200 400 440
-            very-bad-network 1000 1000 500 500 10 10
-            3g-lossy 780 330 100 100 1 0
-            edge-lossy 240 200 400 440 1 0
+            very-bad-network 1000 1000 500 500 loss 10 10
+            3g-lossy 780 330 100 100 loss 1 0
+            edge-lossy 240 200 400 440 loss 1 0
             """
         ),
         PresetTable(
@@ -150,11 +150,11 @@ struct PresetTable {
             "atc",
             .oneWay,
             """
-            2g-rural 20 18 650 650 2 2
+            2g-rural 20 18 650 650 loss 2 2
             2g-urban 35 32 650 650
             edge-good 250 200 350 370
             edge-average 240 200 400 440
-            edge-lossy 240 200 400 440 1 1
+            edge-lossy 240 200 400 440 loss 1 1
             3g-good 850 420 90 100
             3g-average 780 330 100 100
             dsl 2000 256 5 5
@@ -162,7 +162,32 @@ struct PresetTable {
             no-connectivity 1 1 0 0
             """
         ),
-        PresetTable("loadero", .roundTrip, "satellite 1000 256 600"),
+        PresetTable(
+            "comcast",
+            .roundTrip,
+            """
+            gprs 50 50 500 loss 2 2
+            edge 250 250 300 loss 1.5 1.5
+            3g-hsdpa 750 750 250 loss 1.5 1.5
+            dial-up 40 40 185 loss 2 2
+            dsl-poor 2000 2000 70 loss 2 2
+            dsl-good 8000 8000 40 loss 0.5 0.5
+            wifi 30000 30000 40 loss 0.2 0.2
+            starlink - - 20 loss 2.5 2.5
+            """
+        ),
+        PresetTable(
+            "loadero",
+            .oneWay,
+            """
+            4g 100000 50000 45 45 jitter 5 15 loss 0.2 0.2
+            3.5g 20000 10000 150 150 jitter 10 10 loss 0.5 0.5
+            3g 1200 1200 250 250 jitter 50 50 loss 0.5 0.5
+            gprs 80 20 650 650 jitter 100 100 loss 1 1
+            edge 200 260 650 650 jitter 100 100 loss 1 1
+            satellite 1000 256 600 600
+            """
+        ),
         PresetTable(
             "quic",
             .oneWay,
@@ -170,14 +195,30 @@ struct PresetTable {
             base 10000 10000 15 15
             longrtt 10000 10000 750 750
             blackhole 10000 10000 15 15
+            handshakeloss 10000 10000 15 15 loss 30 30
+            transferloss 10000 10000 15 15 loss 2 2
             """
         ),
-        PresetTable("wifi", .drawnRoundTrip, "good 40000 33000 2 6 0.01 0.01"),
+        PresetTable("wifi", .drawnRoundTrip, "good 40000 33000 2 6 loss 0.01 0.01"),
     ]
 
-    /// Presets that say more than two rates and two delays, and have a test of their own or are a kind of outage.
+    /// The means of mahimahi's recordings: lines of name, Mbit/s downstream, Mbit/s upstream.
+    static let means = """
+        att-lte-driving 5.17 0.83
+        att-lte-2016 4.56 1.91
+        tmobile-lte-short 16.7 13.3
+        tmobile-umts 2.02 0.94
+        verizon-evdo 0.52 0.84
+        verizon-lte-short 5.03 5.95
+        12mbit 12 12
+        """
+
+    /// Presets that say more than rates, delays, jitter and loss, and have a test of their own.
     static let others: Set<String> = [
-        "nlc-100-percent-loss", "chrome-offline", "wifi-busy", "wifi-edge", "wifi-handover", "wifi-drop", "wifi-tunnel",
-        "wifi-captive-portal",
+        "nlc-100-percent-loss", "nlc-high-latency-dns", "chrome-offline", "wifi-busy", "wifi-edge", "wifi-handover",
+        "wifi-drop", "wifi-tunnel", "wifi-captive-portal",
     ]
+
+    /// Presets of the tables that have phases as well, which a test of their own is for.
+    static let phased: Set<String> = ["quic-blackhole"]
 }

@@ -3,94 +3,99 @@ import Units
 
 @testable import FaultProfile
 
-/// What is always on in one direction.
-private struct Path: Equatable {
-    var bitsPerSecond: Int64?
-    var delay = Duration.zero
-    var jitter = Duration.zero
-    /// The packets lost, and the round trip that their repair goes by.
-    var loss = Probability.never
-    var roundTrip = Duration.zero
-
-    init() {}
-
-    init(_ faults: [Fault], _ stream: StreamSelection) {
-        for fault in faults where fault.stream == .both || fault.stream == stream {
-            if case .bandwidth(let bandwidth) = fault.kind { bitsPerSecond = bandwidth.rate.bitsPerSecond }
-            if case .latency(let latency) = fault.kind {
-                delay += latency.delay
-                jitter += latency.jitter
-            }
-            if case .loss(let loss) = fault.kind { (self.loss, roundTrip) = (loss.rate, loss.roundTrip) }
-        }
-    }
-}
-
+/// The presets that a row of figures describes, and what holds for all.
 @Suite struct PresetTests {
-    private static func read(_ name: String) throws -> Profile {
-        func source(_ name: String) throws -> ProfileSource {
-            let path = "Profiles/presets/\(name).json"
-            return ProfileSource(file: path, bytes: try Repository.bytes(of: path))
-        }
-        return try ProfileReader.profile(from: source(name)) { reference in
-            guard case .shipped(let base) = reference, let source = try? source(base) else {
-                return .failure(ResolutionError(what: "there is no such preset", remedy: "extend another"))
-            }
-            return .success(source)
-        }
-    }
-
     /// What a row of a table says, by its name.
-    private func expected(_ table: PresetTable) throws -> [(name: String, down: Path, up: Path)] {
+    private func expected(_ table: PresetTable) throws -> [(name: String, down: PresetPath, up: PresetPath)] {
         try table.rows.split(separator: "\n").map { row in
             let words = row.split(separator: " ")
-            let name = "\(table.tool)-\(try #require(words.first))"
-            let rates = words[1...2].map { word in Double(word).map { Int64(($0 * table.kilo).rounded()) } }
-            let delays = words[3...].compactMap { Double($0) }
-            var (down, up) = (Path(), Path())
-            (down.bitsPerSecond, up.bitsPerSecond) = (rates[0], rates[1])
+            let rates = words[1...2].map { word in Double(word).map { $0 * table.kilo } }
+            let delays = words[3...].prefix { Double($0) != nil }.compactMap { Double($0) }
+            let jitter = try figures("jitter", of: words)
+            let loss = try figures("loss", of: words)
+            var paths = (down: PresetPath(), up: PresetPath())
+            if let rate = rates[0] { paths.down.limit(toBitsPerSecond: rate) }
+            if let rate = rates[1] { paths.up.limit(toBitsPerSecond: rate) }
+            let roundTrip: Double
             switch table.delay {
             case .oneWay:
-                down.delay = .nanoseconds(Int64(delays[0] * 1e6))
-                up.delay = .nanoseconds(Int64(delays[1] * 1e6))
+                try #require(delays.count == 2)
+                roundTrip = delays[0] + delays[1]
+                paths.down.delay(by: delays[0], jitter: jitter.down)
+                paths.up.delay(by: delays[1], jitter: jitter.up)
             case .roundTrip:
-                down.delay = .nanoseconds(Int64(delays[0] * 5e5))
-                up.delay = down.delay
+                try #require(delays.count == 1)
+                roundTrip = delays[0]
+                paths.down.delay(by: roundTrip / 2)
+                paths.up.delay(by: roundTrip / 2)
             case .drawnRoundTrip:
                 // Two draws from middle/2 ± width/2 add up to one from the lower to the upper figure.
-                down.delay = .nanoseconds(Int64((delays[0] + delays[1]) * 2.5e5))
-                down.jitter = .nanoseconds(Int64((delays[1] - delays[0]) * 2.5e5))
-                (up.delay, up.jitter) = (down.delay, down.jitter)
+                try #require(delays.count == 2)
+                roundTrip = (delays[0] + delays[1]) / 2
+                paths.down.delay(by: roundTrip / 2, jitter: (delays[1] - delays[0]) / 4)
+                paths.up.delay(by: roundTrip / 2, jitter: (delays[1] - delays[0]) / 4)
             }
-            if delays.count == 4 {
-                down.loss = Probability(delays[2] / 100) ?? .never
-                up.loss = Probability(delays[3] / 100) ?? .never
-                if down.loss > .never { down.roundTrip = down.delay + up.delay }
-                if up.loss > .never { up.roundTrip = down.delay + up.delay }
-            }
-            return (name, down, up)
+            paths.down.lose(percent: loss.down, roundTrip: roundTrip)
+            paths.up.lose(percent: loss.up, roundTrip: roundTrip)
+            return ("\(table.tool)-\(try #require(words.first))", paths.down, paths.up)
+        }
+    }
+
+    /// The two figures behind a word of a row; zeros where the word isn't there.
+    private func figures(_ word: String, of words: [Substring]) throws -> (down: Double, up: Double) {
+        guard let place = words.firstIndex(of: word[...]) else { return (0, 0) }
+        return (try #require(Double(words[place + 1])), try #require(Double(words[place + 2])))
+    }
+
+    @Test(arguments: PresetTable.all.indices)
+    func `the presets of a tool have the figures that the tool publishes, and nothing else`(index: Int) throws {
+        for (name, down, up) in try expected(PresetTable.all[index]) {
+            let profile = try preset(name)
+            #expect(PresetPath(profile.faults, .downstream) == down, "\(name), downstream")
+            #expect(PresetPath(profile.faults, .upstream) == up, "\(name), upstream")
+            #expect(profile.faults.allSatisfy { $0.condition == Condition() }, "\(name)")
+            #expect(profile.phases.isEmpty != PresetTable.phased.contains(name), "\(name)")
         }
     }
 
     @Test(arguments: PresetTable.all.indices)
-    func `the presets of a tool have the figures that the tool publishes`(index: Int) throws {
+    func `the line of a preset says nothing that its row doesn't`(index: Int) throws {
         for (name, down, up) in try expected(PresetTable.all[index]) {
-            let profile = try PresetTests.read(name)
-            #expect(Path(profile.faults, .downstream) == down, "\(name), downstream")
-            #expect(Path(profile.faults, .upstream) == up, "\(name), upstream")
+            let summary = try preset(name).summary
+            for match in summary.matches(of: #/([0-9.]+) ([kM])bit/s( down| up| each way)?/#) {
+                let (number, kilo) = (try #require(Double(match.1)), match.2 == "k" ? 1_000.0 : 1_000_000)
+                let paths = match.3 == " down" ? [down] : match.3 == " up" ? [up] : [down, up]
+                for path in paths {
+                    let rate = Double(try #require(path.bandwidth).rate.bitsPerSecond)
+                    #expect(abs(number * kilo - rate) < rate / 1_000, "\(name): \(summary)")
+                }
+            }
+            for match in summary.matches(of: #/([0-9.]+) % lost/#) {
+                #expect(down.loss?.rate == Probability(try #require(Double(match.1)) / 100), "\(name): \(summary)")
+            }
+            let delays = [down.latency?.delay ?? .zero, up.latency?.delay ?? .zero]
+            for match in summary.matches(of: #/([0-9.]+)( ± [0-9]+)? ms (each way|round trip)/#) {
+                let sum = match.3 == "each way" ? [delays[0] * 2, delays[1] * 2] : [delays[0] + delays[1]]
+                let milliseconds = try #require(Double(match.1)) * (match.3 == "each way" ? 2 : 1)
+                let isDrawn = down.latency?.jitter ?? .zero > .zero && match.2 == nil
+                if !isDrawn { #expect(sum.allSatisfy { $0 == .microseconds(Int(milliseconds * 1e3)) }, "\(summary)") }
+            }
         }
     }
 
     @Test func `every preset is in a table, and every row is a preset`() throws {
-        let named = try PresetTable.all.flatMap { try expected($0).map(\.name) }
+        let means = PresetTable.means.split(separator: "\n").compactMap { row in
+            row.split(separator: " ").first.map { "mahimahi-\($0)" }
+        }
+        let named = try PresetTable.all.flatMap { try expected($0).map(\.name) } + means + PresetTable.others
         #expect(Set(named).count == named.count)
-        #expect(Set(named).union(PresetTable.others) == Set(Repository.presets))
-        #expect(Repository.presets.count > 80)
+        #expect(Set(named) == Set(Repository.presets))
+        #expect(named.count == 113)
     }
 
     @Test(arguments: Repository.presets)
     func `every preset is named as its file, feels like a line, and tells its source`(name: String) throws {
-        let profile = try PresetTests.read(name)
+        let profile = try preset(name)
         #expect(profile.name == name)
         #expect((10...100).contains(profile.summary.count))
         #expect(profile.summary.allSatisfy { !$0.isNewline })
@@ -100,28 +105,29 @@ private struct Path: Equatable {
 
     @Test func `rates are shared by all connections, as a network's are`() throws {
         for name in Repository.presets {
-            let profile = try PresetTests.read(name)
+            let profile = try preset(name)
             for fault in profile.faults + profile.phases.flatMap(\.faults) {
                 if case .bandwidth(let bandwidth) = fault.kind { #expect(bandwidth.scope == .proxy, "\(name)") }
             }
         }
     }
 
-    @Test func `the set for Wi-Fi says that its figures are defaults, and loses packets as it says`() throws {
-        for name in Repository.presets where name.hasPrefix("wifi-") {
-            #expect(try PresetTests.read(name).source.hasPrefix("Engineering defaults, not measured values."))
+    @Test func `figures that nobody has confirmed say so, in the list and in the source`() throws {
+        for name in ["nlc-wifi", "nlc-wifi-ac"] {
+            let profile = try preset(name)
+            #expect(profile.summary.hasSuffix("; unverified"))
+            #expect(profile.source.contains("Its rates are unverified"))
         }
-        let table: [(name: String, percent: Double, burst: Int, milliseconds: Int64)] = [
-            ("wifi-good", 0.01, 1, 4), ("wifi-busy", 0.5, 3, 30), ("wifi-edge", 3, 5, 60),
-            ("wifi-handover", 0.1, 2, 10),
-        ]
-        for row in table {
-            let losses = try PresetTests.read(row.name).faults.compactMap { fault -> Loss? in
-                if case .loss(let loss) = fault.kind { loss } else { nil }
-            }
-            let rate = try #require(Probability(row.percent / 100))
-            let expected = Loss(rate: rate, burst: row.burst, roundTrip: .milliseconds(row.milliseconds))
-            #expect(losses == [expected], "\(row.name)")
+        for name in Repository.presets where name.hasPrefix("wifi-") {
+            #expect(try preset(name).source.hasPrefix("Engineering defaults, not measured values."))
+        }
+    }
+
+    @Test func `a preset that loses packets says what a byte proxy makes of it`() throws {
+        for name in Repository.presets where !name.hasPrefix("wifi-") {
+            let profile = try preset(name)
+            let loses = profile.faults.contains { if case .loss = $0.kind { true } else { false } }
+            #expect(profile.source.contains("a virtual CUBIC sender") == loses, "\(name)")
         }
     }
 
@@ -136,13 +142,5 @@ private struct Path: Equatable {
                 "1:26: “source” is a text, not a number (write it in double quotes)"
             ]
         )
-    }
-
-    @Test func `the outages of presets are what they are called`() throws {
-        #expect(try PresetTests.read("chrome-offline").faults.map(\.kind) == [.outage(Outage(how: .refuse))])
-        #expect(try PresetTests.read("nlc-100-percent-loss").faults.map(\.kind) == [.outage(Outage(how: .silence))])
-        let hole = try PresetTests.read("quic-blackhole")
-        #expect(hole.phases.map(\.duration) == [.seconds(5), .seconds(2)] && hole.repeats)
-        #expect(hole.phases[1].faults.map(\.kind) == [.outage(Outage(how: .silence))])
     }
 }

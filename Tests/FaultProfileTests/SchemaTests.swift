@@ -15,6 +15,7 @@ import Testing
             ("profile", .profile), ("proxy", .proxy), ("phase", .phase), ("condition", .condition),
             ("connectionStep", .connectionStep), ("spikes", .spikes), ("step", .step), ("wave", .wave),
             ("duty", .duty),
+            ("httpCondition", .httpCondition), ("answer", .answer), ("hexadecimalPattern", .hexadecimalPattern),
         ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
 
     @Test func `the schema has the keys that the reader has, required ones and others`() throws {
@@ -47,7 +48,9 @@ import Testing
             .connectionNumber, .age, .clients, .duty, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange,
             .quantiles, .spikes,
             .tracePath, .burstLength, .steps, .wave,
-            .condition, .proxies, .faults, .phases:
+            .condition, .httpCondition, .token, .textPattern, .fieldPatterns, .status, .pattern, .answer, .answerStatus,
+            .answerBody, .fields, .informationalStatus,
+            .proxies, .faults, .phases:
             #expect(property["$ref"]?.text == "#/$defs/\(key.form)", "form of \(key.name) of \(object)")
         }
     }

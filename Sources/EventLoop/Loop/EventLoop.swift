@@ -99,26 +99,6 @@ public final class EventLoop: @unchecked Sendable {
         ready.append((handler, tag))
     }
 
-    /// Combines the byte at `index` of the scratch buffer with `mask` by exclusive or.
-    public func flipScratch(at index: Int, mask: UInt8) {
-        preconditionOnLoop()
-        precondition(index >= 0 && index < EventLoop.scratchCapacity, "outside the scratch")
-        scratch.storeBytes(
-            of: scratch.load(fromByteOffset: index, as: UInt8.self) ^ mask,
-            toByteOffset: index,
-            as: UInt8.self
-        )
-    }
-
-    /// Takes `count` bytes out of the `length` bytes at the start of the scratch buffer, from `index` on; those
-    /// behind them move up.
-    public func removeScratch(at index: Int, count: Int, of length: Int) {
-        preconditionOnLoop()
-        precondition(index >= 0 && count >= 0 && index + count <= length, "outside the bytes")
-        precondition(length <= EventLoop.scratchCapacity, "outside the scratch")
-        memmove(scratch + index, scratch + index + count, length - index - count)
-    }
-
     /// Keeps `tenant`, and tells it when the loop ends, until `remove` takes it away.
     public func add(_ tenant: any LoopTenant) {
         preconditionOnLoop()

@@ -120,10 +120,11 @@ public final class StreamSocket {
         return code == 0 ? nil : SystemError(call: call, code: code)
     }
 
-    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer, from its start.
-    public func receive(limit: Int) -> ReceiveResult {
+    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer, behind its first `offset` bytes.
+    public func receive(limit: Int, behind offset: Int = 0) -> ReceiveResult {
         loop.preconditionOnLoop()
-        let count = recv(descriptor, loop.scratch, min(limit, EventLoop.scratchCapacity), 0)
+        precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
+        let count = recv(descriptor, loop.scratch + offset, min(limit, EventLoop.scratchCapacity - offset), 0)
         if count > 0 { return .received(count) }
         if count == 0 { return failure.map(ReceiveResult.failed) ?? .ended }
         switch errno {

@@ -11,39 +11,68 @@ struct CorruptStage {
     static let toldLimit = 1_000
 
     /// The offset of the next struck byte; `Int64.max` is none.
-    private(set) var next: Int64
+    private var nextOffset: Int64
+    /// Where messages have it, if the offset counts in messages.
+    private var targets: TargetList?
     private let key: RandomKey
     /// The natural logarithm of the chance that a byte stays as it is; 0 where only one byte is struck.
     private let logarithm: Double
     private var strikes: Int64 = 0
 
-    init(_ corrupt: Corrupt, key: RandomKey) {
+    init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
         self.key = key
+        if let rule = corrupt.position.messageRule, corrupt.origin != .connection {
+            targets = TargetList(MessageAim(corrupt.origin, rule, .byte, filter))
+            logarithm = 0
+            nextOffset = .max
+            return
+        }
         switch corrupt.position {
         case .at(let offset):
             logarithm = 0
-            next = offset.bytes
+            nextOffset = offset.bytes
         case .between(let low, let high):
             logarithm = 0
-            next = key.draw(from: low.bytes, through: high.bytes)
+            nextOffset = key.draw(from: low.bytes, through: high.bytes)
         case .rate(let rate):
             logarithm = log1p(-rate.fraction)
-            next = 0
-            next = gap(0)
+            nextOffset = 0
+            nextOffset = gap(0)
         }
     }
 
-    /// The mask of the byte at `next`, and whether the journal is told; goes on to the byte behind it.
-    mutating func strike() -> (mask: UInt8, isTold: Bool) {
-        let mask = UInt8(1) << UInt8(key.bits(at: next) & 7)
-        strikes += 1
-        if logarithm == 0 {
-            next = .max
-        } else {
-            next = next.addingSaturated(1).addingSaturated(gap(strikes))
-        }
-        return (mask, strikes <= CorruptStage.toldLimit)
+    mutating func note(_ mark: Mark) { targets?.note(mark) }
+
+    /// The offset of the next struck byte, when `vanished` bytes have vanished before it; `Int64.max` is none.
+    func next(vanished: Int64) -> Int64 {
+        guard let targets else { return nextOffset }
+        return targets.first.map { $0.position - vanished } ?? .max
     }
+
+    /// The byte at `next` passed while the fault was off.
+    mutating func miss() {
+        if targets == nil { _ = strike() } else { targets?.removeFirst() }
+    }
+
+    /// The mask of the byte at `next`, whether the journal is told, and where in a message it was; goes on to the byte
+    /// behind it.
+    mutating func strike() -> (mask: UInt8, isTold: Bool, place: MessageAim.Target?) {
+        strikes += 1
+        let isTold = strikes <= CorruptStage.toldLimit
+        if let target = targets?.first {
+            targets?.removeFirst()
+            return (mask(at: target.offset), isTold, target)
+        }
+        let mask = mask(at: nextOffset)
+        if logarithm == 0 {
+            nextOffset = .max
+        } else {
+            nextOffset = nextOffset.addingSaturated(1).addingSaturated(gap(strikes))
+        }
+        return (mask, isTold, nil)
+    }
+
+    private func mask(at offset: Int64) -> UInt8 { UInt8(1) << UInt8(key.bits(at: offset) & 7) }
 
     /// The bytes that stay as they are before the struck byte of this number, counted from 0.
     private func gap(_ number: Int64) -> Int64 {
@@ -52,5 +81,16 @@ struct CorruptStage {
         let draw = 1 - key.fraction(at: -1 - number)
         let gap = (log(draw) / logarithm).rounded(.down)
         return gap < 0x1p62 ? Int64(gap) : .max
+    }
+}
+
+extension Corrupt.Position {
+    /// The position in a message; `nil` for a rate.
+    fileprivate var messageRule: MessageAim.Rule? {
+        switch self {
+        case .at(let offset): .at(offset.bytes)
+        case .between(let low, let high): .between(low.bytes, high.bytes)
+        case .rate: nil
+        }
     }
 }

@@ -12,12 +12,13 @@ enum Stage {
     case slice(SliceStage)
     case slowReader(SlowReaderStage)
     case loss(LossStage)
+    case http(HTTPStage)
 
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
         case .latency, .trace: true
-        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader, .loss: false
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader, .loss, .http: false
         }
     }
 
@@ -25,7 +26,7 @@ enum Stage {
     var measuresAvailability: Bool {
         switch self {
         case .bandwidth, .sharedBandwidth, .stall, .silence, .trace, .slowReader, .loss: true
-        case .latency, .cut, .slice: false
+        case .latency, .cut, .slice, .http: false
         }
     }
 
@@ -72,6 +73,33 @@ enum Stage {
             let passing = stage.advance(reach, &visit)
             self = .loss(stage)
             return passing
+        case .http(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .http(stage)
+            return passing
+        }
+    }
+
+    /// Tells the stage of a position that was found in the stream.
+    mutating func note(_ mark: Mark) {
+        switch consume self {
+        case .cut(var stage):
+            stage.note(mark)
+            self = .cut(stage)
+        case .stall(var stage):
+            stage.note(mark)
+            self = .stall(stage)
+        case .http(var stage):
+            stage.note(mark)
+            self = .http(stage)
+        case .latency(let stage): self = .latency(stage)
+        case .bandwidth(let stage): self = .bandwidth(stage)
+        case .sharedBandwidth(let stage): self = .sharedBandwidth(stage)
+        case .silence(let stage): self = .silence(stage)
+        case .trace(let stage): self = .trace(stage)
+        case .slice(let stage): self = .slice(stage)
+        case .slowReader(let stage): self = .slowReader(stage)
+        case .loss(let stage): self = .loss(stage)
         }
     }
 

@@ -12,16 +12,29 @@ struct StallStage {
         case over
     }
 
-    private let offset: Int64
     private let duration: Int64
-    private var state = State.waiting
+    private var offset: Int64
+    private var state: State
+    /// Where messages have it, if the offset counts in messages; the first is the one at `offset`.
+    private var targets: TargetList?
 
-    init(_ stall: Stall) {
-        offset = stall.at.bytes
+    init(_ stall: Stall, _ filter: MessageFilter) {
         duration = stall.duration.nanoseconds
+        offset = stall.at.bytes
+        switch stall.origin {
+        case .connection:
+            state = .waiting
+        case .message, .body, .resource:
+            state = .over
+            offset = -1
+            targets = TargetList(MessageAim(stall.origin, .at(stall.at.bytes), .gap, filter))
+        }
     }
 
+    mutating func note(_ mark: Mark) { targets?.note(mark) }
+
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        takeAim(visit)
         switch state {
         case .over:
             return reach
@@ -36,6 +49,7 @@ struct StallStage {
                 state = .stalling(until: end)
                 visit.effect = .stalls
                 visit.effectOffset = offset
+                visit.effectPlace = targets?.first
                 visit.wake(at: end)
             }
         case .stalling(let end):
@@ -48,5 +62,29 @@ struct StallStage {
         var passing = reach
         passing.clamp(to: offset)
         return passing
+    }
+
+    /// Waits for the next message's position, once the one before it is done with.
+    private mutating func takeAim(_ visit: Visit) {
+        guard targets != nil else { return }
+        switch state {
+        case .stalling:
+            return
+        case .over where targets?.first?.position == offset:
+            targets?.removeFirst()
+        case .waiting where targets?.first?.position != offset:
+            // Its message has ended before it.
+            state = .over
+        case .over, .waiting:
+            break
+        }
+        guard case .over = state else { return }
+        targets?.pass(visit.passed)
+        guard let next = targets?.first else {
+            offset = -1
+            return
+        }
+        offset = next.position
+        state = .waiting
     }
 }

@@ -3,28 +3,52 @@ import Units
 
 /// Bytes that vanish from a stream at an offset.
 struct TruncateStage {
+    private let bytes: Int64
     /// The offset at which bytes vanish; `Int64.max` when all of them have.
-    private(set) var next: Int64
+    private var nextOffset: Int64
     private var remaining: Int64
     private var hasStruck = false
+    /// Where messages have it, if the offset counts in messages.
+    private var targets: TargetList?
 
-    init(_ truncate: Truncate) {
-        next = truncate.at.bytes
+    init(_ truncate: Truncate, _ filter: MessageFilter) {
+        bytes = truncate.bytes.bytes
         remaining = truncate.bytes.bytes
+        nextOffset = truncate.at.bytes
+        if truncate.origin != .connection {
+            targets = TargetList(MessageAim(truncate.origin, .at(truncate.at.bytes), .byte, filter))
+            nextOffset = .max
+        }
     }
 
-    /// How many of the `available` bytes vanish, and whether they are the first.
-    mutating func strike(available: Int64) -> (count: Int64, isFirst: Bool) {
+    mutating func note(_ mark: Mark) { targets?.note(mark) }
+
+    /// The offset at which bytes vanish, when `vanished` bytes have vanished before; `Int64.max` is nowhere.
+    func next(vanished: Int64) -> Int64 {
+        guard let target = targets?.first else { return nextOffset }
+        // Of those that vanish here some may have vanished already.
+        return target.position + (hasStruck ? bytes - remaining : 0) - vanished
+    }
+
+    /// How many of the `available` bytes vanish, whether they are the first, and where in a message they were.
+    mutating func strike(available: Int64) -> (count: Int64, isFirst: Bool, place: MessageAim.Target?) {
         let count = min(remaining, available)
         let isFirst = !hasStruck
+        let place = targets?.first
         hasStruck = true
         remaining -= count
-        if remaining == 0 { next = .max }
-        return (count, isFirst)
+        if remaining == 0 { finish() }
+        return (count, isFirst, place)
     }
 
-    /// The fault was off when its bytes came: it is over.
-    mutating func miss() {
-        next = .max
+    /// The fault was off when its bytes came: it is over, or waits for the next message.
+    mutating func miss() { finish() }
+
+    private mutating func finish() {
+        nextOffset = .max
+        guard targets != nil else { return }
+        targets?.removeFirst()
+        remaining = bytes
+        hasStruck = false
     }
 }

@@ -29,8 +29,12 @@ struct Visit {
     var effect: Strike.Effect?
     /// Where it did, if its position decided that and not the clock.
     var effectOffset: Int64?
+    /// The same in a message, where that is what counts.
+    var effectPlace: MessageAim.Target?
     /// Where, and how, the stage ended the stream.
     var cut: (offset: Int64, how: Cut.Ending)?
+    /// In front of which request the stage ended the stream, for an answer in the server's place.
+    var answer: (position: Int64, number: Int64)?
 
     init(now: Moment, delivered: Int64, settled: Int64) {
         self.now = now

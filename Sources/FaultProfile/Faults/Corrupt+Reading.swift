@@ -5,6 +5,7 @@ extension Corrupt {
         .optional("at", .size),
         .optional("between", .sizeRange),
         .optional("rate", .chance),
+        .optional("of", .choice(Origin.words)),
     ]
 
     /// The keys of which a corruption has exactly one.
@@ -18,7 +19,8 @@ extension Corrupt {
             Corrupt.rate(object, &decoder),
         ]
         guard let position = positions.compactMap({ $0 }).first else { return nil }
-        self.init(position: position)
+        let given = Corrupt.positionKeys.first { object[$0] != nil }.map { (key: $0, countsBytes: $0 != "rate") }
+        self.init(position: position, origin: Origin(object, position: given, &decoder))
     }
 
     private static func rate(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> Position? {

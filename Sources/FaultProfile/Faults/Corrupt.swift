@@ -2,23 +2,26 @@ import Units
 
 /// Bits of the stream are flipped; its length stays as it is.
 ///
-/// In each byte that is struck, one bit is flipped, drawn by the byte's offset. Offsets count as in `Cut`.
+/// In each byte that is struck, one bit is flipped, drawn by the byte's offset.
 public struct Corrupt: Hashable, Sendable {
     /// Which bytes are struck.
     public var position: Position
+    /// What the position's offsets are counted in; `connection` for a rate.
+    public var origin: Origin
 
     /// Where bits are flipped.
     public enum Position: Hashable, Sendable {
         /// In the byte behind this many bytes.
         case at(ByteCount)
-        /// In one byte at an offset drawn for each connection, evenly, both ends included.
+        /// In one byte at an offset drawn for each connection or message, evenly, both ends included.
         case between(ByteCount, ByteCount)
         /// In every byte with this chance, which is above zero.
         case rate(Probability)
     }
 
     /// Makes a corruption.
-    public init(position: Position) {
+    public init(position: Position, origin: Origin = .connection) {
         self.position = position
+        self.origin = origin
     }
 }

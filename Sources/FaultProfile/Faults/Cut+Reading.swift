@@ -1,28 +1,22 @@
 import Units
 
 extension Cut {
-    /// What offsets are counted in.
-    enum Origin: String, CaseIterable {
-        /// The bytes of the connection.
-        case connection
-    }
-
     static let keys: [KeyShape] = [
         .optional("at", .cutOffsets),
         .optional("every", .positiveSize),
         .optional("between", .sizeRange),
         .optional("after", .positiveDuration),
         .optional("idle", .positiveDuration),
+        .optional("pattern", .pattern),
         .optional("how", .choice(Ending.allCases.map(\.rawValue))),
-        .optional("of", .choice(Origin.allCases.map(\.rawValue))),
+        .optional("of", .choice(Origin.words)),
     ]
 
     /// The keys of which a cut has exactly one.
-    static let positionKeys = ["at", "every", "between", "after", "idle"]
+    static let positionKeys = ["at", "every", "between", "after", "idle", "pattern"]
 
     init?(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
         let how = decoder.choice(object, "how", Ending.self) ?? .reset
-        Cut.checkOrigin(object, &decoder)
         decoder.checkOneOf(Cut.positionKeys, of: object, title: "a cut fault", example: "\"at\": \"64 KiB\"")
         let positions = [
             Cut.offsets(object, &decoder),
@@ -30,26 +24,17 @@ extension Cut {
             decoder.sizeRange(object, "between").map { Position.between($0.low, $0.high) },
             decoder.positiveDuration(object, "after").map(Position.after),
             decoder.positiveDuration(object, "idle").map(Position.idle),
+            decoder.pattern(object, "pattern").map(Position.pattern),
         ]
         guard let position = positions.compactMap({ $0 }).first else { return nil }
         switch position {
         case .after, .idle: Cut.checkBothStreams(object, &decoder)
-        case .at, .inTurn, .every, .between: break
+        case .at, .inTurn, .every, .between, .pattern: break
         }
-        self.init(position: position, how: how)
-    }
-
-    private static func checkOrigin(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
-        guard let node = object["of"] else { return }
-        if case .text(let word) = node.value, word == "body" || word == "resource" {
-            decoder.report(
-                "cuts count the bytes of the connection only: \(word.quoted) is not known yet",
-                remedy: "write “connection”, and add the size of the message's head to the offset",
-                at: node.place
-            )
-            return
+        let given = Cut.positionKeys.first { object[$0] != nil }.map {
+            (key: $0, countsBytes: ["at", "every", "between"].contains($0))
         }
-        _ = decoder.choice(object, "of", Origin.self)
+        self.init(position: position, how: how, origin: Origin(object, position: given, &decoder))
     }
 
     /// Time ends a connection as a whole.

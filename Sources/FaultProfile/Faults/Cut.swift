@@ -1,14 +1,13 @@
 import Units
 
 /// Exactly so many bytes pass, or so much time, then the connection ends.
-///
-/// Offsets count the bytes that this link (this direction of this connection) has passed on since
-/// the connection was accepted.
 public struct Cut: Hashable, Sendable {
     /// Where the connection ends.
     public var position: Position
     /// How it ends.
     public var how: Ending
+    /// What the position's offsets are counted in; `connection` where it has none.
+    public var origin: Origin
 
     /// Where a cut is made. Offsets are zero or more; zero ends the connection before its first byte.
     public enum Position: Hashable, Sendable {
@@ -25,6 +24,8 @@ public struct Cut: Hashable, Sendable {
         case after(Duration)
         /// When for this long no byte has passed in either direction. Above zero; both directions end.
         case idle(Duration)
+        /// Behind the first of these bytes in the stream.
+        case pattern(BytePattern)
     }
 
     /// How a cut connection ends.
@@ -36,8 +37,9 @@ public struct Cut: Hashable, Sendable {
     }
 
     /// Makes a cut.
-    public init(position: Position, how: Ending) {
+    public init(position: Position, how: Ending, origin: Origin = .connection) {
         self.position = position
         self.how = how
+        self.origin = origin
     }
 }

@@ -28,6 +28,12 @@ public enum ProfileLimits {
     public static let burstLength = 1_000
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
+    /// Bytes of the pattern of one cut.
+    public static let patternBytes = 256
+    /// Fields that one `when.http` names, or that one answer has.
+    public static let httpFields = 32
+    /// Bytes of the content of one answer: 64 KiB.
+    public static let answerBytes = 64 << 10
     /// Characters of a name.
     public static let nameLength = 100
     /// Characters of a summary, of a source or of what `extends` says.

@@ -5,7 +5,9 @@ extension ProfileDecoder {
     mutating func condition(_ node: JSONNode) -> Condition {
         var condition = Condition()
         guard let object = object(node, .condition) else { return condition }
-        if let connections = object["connection"].flatMap({ connections($0) }) { condition.connections = connections }
+        if let connections = object["connection"].flatMap({ ordinals($0, key: "connection") }) {
+            condition.connections = connections
+        }
         if let chance = chance(object, "chance") { condition.chance = chance }
         if let node = object["age"], let (from, until) = window(node, key: "age", noun: "age", article: "an") {
             condition.ageFrom = from
@@ -17,38 +19,40 @@ extension ProfileDecoder {
         }
         condition.duty = object["duty"].flatMap { duty($0) }
         condition.after = name(object, "after")
+        condition.http = object["http"].flatMap { HTTPCondition($0, &self) }
         return condition
     }
 
-    private static let connectionRemedy = "write 3, “1..2”, “3..” or { \"every\": 3 }"
+    private static let ordinalRemedy = "write 3, “1..2”, “3..” or { \"every\": 3 }"
 
-    private mutating func connections(_ node: JSONNode) -> ConnectionSelection? {
+    /// Connections, or requests, by number.
+    mutating func ordinals(_ node: JSONNode, key: String) -> ConnectionSelection? {
         let allowed = 1...ProfileLimits.connectionNumber
         switch node.value {
         case .number:
-            guard let number = wholeNumber(node, key: "connection", in: allowed) else { return nil }
+            guard let number = wholeNumber(node, key: key, in: allowed) else { return nil }
             return .range(number...number)
         case .object:
             guard let object = object(node, .connectionStep), let step = object["every"] else { return nil }
             return wholeNumber(step, key: "every", in: allowed).map { .every($0) }
         case .text(let text):
-            return connectionRange(text, at: node.place)
+            return ordinalRange(text, key: key, at: node.place)
         case .array, .boolean, .null, .unreadable:
             reportType(
                 of: node,
                 expected: "a number, a range or a step",
-                key: "connection",
-                remedy: ProfileDecoder.connectionRemedy
+                key: key,
+                remedy: ProfileDecoder.ordinalRemedy
             )
             return nil
         }
     }
 
-    private mutating func connectionRange(_ text: String, at place: SourcePlace) -> ConnectionSelection? {
+    private mutating func ordinalRange(_ text: String, key: String, at place: SourcePlace) -> ConnectionSelection? {
         guard let (first, last) = rangeEnds(of: text), let lower = connectionNumber(first),
             let upper = last.isEmpty ? UInt64.max : connectionNumber(last)
         else {
-            report("\(text.quoted) is not a range of connections", remedy: ProfileDecoder.connectionRemedy, at: place)
+            report("\(text.quoted) is not a range of \(key)s", remedy: ProfileDecoder.ordinalRemedy, at: place)
             return nil
         }
         guard lower <= upper else {

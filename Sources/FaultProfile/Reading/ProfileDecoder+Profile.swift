@@ -120,6 +120,10 @@ extension ProfileDecoder {
         case .slice: kind = Slice(object, &self).map(FaultKind.slice)
         case .slowReader: kind = SlowReader(object, &self).map(FaultKind.slowReader)
         case .loss: kind = Loss(object, &self).map(FaultKind.loss)
+        case .http: kind = HTTPFault(object, &self).map(FaultKind.http)
+        }
+        if let kind, let http = condition.http {
+            http.check(kind, stream: stream, at: object.place(of: "when"), &self)
         }
         return kind.map {
             FaultDraft(

@@ -27,7 +27,7 @@ extension ProfileDecoder {
         return name
     }
 
-    private mutating func text(_ node: JSONNode, key: String, limit: Int) -> String? {
+    mutating func text(_ node: JSONNode, key: String, limit: Int) -> String? {
         guard case .text(let text) = node.value else {
             reportType(of: node, expected: "a text", key: key, remedy: "write it in double quotes")
             return nil

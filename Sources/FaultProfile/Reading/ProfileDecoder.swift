@@ -149,6 +149,16 @@ extension ValueForm {
         case .wave: "{ \"low\": \"1 Mbit/s\", \"high\": \"8 Mbit/s\", \"period\": \"20 s\" }"
         case .tracePath: "\"traces/12mbit.trace\""
         case .condition: "{ \"connection\": 1 }"
+        case .httpCondition: "{ \"method\": \"GET\", \"path\": \"/files/*\" }"
+        case .token: "\"GET\""
+        case .textPattern: "\"/files/*\""
+        case .fieldPatterns: "{ \"Range\": \"bytes=*\" }"
+        case .fields: "{ \"Retry-After\": \"2\" }"
+        case .status, .answerStatus: "503"
+        case .informationalStatus: "104"
+        case .answer: "{ \"status\": 503 }"
+        case .answerBody: "\"try later\""
+        case .pattern: "\"END\""
         case .proxies, .faults, .phases: "[ … ]"
         case .choice(let words): words.map { "\"\($0)\"" }.joined(separator: " or ")
         }

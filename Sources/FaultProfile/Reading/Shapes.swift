@@ -27,6 +27,17 @@ enum ValueForm: Hashable {
     case wave
     case burstLength
     case condition
+    case httpCondition
+    case token
+    case textPattern
+    case fieldPatterns
+    case status
+    case pattern
+    case answer
+    case answerStatus
+    case answerBody
+    case fields
+    case informationalStatus
     case proxies
     case faults
     case phases
@@ -101,6 +112,7 @@ struct ObjectShape {
             .optional("clock", .age),
             .optional("duty", .duty),
             .optional("after", .name),
+            .optional("http", .httpCondition),
         ]
     )
 
@@ -166,6 +178,7 @@ struct ObjectShape {
         case .slice: Slice.keys
         case .slowReader: SlowReader.keys
         case .loss: Loss.keys
+        case .http: HTTPFault.keys
         }
     }
 }

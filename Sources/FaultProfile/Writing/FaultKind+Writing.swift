@@ -6,14 +6,17 @@ extension FaultKind {
         switch self {
         case .latency(let latency): latency.writtenMembers
         case .bandwidth(let bandwidth): bandwidth.writtenMembers
-        case .cut(let cut): cut.position.writtenMembers + [("how", .text(cut.how.rawValue))]
-        case .stall(let stall): [("at", .text(stall.at.text)), ("for", .text(stall.duration.text))]
+        case .cut(let cut): cut.position.writtenMembers + [("how", .text(cut.how.rawValue))] + cut.origin.writtenMembers
+        case .stall(let stall):
+            [("at", .text(stall.at.text)), ("for", .text(stall.duration.text))] + stall.origin.writtenMembers
         case .outage(let outage): outage.writtenMembers
         case .loss(let loss): loss.writtenMembers
-        case .corrupt(let corrupt): corrupt.position.writtenMembers
-        case .truncate(let truncate): [("at", .text(truncate.at.text)), ("bytes", .text(truncate.bytes.text))]
+        case .corrupt(let corrupt): corrupt.position.writtenMembers + corrupt.origin.writtenMembers
+        case .truncate(let truncate):
+            [("at", .text(truncate.at.text)), ("bytes", .text(truncate.bytes.text))] + truncate.origin.writtenMembers
         case .trace(let trace): [("file", .text(trace.file)), ("queue", .text(trace.queue.text))]
         case .slice(let slice): slice.writtenMembers
+        case .http(let fault): fault.writtenMembers
         case .slowReader(let reader):
             [("rate", .text(reader.rate.text))] + (reader.window.map { [("window", .text($0.text))] } ?? [])
         }
@@ -122,6 +125,7 @@ extension Cut.Position {
         case .between(let low, let high): [("between", .array([.text(low.text), .text(high.text)]))]
         case .after(let age): [("after", .text(age.text))]
         case .idle(let time): [("idle", .text(time.text))]
+        case .pattern(let pattern): [("pattern", pattern.written)]
         }
     }
 }

@@ -49,16 +49,7 @@ public enum ProfileWriter {
 
     private static func condition(_ condition: Condition) -> JSONText {
         var members: [(key: String, value: JSONText)] = []
-        switch condition.connections {
-        case .all: break
-        case .range(let range) where range.lowerBound == range.upperBound:
-            members.append(("connection", .number(range.lowerBound)))
-        case .range(let range):
-            let last = range.upperBound == .max ? "" : String(range.upperBound)
-            members.append(("connection", .text("\(range.lowerBound)..\(last)")))
-        case .every(let step):
-            members.append(("connection", .object([("every", .number(step))])))
-        }
+        if let numbers = condition.connections.written { members.append(("connection", numbers)) }
         if condition.chance < .always { members.append(("chance", .text(condition.chance.text))) }
         if condition.ageFrom > .zero || condition.ageUntil != nil {
             members.append(("age", window(from: condition.ageFrom, until: condition.ageUntil)))
@@ -71,6 +62,7 @@ public enum ProfileWriter {
         if let clock = condition.clock { members.append(("clock", window(from: clock.from, until: clock.until))) }
         if let duty = condition.duty { members.append(("duty", self.duty(duty))) }
         if let after = condition.after { members.append(("after", .text(after))) }
+        if let http = condition.http { members.append(("http", http.written)) }
         return .object(members)
     }
 
@@ -84,5 +76,18 @@ public enum ProfileWriter {
         var members: [(key: String, value: JSONText)] = [("on", .text(duty.on.text)), ("off", .text(duty.off.text))]
         if duty.offset > .zero { members.append(("offset", .text(duty.offset.text))) }
         return .object(members)
+    }
+}
+
+extension ConnectionSelection {
+    /// As a profile has it; `nil` for all.
+    var written: JSONText? {
+        switch self {
+        case .all: nil
+        case .range(let range) where range.lowerBound == range.upperBound: .number(range.lowerBound)
+        case .range(let range):
+            .text("\(range.lowerBound)..\(range.upperBound == .max ? "" : String(range.upperBound))")
+        case .every(let step): .object([("every", .number(step))])
+        }
     }
 }

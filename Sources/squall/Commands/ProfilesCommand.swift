@@ -54,8 +54,8 @@ struct PresetGroup {
         ("nlc", "Apple Network Link Conditioner"), ("chrome", "Chrome DevTools"),
         ("devtools", "Older lists of Chrome and Firefox"), ("lighthouse", "Lighthouse"), ("wpt", "WebPageTest"),
         ("sitespeed", "sitespeed.io throttle"), ("android", "Android emulator"), ("android5", "Android 5.1 emulator"),
-        ("atc", "Facebook ATC"), ("loadero", "Loadero"), ("quic", "QUIC interop runner"),
-        ("wifi", "Wi-Fi, engineering defaults"),
+        ("atc", "Facebook ATC"), ("comcast", "comcast"), ("loadero", "Loadero"), ("quic", "QUIC interop runner"),
+        ("mahimahi", "mahimahi, the means of its traces"), ("wifi", "Wi-Fi, engineering defaults"),
     ]
 
     /// The groups of `names`; what begins with no known tool comes last.

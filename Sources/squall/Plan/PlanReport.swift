@@ -34,6 +34,7 @@ struct PlanReport {
         let time = PlanReport.seconds(forecast.duration)
         switch forecast.outcome {
         case .complete:
+            guard forecast.duration > .zero else { return "complete at once" }
             return "complete after \(time) (\(Formatting.rate(bytes: forecast.bytes, in: forecast.duration)))"
         case .givesUp: return "the client gives up after \(time), with \(held)"
         case .unfinished: return "not complete after \(time), with \(held)"

@@ -8,11 +8,15 @@ import Units
 struct PlanSVG {
     private enum Size {
         static let width = 960.0
-        static let height = 430.0
+        static let height = 470.0
         static let left = 84.0
         static let right = 876.0
-        static let top = 92.0
-        static let bottom = 330.0
+        static let top = 114.0
+        static let bottom = 352.0
+        /// What fits into a line of the heading and of the text below it, in letters of usual width.
+        static let letters = (heading: 76, text: 118)
+        /// An outage that is narrower has no room for hatching.
+        static let hatched = 8.0
     }
 
     private let report: PlanReport
@@ -29,6 +33,8 @@ struct PlanSVG {
     /// The document.
     var text: String {
         let title = "\(report.profile.name): \(report.profile.summary)".escaped
+        let name = report.profile.name.cut(to: Size.letters.heading).escaped
+        let summary = report.profile.summary.cut(to: Size.letters.text).escaped
         let description =
             "\(heading). Predicted: \(report.verdict). Connections: \(report.connections). "
             + "Pauses: \(report.pauses). Assumed: \(report.assumptions)."
@@ -39,9 +45,10 @@ struct PlanSVG {
             <desc id="description">\(description.escaped)</desc>
             \(PlanSVG.style)
             <rect class="paper" width="100%" height="100%"/>
-            <text class="heading" x="\(Size.left.short)" y="32">\(title)</text>
-            <text x="\(Size.left.short)" y="54">\(heading.escaped); predicted: \(report.verdict.escaped)</text>
-            \((bands + [capacity, progress] + losses + axes + legend).joined(separator: "\n"))
+            <text class="heading" x="\(Size.left.short)" y="32">\(name)</text>
+            <text x="\(Size.left.short)" y="54">\(summary)</text>
+            <text x="\(Size.left.short)" y="75">\(heading.escaped); predicted: \(report.verdict.escaped)</text>
+            \((bands + [capacity] + outages + [progress] + losses + axes + legend).joined(separator: "\n"))
             </svg>
 
             """
@@ -59,10 +66,12 @@ struct PlanSVG {
         @media (prefers-color-scheme: dark) { svg { --paper: #14181c; --ink: #e6eaee; --faint: #97a2ad;
         --band: #1e242a; --rate: #24507a; --edge: #7db6ea; --line: #5fd39a; --bad: #ff7b72; } }
         .paper { fill: var(--paper); } .heading { font-size: 17px; font-weight: 600; }
-        .band { fill: var(--band); } .faint { fill: var(--faint); font-size: 12px; } .end { text-anchor: end; }
-        .middle { text-anchor: middle; } .capacity { fill: var(--rate); stroke: var(--edge); stroke-width: 1; }
+        .band { fill: none; pointer-events: all; } .odd { fill: var(--band); } .faint { fill: var(--faint); font-size: 12px; } .end { text-anchor: end; }
+        .middle { text-anchor: middle; } .capacity { fill: var(--rate); stroke: var(--edge); stroke-width: 1;
+        pointer-events: none; }
         .progress { fill: none; stroke: var(--line); stroke-width: 2.5; stroke-linejoin: round; }
-        .outage { fill: url(#hatch); stroke: var(--bad); stroke-width: 0.5; } .hatch { stroke: var(--bad); }
+        .outage { fill: url(#hatch); stroke: var(--bad); stroke-width: 0.5; pointer-events: all; }
+        .hatch { stroke: var(--bad); } .short { fill: var(--bad); fill-opacity: 0.6; }
         .lost { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; } .refused { fill: var(--bad); }
         .axis { stroke: var(--faint); stroke-width: 1; }
         </style>
@@ -83,30 +92,43 @@ struct PlanSVG {
         Size.bottom - Double(offset) / Double(report.transfer.bytes.bytes) * (Size.bottom - Size.top)
     }
 
-    /// The phases as bands with their names, and the outages on them.
+    /// The place of a stretch of time, at least so wide, and what is on in it for those who point at it.
+    private func box(_ segment: NetworkTimeline.Segment, atLeast least: Double = 0) -> (place: String, tip: String) {
+        let (begin, end) = (x(segment.begin), x(segment.end))
+        let name = segment.phase.map { "\(report.profile.phases[$0].name): " } ?? ""
+        let place =
+            "x=\"\(begin.short)\" y=\"\(Size.top.short)\" width=\"\(max(least, end - begin).short)\" "
+            + "height=\"\((Size.bottom - Size.top).short)\""
+        return (place, "<title>\((name + PlanReport.sentence(segment.conditions)).escaped)</title>")
+    }
+
+    /// The phases as bands with their names.
     private var bands: [String] {
         var lines: [String] = []
         for (index, segment) in report.timeline.segments.enumerated() {
+            let (place, tip) = box(segment)
+            lines.append("<rect class=\"band\(index.isMultiple(of: 2) ? "" : " odd")\" \(place)>\(tip)</rect>")
             let (begin, end) = (x(segment.begin), x(segment.end))
-            let name = segment.phase.map { report.profile.phases[$0].name } ?? ""
-            let tip =
-                "<title>\((name.isEmpty ? "" : "\(name): ").escaped)"
-                + "\(PlanReport.sentence(segment.conditions).escaped)</title>"
-            let box =
-                "x=\"\(begin.short)\" y=\"\(Size.top.short)\" width=\"\((end - begin).short)\" "
-                + "height=\"\((Size.bottom - Size.top).short)\""
-            if !index.isMultiple(of: 2) { lines.append("<rect class=\"band\" \(box)>\(tip)</rect>") }
-            if segment.conditions.outage != nil { lines.append("<rect class=\"outage\" \(box)>\(tip)</rect>") }
             let room = Int((end - begin) / 7.5)
-            if !name.isEmpty, room >= 3 {
-                let shown = name.count > room ? "\(name.prefix(room - 1))…" : name
-                let middle = ((begin + end) / 2).short
-                lines.append(
-                    "<text class=\"faint middle\" x=\"\(middle)\" y=\"\((Size.top - 8).short)\">\(shown.escaped)</text>"
-                )
+            if let phase = segment.phase, room >= 3 {
+                let shown = report.profile.phases[phase].name.cut(to: room).escaped
+                lines.append(label(shown, "middle", x: (begin + end) / 2, y: Size.top - 8))
             }
         }
         return lines
+    }
+
+    /// The outages, in front of the capacity: the short ones can be seen as well.
+    private var outages: [String] {
+        report.timeline.segments.filter { $0.conditions.outage != nil }.map { segment in
+            let isShort = x(segment.end) - x(segment.begin) < Size.hatched
+            let (place, tip) = box(segment, atLeast: 1.5)
+            return "<rect class=\"outage\(isShort ? " short" : "")\" \(place)>\(tip)</rect>"
+        }
+    }
+
+    private func label(_ text: String, _ alignment: String, x: Double, y: Double) -> String {
+        "<text class=\"faint \(alignment)\" x=\"\(x.short)\" y=\"\(y.short)\">\(text)</text>"
     }
 
     /// What may pass, as an area.
@@ -147,22 +169,21 @@ struct PlanSVG {
 
     private var axes: [String] {
         var lines: [String] = []
+        let ticks = TimeTicks(upTo: report.shown)
+        for moment in ticks.moments {
+            lines.append(label(ticks.text(moment), "middle", x: x(moment), y: Size.bottom + 20))
+        }
+        let isLimited = report.timeline.highestRate != nil
+        if !isLimited, report.timeline.segments.contains(where: { $0.conditions.outage == nil }) {
+            lines.append(label("no limit", "end", x: Size.left - 6, y: Size.top + 4))
+        }
         for tick in 0...5 {
             let part = Double(tick) / 5
-            let moment = Moment(nanoseconds: Int64(Double(report.shown.nanoseconds) * part))
-            let (column, height) = (x(moment).short, (Size.bottom - part * (Size.bottom - Size.top)))
-            let time = PlanReport.seconds(moment - .zero)
+            let height = Size.bottom - part * (Size.bottom - Size.top) + 4
             let rate = BitRate(bitsPerSecond: Int64(highestRate * part)).rounded
             let size = Formatting.size(Int64(Double(report.transfer.bytes.bytes) * part))
-            lines.append(
-                "<text class=\"faint middle\" x=\"\(column)\" y=\"\((Size.bottom + 20).short)\">\(time)</text>"
-            )
-            lines.append(
-                "<text class=\"faint end\" x=\"\((Size.left - 6).short)\" y=\"\((height + 4).short)\">\(rate)</text>"
-            )
-            lines.append(
-                "<text class=\"faint\" x=\"\((Size.right + 6).short)\" y=\"\((height + 4).short)\">\(size)</text>"
-            )
+            if isLimited { lines.append(label(rate, "end", x: Size.left - 6, y: height)) }
+            lines.append(label(size, "begin", x: Size.right + 6, y: height))
         }
         lines.append(
             "<path class=\"axis\" fill=\"none\" d=\"M\(Size.left.short) \(Size.top.short)V\(Size.bottom.short)"
@@ -184,8 +205,8 @@ struct PlanSVG {
             "<text class=\"faint\" x=\"490\" y=\"\(row.short)\">connection lost</text>",
             "<circle class=\"refused\" cx=\"612\" cy=\"\((row - 4).short)\" r=\"3\"/>",
             "<text class=\"faint\" x=\"622\" y=\"\(row.short)\">connection refused</text>",
-            "<text class=\"faint\" x=\"84\" y=\"\((row + 24).short)\">connections \(report.connections.escaped); "
-                + "pauses \(report.pauses.escaped)</text>",
+            label("connections: \(report.connections.escaped)", "begin", x: Size.left, y: row + 26),
+            label("pauses: \(report.pauses.escaped)", "begin", x: Size.left, y: row + 45),
         ]
     }
 }
@@ -202,6 +223,11 @@ extension Double {
 }
 
 extension String {
+    /// The first of these characters, with an ellipsis in place of the rest if there are more than `limit`.
+    fileprivate func cut(to limit: Int) -> String {
+        count > limit ? "\(prefix(limit - 1))…" : self
+    }
+
     /// This text within XML 1.0: its marks escaped, and what XML can't hold replaced.
     fileprivate var escaped: String {
         var result = ""

@@ -49,7 +49,9 @@ struct JournalFile {
         var connection: UInt64?
         var direction: String?
         var fault: String
+        var of: String?
         var offset: Int64?
+        var request: Int64?
         var what: String
     }
 
@@ -137,6 +139,8 @@ struct JournalFile {
                     direction: line.direction.flatMap(Direction.init),
                     fault: line.fault,
                     offset: line.offset,
+                    origin: line.of.flatMap(Origin.init) ?? .connection,
+                    request: line.request,
                     what: line.what
                 )
             )

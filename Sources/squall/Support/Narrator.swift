@@ -25,7 +25,9 @@ final class Narrator: Sendable {
         let connection = entry.connection.map { "connection \($0)" } ?? "\(entry.proxy)"
         let place = entry.direction.map { "\(connection), \($0.rawValue)" } ?? connection
         let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
-        return "\(place): \(entry.fault) \(entry.effect.word)\(offset)"
+        let origin = entry.place.map { $0.origin == .connection ? "" : " of the \($0.origin.rawValue)" } ?? ""
+        let request = entry.place.map { ", request \($0.request)" } ?? ""
+        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(origin)"
     }
 }
 

@@ -76,6 +76,7 @@ enum Marbles {
         case .reset: "!"
         case .cut(.close): "x"
         case .cut(.reset): "X"
+        case .answer: "A"
         }
     }
 }

@@ -1,0 +1,40 @@
+import Glibc
+
+extension EventLoop {
+    /// Combines the byte at `index` of the scratch buffer with `mask` by exclusive or.
+    public func flipScratch(at index: Int, mask: UInt8) {
+        preconditionOnLoop()
+        precondition(index >= 0 && index < EventLoop.scratchCapacity, "outside the scratch")
+        scratch.storeBytes(
+            of: scratch.load(fromByteOffset: index, as: UInt8.self) ^ mask,
+            toByteOffset: index,
+            as: UInt8.self
+        )
+    }
+
+    /// Takes `count` bytes out of the `length` bytes at the start of the scratch buffer, from `index` on; those
+    /// behind them move up.
+    public func removeScratch(at index: Int, count: Int, of length: Int) {
+        preconditionOnLoop()
+        precondition(index >= 0 && count >= 0 && index + count <= length, "outside the bytes")
+        precondition(length <= EventLoop.scratchCapacity, "outside the scratch")
+        memmove(scratch + index, scratch + index + count, length - index - count)
+    }
+
+    /// Shows `body` the first `length` bytes of the scratch buffer.
+    public func withScratch<Result>(_ length: Int, _ body: (Span<UInt8>) -> Result) -> Result {
+        preconditionOnLoop()
+        precondition(length >= 0 && length <= EventLoop.scratchCapacity, "outside the scratch")
+        let bytes = UnsafeBufferPointer(start: scratch.assumingMemoryBound(to: UInt8.self), count: length)
+        return body(bytes.span)
+    }
+
+    /// Puts `bytes` at the start of the scratch buffer.
+    public func fillScratch(with bytes: [UInt8]) {
+        preconditionOnLoop()
+        precondition(bytes.count <= EventLoop.scratchCapacity, "outside the scratch")
+        bytes.withUnsafeBytes { source in
+            if let start = source.baseAddress { scratch.copyMemory(from: start, byteCount: source.count) }
+        }
+    }
+}

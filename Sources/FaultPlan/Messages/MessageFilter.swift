@@ -1,0 +1,74 @@
+import FaultProfile
+import Units
+
+/// Picks the messages that a fault acts on.
+///
+/// A class, so that a stage that is moved about takes one reference along and not each text of a condition.
+final class MessageFilter: Sendable {
+    /// `nil` picks every request and every final response.
+    let condition: HTTPCondition?
+    /// Draws the chance of each request.
+    let key: RandomKey
+
+    init(_ condition: HTTPCondition?, key: RandomKey) {
+        self.condition = condition
+        self.key = key.adding("request")
+    }
+
+    func picks(_ message: Message) -> Bool {
+        guard let condition else { return !message.isInformational }
+        if let status = condition.status {
+            guard let code = message.status, status.range.contains(code) else { return false }
+        } else if message.isInformational {
+            return false
+        }
+        guard condition.requests.contains(UInt64(message.request)) else { return false }
+        if let method = condition.method, method != message.method { return false }
+        if let path = condition.path,
+            !path.matches(message.path(withQuery: path.text.utf8.contains(UInt8(ascii: "?"))))
+        {
+            return false
+        }
+        for pattern in condition.fields {
+            let name = pattern.name.lowercased()
+            guard message.fields.contains(where: { $0.name.lowercased() == name && pattern.value.matches($0.value) })
+            else { return false }
+        }
+        guard condition.chance < .always else { return true }
+        return condition.chance.happens(key.fraction(at: message.request))
+    }
+}
+
+/// Over which stretches of a stream a fault that is narrowed to messages is on.
+///
+/// Holds the stretches that haven't been passed yet, so as many as there are messages in the link.
+struct MessageGate {
+    private let filter: MessageFilter
+    /// Begin and end of each picked message; the last may be open (`Int64.max`).
+    private var stretches: [Range<Int64>] = []
+
+    init(_ filter: MessageFilter) {
+        self.filter = filter
+    }
+
+    mutating func note(_ mark: Mark) {
+        switch mark {
+        case .message(let message, let start) where filter.picks(message):
+            stretches.append(start..<Int64.max)
+        case .end(let end):
+            guard let last = stretches.last, last.upperBound == .max else { return }
+            stretches[stretches.count - 1] = last.lowerBound..<max(end, last.lowerBound)
+        case .unreadable(let end):
+            note(.end(at: end))
+        case .message, .body, .pattern:
+            break
+        }
+    }
+
+    /// Whether the byte behind `position` bytes is of a picked message, and where that changes next.
+    mutating func state(at position: Int64) -> (isOn: Bool, until: Int64) {
+        while let first = stretches.first, first.upperBound <= position { stretches.removeFirst() }
+        guard let first = stretches.first else { return (false, .max) }
+        return first.lowerBound <= position ? (true, first.upperBound) : (false, first.lowerBound)
+    }
+}

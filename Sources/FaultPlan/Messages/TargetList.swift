@@ -1,0 +1,29 @@
+/// Targets in a stream that haven't been passed yet, in order.
+///
+/// There are no more than messages in the link.
+struct TargetList {
+    private var aim: MessageAim
+    private var targets: [MessageAim.Target] = []
+
+    init(_ aim: MessageAim) {
+        self.aim = aim
+    }
+
+    /// The first target.
+    var first: MessageAim.Target? { targets.first }
+
+    mutating func note(_ mark: Mark) {
+        if case .end(let end) = mark {
+            // Of a message that was shorter than the offset.
+            targets.removeAll { $0.position > end }
+        }
+        if let target = aim.note(mark) { targets.append(target) }
+    }
+
+    mutating func removeFirst() { targets.removeFirst() }
+
+    /// Drops the targets that lie before `position`.
+    mutating func pass(_ position: Int64) {
+        while let first = targets.first, first.position < position { targets.removeFirst() }
+    }
+}

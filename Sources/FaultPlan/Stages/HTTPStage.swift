@@ -1,0 +1,75 @@
+import FaultProfile
+import Units
+
+/// Ends the stream of requests in front of one that the proxy answers by itself.
+struct HTTPStage {
+    private let filter: MessageFilter
+    /// Where picked requests begin that haven't been passed yet.
+    private var requests: [(position: Int64, number: Int64)] = []
+    private var struck: (position: Int64, number: Int64)?
+
+    init(_ filter: MessageFilter) {
+        self.filter = filter
+    }
+
+    mutating func note(_ mark: Mark) {
+        guard case .message(let message, let position) = mark, filter.picks(message) else { return }
+        requests.append((position, message.request))
+    }
+
+    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        if struck == nil {
+            while let first = requests.first, first.position < visit.passed { requests.removeFirst() }
+            guard visit.isActive, let first = requests.first, reach.bytes >= first.position else { return reach }
+            struck = first
+        }
+        guard let struck else { return reach }
+        visit.answer = struck
+        return Reach(position: struck.position + 1, horizon: struck.position + 1, hasEnded: true)
+    }
+}
+
+/// Drops informational responses that a server sends ahead of the final one.
+struct DroppedResponses {
+    private let codes: StatusSelection
+    private let filter: MessageFilter
+    /// The stretches of the source that are to vanish, in order, and the requests that they belong to.
+    private var stretches: [(range: Range<Int64>, request: Int64)] = []
+    private var begun: (position: Int64, request: Int64)?
+
+    init(_ codes: StatusSelection, _ condition: HTTPCondition?, key: RandomKey) {
+        self.codes = codes
+        var condition = condition ?? HTTPCondition()
+        condition.status = condition.status ?? codes
+        filter = MessageFilter(condition, key: key)
+    }
+
+    mutating func note(_ mark: Mark) {
+        switch mark {
+        case .message(let message, let position):
+            guard let status = message.status, codes.range.contains(status), status != 101, filter.picks(message)
+            else { return }
+            begun = (position, message.request)
+        case .end(let position):
+            if let begun { stretches.append((begun.position..<position, begun.request)) }
+            begun = nil
+        case .body, .unreadable, .pattern:
+            break
+        }
+    }
+
+    /// Where the next byte that is to vanish comes from.
+    var next: Int64 { stretches.first?.range.lowerBound ?? .max }
+
+    /// How many of the `available` bytes vanish, and of which request, if they are the first of a response.
+    mutating func strike(available: Int64) -> (count: Int64, place: MessagePlace?) {
+        guard let first = stretches.first else { return (0, nil) }
+        let count = min(Int64(first.range.count), available)
+        let rest = first.range.lowerBound + count..<first.range.upperBound
+        if rest.isEmpty { stretches.removeFirst() } else { stretches[0].range = rest }
+        return (count, MessagePlace(origin: .connection, request: first.request))
+    }
+
+    /// The fault was off when the response came.
+    mutating func miss() { stretches.removeFirst() }
+}

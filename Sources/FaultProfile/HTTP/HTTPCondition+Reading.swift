@@ -1,0 +1,187 @@
+import Units
+
+extension ObjectShape {
+    static let httpCondition = ObjectShape(
+        title: "“http”",
+        keys: [
+            .optional("method", .token),
+            .optional("path", .textPattern),
+            .optional("header", .fieldPatterns),
+            .optional("status", .status),
+            .optional("request", .connections),
+            .optional("chance", .chance),
+        ]
+    )
+}
+
+extension HTTPCondition {
+    init?(_ node: JSONNode, _ decoder: inout ProfileDecoder) {
+        guard let object = decoder.object(node, .httpCondition) else { return nil }
+        self.init(
+            method: decoder.token(object, "method"),
+            path: HTTPCondition.path(object, &decoder),
+            fields: object["header"].map { HTTPCondition.fields($0, &decoder) } ?? [],
+            status: object["status"].flatMap { decoder.status($0, in: 100...599) },
+            requests: object["request"].flatMap { decoder.ordinals($0, key: "request") } ?? .all,
+            chance: decoder.chance(object, "chance") ?? .always
+        )
+    }
+
+    private static func path(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> TextPattern? {
+        guard let text = decoder.text(object, "path") else { return nil }
+        if text.hasPrefix("/") || text.hasPrefix("*") { return TextPattern(text) }
+        decoder.report(
+            "\(text.shortened(to: 40).quoted) is no path",
+            remedy: "begin it with “/”, as “/files/*”",
+            at: object.place(of: "path")
+        )
+        return nil
+    }
+
+    private static func fields(_ node: JSONNode, _ decoder: inout ProfileDecoder) -> [FieldPattern] {
+        decoder.httpFields(node, key: "header").map { FieldPattern(name: $0.name, value: TextPattern($0.value)) }
+    }
+
+    /// What is wrong with this condition on a fault of this kind and stream.
+    func check(_ kind: FaultKind, stream: StreamSelection, at place: SourcePlace, _ decoder: inout ProfileDecoder) {
+        if let reason = kind.reasonAgainstMessages {
+            decoder.report(
+                "“http” can't narrow \(kind.name.article) \(kind.name.rawValue) fault: \(reason)",
+                remedy: "delete “http” from “when”",
+                at: place
+            )
+        } else if status != nil, stream == .upstream {
+            decoder.report(
+                "“status” tells of responses, and this fault acts on the stream of requests",
+                remedy: "write “\"stream\": \"downstream\"”, or delete “status”",
+                at: place
+            )
+        } else if status != nil, case .http(.answer) = kind {
+            decoder.report(
+                "an answer is given before there is a response whose “status” could be known",
+                remedy: "delete “status”",
+                at: place
+            )
+        }
+    }
+}
+
+extension FaultKind {
+    /// Why the fault can't be narrowed to HTTP messages; `nil` where it can.
+    fileprivate var reasonAgainstMessages: String? {
+        switch self {
+        case .latency, .bandwidth, .stall, .corrupt, .truncate, .trace, .slice, .loss, .http: nil
+        case .outage: "it takes away the network, not a message"
+        case .slowReader: "it bounds the buffer of a connection"
+        case .cut(let cut):
+            switch cut.position {
+            case .at, .inTurn, .every, .between: nil
+            case .after, .idle: "time ends a connection, whatever passes"
+            case .pattern: "its pattern is looked for in the whole stream"
+            }
+        }
+    }
+}
+
+extension ProfileDecoder {
+    /// A token: a method, or the name of a field (RFC 9110, section 5.6.2).
+    mutating func token(_ object: CheckedObject, _ key: String) -> String? {
+        guard let text = text(object, key) else { return nil }
+        if text.isToken { return text }
+        report(
+            "\(text.shortened(to: 40).quoted) is no value of \(key.quoted)",
+            remedy: "write letters, digits and “-”, without spaces",
+            at: object.place(of: key)
+        )
+        return nil
+    }
+
+    /// A status code, or codes: 503, “5xx”, “500..504”.
+    mutating func status(_ node: JSONNode, in allowed: ClosedRange<Int>) -> StatusSelection? {
+        let (low, high) = (allowed.lowerBound, allowed.upperBound)
+        let remedy = "write \(high < 200 ? "104 or “1xx”" : "503, “5xx” or “500..504”")"
+        switch node.value {
+        case .number:
+            return wholeNumber(node, key: "status", in: UInt64(low)...UInt64(high)).map {
+                StatusSelection(Int($0)...Int($0))
+            }
+        case .text(let text):
+            if let range = ProfileDecoder.statuses(text), allowed.contains(range.lowerBound),
+                allowed.contains(range.upperBound)
+            {
+                return StatusSelection(range)
+            }
+            report(
+                "\(text.shortened(to: 40).quoted) are no codes from \(low) to \(high)",
+                remedy: remedy,
+                at: node.place
+            )
+            return nil
+        case .object, .array, .boolean, .null, .unreadable:
+            reportType(of: node, expected: "a status code, or codes", key: "status", remedy: remedy)
+            return nil
+        }
+    }
+
+    private static func statuses(_ text: String) -> ClosedRange<Int>? {
+        if text.utf8.count == 3, text.hasSuffix("xx"), let hundreds = text.first?.wholeNumberValue {
+            return hundreds * 100...hundreds * 100 + 99
+        }
+        let halves = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard halves.count == 3, halves[1].isEmpty, let low = Int(halves[0]), let high = Int(halves[2]), low <= high
+        else { return nil }
+        return low...high
+    }
+
+    /// An object whose keys are names of fields and whose values are texts.
+    mutating func httpFields(_ node: JSONNode, key: String) -> [(name: String, value: String)] {
+        guard case .object(let members) = node.value else {
+            reportType(
+                of: node,
+                expected: "an object",
+                key: key,
+                remedy: "write fields by their names: “{ \"Retry-After\": \"2\" }”"
+            )
+            return []
+        }
+        if members.count > ProfileLimits.httpFields {
+            report(
+                "\(key.quoted) has \(members.count) fields, more than \(ProfileLimits.httpFields)",
+                remedy: "delete some",
+                at: node.place
+            )
+            return []
+        }
+        var fields: [(name: String, value: String)] = []
+        for member in members {
+            guard case .text(let value) = member.node.value, member.key.isToken, value.isFieldValue,
+                value.utf8.count <= ProfileLimits.textLength, member.key.utf8.count <= ProfileLimits.nameLength
+            else {
+                report(
+                    "\(member.key.shortened(to: 40).quoted) is no field with a text on one line as its value",
+                    remedy: "write it as “\"Retry-After\": \"2\"”",
+                    at: member.node.place
+                )
+                continue
+            }
+            fields.append((member.key, value))
+        }
+        return fields
+    }
+}
+
+extension String {
+    /// Whether this is a token (RFC 9110, section 5.6.2).
+    var isToken: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// Whether this can be the value of a field: no control character but the tab (RFC 9110, section 5.5).
+    fileprivate var isFieldValue: Bool { utf8.allSatisfy { $0 == 9 || $0 >= 0x20 && $0 != 0x7F } }
+}

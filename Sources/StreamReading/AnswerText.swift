@@ -1,0 +1,19 @@
+import FaultProfile
+import NIOHTTP1
+
+extension StreamReader {
+    /// The bytes of an answer to the request of this number (RFC 9112, section 4): without content where that is a HEAD.
+    public func text(of answer: HTTPAnswer, to request: Int64) -> [UInt8] {
+        let status = HTTPResponseStatus(statusCode: answer.status)
+        let content = Array(answer.body.utf8)
+        var text = "HTTP/1.1 \(answer.status) \(status.reasonPhrase)\r\nConnection: close\r\n"
+        for field in answer.fields { text += "\(field.name): \(field.value)\r\n" }
+        if !AnswerText.hasNoContent(answer.status) { text += "Content-Length: \(content.count)\r\n" }
+        let hasContent = method(of: request) != "HEAD" && !AnswerText.hasNoContent(answer.status)
+        return Array((text + "\r\n").utf8) + (hasContent ? content : [])
+    }
+}
+
+private enum AnswerText {
+    static func hasNoContent(_ status: Int) -> Bool { status == 204 || status == 304 }
+}

@@ -1,0 +1,97 @@
+/// Follows the framing of chunks (RFC 9112, section 7.1), byte by byte where it is framing and in one step where it is
+/// content.
+struct ChunkScanner {
+    /// Bytes of framing between two pieces of content at most, trailers included: 64 KiB.
+    static let framingLimit = 64 << 10
+
+    /// What comes next in the bytes.
+    enum Piece: Equatable {
+        /// So many bytes of content.
+        case content(Int)
+        /// The content has ended; the message has.
+        case end
+        /// Nothing more in these bytes.
+        case more
+        /// This is no framing.
+        case unreadable
+    }
+
+    private enum State {
+        /// In the size of a chunk, of which so many digits were read.
+        case size(digits: Int)
+        /// Behind the size, in its extension, up to the end of the line.
+        case sizeExtension
+        case content
+        /// In front of the line end behind a chunk.
+        case contentEnd
+        /// In a line of the trailers, which has so many bytes.
+        case trailer(length: Int)
+    }
+
+    private var state = State.size(digits: 0)
+    private var left: Int64 = 0
+    private var framing = 0
+
+    /// Goes on in `bytes` from `index`, which it moves behind what it has read.
+    mutating func next(_ bytes: Span<UInt8>, _ index: inout Int) -> Piece {
+        while index < bytes.count {
+            if case .content = state, left > 0 {
+                let count = Int(min(left, Int64(bytes.count - index)))
+                index += count
+                left -= Int64(count)
+                framing = 0
+                if left == 0 { state = .contentEnd }
+                return .content(count)
+            }
+            let byte = bytes[index]
+            index += 1
+            framing += 1
+            guard framing <= ChunkScanner.framingLimit, let isEnd = step(byte) else { return .unreadable }
+            if isEnd { return .end }
+        }
+        return .more
+    }
+
+    /// Reads one byte of framing: whether it is the message's last; `nil` where it can't be.
+    private mutating func step(_ byte: UInt8) -> Bool? {
+        let isLineEnd = byte == 0x0A
+        switch state {
+        case .size(let digits):
+            if let value = ChunkScanner.digit(byte) {
+                // 15 digits fit into 63 bits.
+                guard digits < 15 else { return nil }
+                left = left << 4 | value
+                state = .size(digits: digits + 1)
+            } else {
+                guard digits > 0, isLineEnd || [0x0D, 0x3B, 0x20, 0x09].contains(byte) else { return nil }
+                if isLineEnd { endSizeLine() } else { state = .sizeExtension }
+            }
+        case .sizeExtension:
+            if isLineEnd { endSizeLine() }
+        case .content, .contentEnd:
+            guard isLineEnd || byte == 0x0D else { return nil }
+            if isLineEnd { state = .size(digits: 0) }
+        case .trailer(let length):
+            if isLineEnd {
+                if length == 0 { return true }
+                state = .trailer(length: 0)
+            } else if byte != 0x0D {
+                state = .trailer(length: length + 1)
+            }
+        }
+        return false
+    }
+
+    private mutating func endSizeLine() {
+        state = left == 0 ? .trailer(length: 0) : .content
+    }
+
+    private static func digit(_ byte: UInt8) -> Int64? {
+        switch byte {
+        case 0x30...0x39: Int64(byte - 0x30)
+        case 0x41...0x46: Int64(byte - 0x41 + 10)
+        case 0x61...0x66: Int64(byte - 0x61 + 10)
+        default: nil
+        }
+    }
+}

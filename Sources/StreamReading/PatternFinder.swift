@@ -1,0 +1,40 @@
+import FaultPlan
+import FaultProfile
+
+/// Finds every end of a pattern in a stream, over the limits of reads (Knuth, Morris and Pratt).
+struct PatternFinder {
+    private let fault: Int
+    private let pattern: [UInt8]
+    /// For each length of a match, the length of the longest match that is still one when the next byte differs.
+    private let fallback: [Int]
+    private var matched = 0
+    private var offset: Int64 = 0
+
+    init(_ pattern: BytePattern, fault: Int) {
+        self.fault = fault
+        self.pattern = pattern.bytes
+        var fallback = [Int](repeating: 0, count: pattern.bytes.count + 1)
+        var length = 0
+        for index in 1..<max(1, pattern.bytes.count) {
+            while length > 0, pattern.bytes[index] != pattern.bytes[length] { length = fallback[length] }
+            if pattern.bytes[index] == pattern.bytes[length] { length += 1 }
+            fallback[index + 1] = length
+        }
+        self.fallback = fallback
+    }
+
+    /// Looks through the first `count` of `bytes`.
+    mutating func read(_ bytes: Span<UInt8>, count: Int, into marks: inout [Mark]) {
+        guard let first = pattern.first else { return }
+        for index in 0..<count {
+            let byte = bytes[index]
+            if matched == 0, byte != first { continue }
+            while matched > 0, byte != pattern[matched] { matched = fallback[matched] }
+            if byte == pattern[matched] { matched += 1 }
+            guard matched == pattern.count else { continue }
+            marks.append(.pattern(fault: fault, at: offset + Int64(index) + 1))
+            matched = fallback[matched]
+        }
+        offset += Int64(count)
+    }
+}

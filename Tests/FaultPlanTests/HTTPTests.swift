@@ -1,0 +1,143 @@
+import FaultPlan
+import FaultProfile
+import Testing
+import Units
+
+@Suite("A fault of HTTP")
+struct HTTPTests {
+    private func fault(_ fault: HTTPFault, _ condition: HTTPCondition? = nil) -> Fault {
+        Fault(name: "http", condition: Condition(http: condition), kind: .http(fault))
+    }
+
+    private func message(_ request: Int64, _ path: String = "/", status: Int? = nil) -> Message {
+        Message(request: request, method: "GET", target: path, status: status)
+    }
+
+    @Test
+    func `that answers ends the stream of requests in front of the one that it picks`() {
+        let unavailable = HTTPFault.answer(HTTPAnswer(status: 503))
+        var plan = Plan.of(.of([fault(unavailable, HTTPCondition(requests: .range(2...2)))]))
+        var link = plan.accept(at: .zero).upstream
+        link.note(.message(message(1), at: 0))
+        link.note(.end(at: 100))
+        link.note(.message(message(2), at: 100))
+        link.note(.end(at: 250))
+        link.bytesArrived(250)
+        #expect(link.decide(available: 0, now: .zero).writeOffset == 100)
+        link.bytesDelivered(100)
+        #expect(link.decide(available: 0, now: .zero).end == .answer(request: 2, fault: 0))
+        let place = MessagePlace(origin: .connection, request: 2)
+        #expect(link.takeStrikes() == [Strike(fault: 0, offset: nil, place: place, effect: .answers)])
+    }
+
+    @Test
+    func `that answers is off outside of its phase`() {
+        let unavailable = fault(.answer(HTTPAnswer(status: 503)))
+        let profile = Profile.of([], phases: [.lasting(.seconds(1)), .lasting(nil, unavailable, name: "down")])
+        for (moment, isAnswered) in [(Moment.zero, false), (.seconds(2), true)] {
+            var plan = Plan.of(profile)
+            var link = plan.accept(at: moment).upstream
+            link.note(.message(message(1), at: 0))
+            link.note(.end(at: 10))
+            link.bytesArrived(10)
+            let decision = link.decide(available: 0, now: moment)
+            #expect((decision.end == .answer(request: 1, fault: 0)) == isAnswered)
+            #expect(decision.writeOffset == (isAnswered ? 0 : 10))
+        }
+    }
+
+    @Test
+    func `that drops takes out informational responses of its codes and leaves the others`() {
+        var plan = Plan.of(.of([fault(.drop(StatusSelection(104...104)))]))
+        var link = plan.accept(at: .zero).downstream
+        let marks: [Mark] = [
+            .message(message(1, status: 103), at: 0), .end(at: 10), .message(message(1, status: 104), at: 10),
+            .end(at: 30), .message(message(1, status: 200), at: 30), .end(at: 60),
+        ]
+        for mark in marks { link.note(mark) }
+        #expect(link.nextAlteration(of: 60, now: .zero) == .drop(index: 10, count: 20))
+        #expect(link.nextAlteration(of: 40, now: .zero) == nil)
+        link.bytesArrived(40)
+        #expect(link.decide(available: 0, now: .zero).writeOffset == 40)
+        let place = MessagePlace(origin: .connection, request: 1)
+        #expect(link.takeStrikes() == [Strike(fault: 0, offset: nil, place: place, effect: .drops)])
+    }
+
+    @Test
+    func `has the other direction alone`() {
+        var plan = Plan.of(.of([fault(.answer(HTTPAnswer(status: 503)))]))
+        let connection = plan.accept(at: .zero)
+        #expect(connection.downstream.isTransparent)
+        #expect(connection.reading.messages)
+        var other = Plan.of(.of([fault(.drop(StatusSelection(103...103)))]))
+        #expect(other.accept(at: .zero).upstream.isTransparent)
+    }
+
+    @Test
+    func `a latency that is narrowed to messages delays those and lets the others pass`() {
+        let slow = Fault.latency(.seconds(1)).when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))
+        var plan = Plan.of(.of([slow]))
+        var link = plan.accept(at: .zero).downstream
+        link.note(.message(message(1, "/fast", status: 200), at: 0))
+        link.note(.end(at: 10))
+        link.note(.message(message(2, "/slow", status: 200), at: 10))
+        link.note(.end(at: 30))
+        link.bytesArrived(30)
+        #expect(link.decide(available: 0, now: .zero).writeOffset == 10)
+        link.bytesDelivered(10)
+        #expect(link.decide(available: 0, now: .milliseconds(999)).writeOffset == 10)
+        #expect(link.decide(available: 0, now: .seconds(1)).writeOffset == 30)
+        link.bytesDelivered(20)
+        link.note(.message(message(3, "/fast", status: 200), at: 30))
+        link.note(.end(at: 35))
+        link.bytesArrived(5)
+        #expect(link.decide(available: 0, now: .seconds(1)).writeOffset == 35)
+    }
+
+    @Test
+    func `a rate that is narrowed to messages holds those alone`() {
+        let slow = Fault.bandwidth(bytesPerSecond: 1_000)
+            .when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))
+        var plan = Plan.of(.of([slow]))
+        var link = plan.accept(at: .zero).downstream
+        link.note(.message(message(1, "/fast", status: 200), at: 0))
+        link.note(.end(at: 100_000))
+        link.note(.message(message(2, "/slow", status: 200), at: 100_000))
+        link.note(.end(at: 101_000))
+        link.bytesArrived(101_000)
+        var delivered: [Moment: Int64] = [:]
+        var now = Moment.zero
+        while link.delivered < 101_000, now < .seconds(10) {
+            let decision = link.decide(available: 0, now: now)
+            let due = decision.writeOffset - link.delivered
+            if due > 0 { link.bytesDelivered(due) } else { now = decision.wake }
+            delivered[now] = link.delivered
+        }
+        #expect(delivered[.zero] == 100_000)
+        #expect((Moment.milliseconds(900)...Moment.milliseconds(1_100)).contains(now))
+    }
+
+    @Test
+    func `a stall in the message comes again in each that is picked`() {
+        let stall = Fault(
+            name: "stall",
+            stream: .downstream,
+            kind: .stall(Stall(at: .zero, origin: .message, duration: .seconds(1)))
+        )
+        var plan = Plan.of(.of([stall]))
+        var link = plan.accept(at: .zero).downstream
+        var now = Moment.zero
+        for request in 1...3 as ClosedRange<Int64> {
+            link.note(.message(message(request, status: 200), at: (request - 1) * 10))
+            link.note(.end(at: request * 10))
+            link.bytesArrived(10)
+            let decision = link.decide(available: 0, now: now)
+            #expect(decision.writeOffset == (request - 1) * 10)
+            #expect(decision.wake == now + .seconds(1))
+            now = now + .seconds(1)
+            #expect(link.decide(available: 0, now: now).writeOffset == request * 10)
+            link.bytesDelivered(10)
+            #expect(link.takeStrikes().map(\.place?.request) == [request])
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import FaultPlan
+import FaultProfile
+import StreamReading
+import Units
+
+/// A connection whose bytes pass a reader and both links of a plan, a piece at a time, without sockets.
+struct Conversation {
+    var plan: ConnectionPlan
+    let reader: StreamReader
+    /// The bytes of a read at most.
+    let readSize: Int
+    private(set) var toServer = Stream()
+    private(set) var toClient = Stream()
+
+    /// What has come out of one direction.
+    struct Stream {
+        var output: [UInt8] = []
+        var strikes: [Strike] = []
+        var end: Ending?
+
+        var text: String { String(decoding: output, as: UTF8.self) }
+    }
+
+    init(_ faults: Fault..., seed: UInt64 = 1, readSize: Int = 1 << 16, reads: Bool = true) {
+        let profile = Profile(name: "test", faults: faults)
+        var plan = Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero)
+        self.plan = plan.accept(at: .zero)
+        var interest = self.plan.reading
+        // A test may look at messages that no fault asks for.
+        if reads { interest.messages = true }
+        reader = StreamReader(interest)
+        self.readSize = readSize
+    }
+
+    /// The client sends `text`.
+    mutating func request(_ text: String) { send(Array(text.utf8), .upstream) }
+
+    /// The server sends `text`.
+    mutating func respond(_ text: String) { send(Array(text.utf8), .downstream) }
+
+    /// Passes `bytes` on, in reads.
+    mutating func send(_ bytes: [UInt8], _ direction: Direction) {
+        var rest = bytes[...]
+        while !rest.isEmpty, stream(direction).end == nil {
+            take(Array(rest.prefix(readSize)), direction)
+            rest = rest.dropFirst(readSize)
+        }
+    }
+
+    /// The source of a direction ends its stream.
+    mutating func finish(_ direction: Direction) {
+        reader.sourceEnded(direction)
+        if reader.mustRelease(direction) { take([], direction) }
+        change(direction) { link, stream in
+            link.sourceEnded(.finish)
+            Conversation.settle(&link, &stream, [])
+        }
+    }
+
+    private func stream(_ direction: Direction) -> Stream { direction == .upstream ? toServer : toClient }
+
+    private mutating func take(_ new: [UInt8], _ direction: Direction) {
+        let bytes = reader.held(direction) + new
+        let reader = reader
+        change(direction) { link, stream in
+            var block = Array(bytes.prefix(reader.read(bytes.span, direction, into: &link)))
+            while link.altersBytes, !block.isEmpty,
+                let alteration = link.nextAlteration(of: Int64(block.count), now: .zero)
+            {
+                switch alteration {
+                case .flip(let index, let mask): block[Int(index)] ^= mask
+                case .drop(let index, let count): block.removeSubrange(Int(index)..<Int(index + count))
+                }
+            }
+            Conversation.settle(&link, &stream, block)
+        }
+    }
+
+    private mutating func change(_ direction: Direction, _ body: (inout Link, inout Stream) -> Void) {
+        switch direction {
+        case .upstream: body(&plan.upstream, &toServer)
+        case .downstream: body(&plan.downstream, &toClient)
+        }
+    }
+
+    private static func settle(_ link: inout Link, _ stream: inout Stream, _ block: [UInt8]) {
+        var waiting = block
+        if !block.isEmpty { link.bytesArrived(Int64(block.count)) }
+        while true {
+            let decision = link.decide(available: 0, now: .zero)
+            stream.strikes += link.takeStrikes()
+            if let end = decision.end {
+                stream.end = end
+                return
+            }
+            let count = Int(decision.writeOffset - link.delivered)
+            guard count > 0 else { return }
+            stream.output += waiting.prefix(count)
+            waiting.removeFirst(count)
+            link.bytesDelivered(Int64(count))
+        }
+    }
+}
+
+extension Fault {
+    static func cut(
+        _ position: Cut.Position,
+        of origin: Origin,
+        _ stream: StreamSelection = .downstream,
+        when http: HTTPCondition? = nil
+    ) -> Fault {
+        let cut = Cut(position: position, how: .reset, origin: origin)
+        return Fault(name: "cut", stream: stream, condition: Condition(http: http), kind: .cut(cut))
+    }
+
+    static func http(_ fault: HTTPFault, when http: HTTPCondition? = nil) -> Fault {
+        Fault(name: "http", condition: Condition(http: http), kind: .http(fault))
+    }
+}
+
+/// Messages as they are sent.
+enum Sent {
+    static let get = "GET /file HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    static func get(_ path: String, _ fields: String...) -> String {
+        "GET \(path) HTTP/1.1\r\nHost: a\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    static func ok(_ body: String, _ fields: String...) -> String {
+        "HTTP/1.1 200 OK\r\n" + fields.map { $0 + "\r\n" }.joined() + "Content-Length: \(body.utf8.count)\r\n\r\n"
+            + body
+    }
+
+    static func part(_ body: String, from start: Int, of total: Int) -> String {
+        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes \(start)-\(start + body.utf8.count - 1)/\(total)\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n" + body
+    }
+
+    static func chunked(_ chunks: String...) -> String {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
+    }
+
+    static let digits = "0123456789"
+
+    /// `digits` over and over: the content of a resource of so many bytes.
+    static func resource(_ count: Int, from start: Int = 0) -> String {
+        String((start..<start + count).map { Array(digits)[$0 % 10] })
+    }
+}

@@ -1,0 +1,173 @@
+import FaultPlan
+import FaultProfile
+import StreamReading
+import Testing
+import Units
+
+@Suite("Messages")
+struct MessageTests {
+    private static let everything = HTTPFault.answer(HTTPAnswer(status: 503))
+
+    @Test(arguments: PositionTests.readSizes)
+    func `pass untouched, whatever their framing`(readSize: Int) {
+        let responses = [
+            Sent.ok("hello"), Sent.chunked("one", "two", "three"),
+            "HTTP/1.1 100 Continue\r\n\r\n" + Sent.ok(""), "HTTP/1.1 204 No Content\r\n\r\n",
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 700\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;ext=1\r\nhello\r\n0\r\nTrailer: yes\r\n\r\n",
+        ]
+        var conversation = Conversation(.cut(.at(ByteCount(1_000)), of: .body, .both), readSize: readSize)
+        for response in responses {
+            conversation.request("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+            conversation.respond(response)
+            #expect(conversation.reader.hasAnswered(requestsBefore: .max))
+        }
+        #expect(conversation.toClient.text == responses.joined())
+        #expect(conversation.toClient.strikes.isEmpty)
+        #expect(conversation.toServer.strikes.isEmpty)
+    }
+
+    @Test(arguments: PositionTests.readSizes)
+    func `that answer a HEAD have no body, whatever their fields say`(readSize: Int) {
+        var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body), readSize: readSize)
+        conversation.request("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        conversation.respond("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+        #expect(conversation.toClient.end == nil)
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok("hello"))
+        #expect(conversation.toClient.end == .cut(.reset))
+        #expect(conversation.toClient.text.hasSuffix("Content-Length: 5\r\n\r\n"))
+    }
+
+    @Test(arguments: PositionTests.readSizes)
+    func `are matched with their requests when those come ahead of responses`(readSize: Int) {
+        let second = HTTPCondition(path: TextPattern("/b"))
+        var conversation = Conversation(.cut(.at(ByteCount(1)), of: .body, when: second), readSize: readSize)
+        conversation.request(Sent.get("/a") + Sent.get("/b") + Sent.get("/c"))
+        #expect(!conversation.reader.hasAnswered(requestsBefore: .max))
+        #expect(conversation.reader.hasAnswered(requestsBefore: 1))
+        conversation.respond(Sent.ok("first") + Sent.ok("second"))
+        #expect(conversation.toClient.text.hasSuffix("\r\n\r\ns"))
+        #expect(conversation.toClient.strikes.first?.place?.request == 2)
+    }
+
+    @Test(
+        arguments: [
+            "EHLO example.org\r\n", "\u{16}\u{3}\u{1}", "PING\r\n", "SSH-2.0-client\r\n", "GET /old\r\n",
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n",
+            "GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "GET / HTTP/1.1\r\nbad name: x\r\n\r\n",
+        ],
+        PositionTests.readSizes
+    )
+    func `that are none pass at once, and that is said once`(text: String, readSize: Int) {
+        var conversation = Conversation(
+            .http(Self.everything, when: HTTPCondition(path: TextPattern("/no"))),
+            readSize: readSize
+        )
+        conversation.request(text)
+        conversation.respond("220 hello\r\n")
+        conversation.request(Sent.get("/no"))
+        #expect(conversation.toServer.text == text + Sent.get("/no"))
+        #expect(conversation.toClient.text == "220 hello\r\n")
+        let strikes = conversation.toServer.strikes + conversation.toClient.strikes
+        #expect(strikes.map(\.effect) == [.isNoHTTP])
+        #expect(strikes.first?.offset == 0)
+    }
+
+    @Test
+    func `of a server that speaks first are none`() {
+        var conversation = Conversation(.http(Self.everything))
+        conversation.respond("HTTP/1.1 200 OK\r\n\r\n")
+        conversation.request(Sent.get)
+        #expect(conversation.toServer.text == Sent.get)
+        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP])
+    }
+
+    @Test
+    func `end where something else begins, as after a change of protocols`() {
+        var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body))
+        conversation.request("GET /chat HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+        let switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+        conversation.respond(switching + "HTTP/1.1 is spoken no more")
+        conversation.request("nor here")
+        #expect(conversation.toClient.text == switching + "HTTP/1.1 is spoken no more")
+        #expect(conversation.toServer.text.hasSuffix("nor here"))
+        #expect(conversation.toClient.strikes.isEmpty)
+    }
+
+    @Test
+    func `whose heads never end are passed on from the limit on`() {
+        var conversation = Conversation(.http(Self.everything), readSize: 4_096)
+        let head = "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000)
+        conversation.request(head)
+        #expect(conversation.toServer.text == head)
+        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
+    }
+
+    @Test
+    func `that are cut off in their heads are passed on as they are`() {
+        var conversation = Conversation(.http(Self.everything))
+        conversation.request("GET / HTTP/1.1\r\nHo")
+        #expect(conversation.toServer.text == "")
+        conversation.finish(.upstream)
+        #expect(conversation.toServer.text == "GET / HTTP/1.1\r\nHo")
+        #expect(conversation.toServer.end == .finish)
+    }
+
+    @Test
+    func `are answered although the client has ended its stream behind the request`() {
+        var conversation = Conversation(.cut(.at(ByteCount(2)), of: .body))
+        conversation.request(Sent.get)
+        conversation.finish(.upstream)
+        conversation.respond(Sent.ok("hello"))
+        #expect(conversation.toClient.text.hasSuffix("\r\n\r\nhe"))
+    }
+
+    @Test
+    func `beyond the limit of requests without a response are passed on unread`() {
+        var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body))
+        for _ in 0...1_024 { conversation.request(Sent.get) }
+        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
+        conversation.respond(Sent.ok("hello"))
+        #expect(conversation.toClient.text == Sent.ok("hello"))
+    }
+
+    @Test(arguments: ["g\r\n", "ffffffffffffffff\r\n", "5\r\nhelloX"])
+    func `with broken chunks pass untouched`(framing: String) {
+        var conversation = Conversation(.cut(.at(ByteCount(100)), of: .body))
+        conversation.request(Sent.get)
+        let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + framing + "rest"
+        conversation.respond(response)
+        #expect(conversation.toClient.text == response)
+        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP])
+    }
+
+    @Test
+    func `of random bytes never end the process, and pass as they are`() {
+        var key: UInt64 = 88_172_645_463_325_252
+        func next() -> UInt64 {
+            key ^= key << 13
+            key ^= key >> 7
+            key ^= key << 17
+            return key
+        }
+        let words = [
+            "GET ", "/ ", "HTTP/1.1", "\r\n", "\n", "Content-Length: 5", ":", "chunked", "Transfer-Encoding: ", "0",
+            "5\r\n", "\0", "é",
+        ]
+        for _ in 0..<300 {
+            let text = (0..<20).map { _ in words[Int(next() % UInt64(words.count))] }.joined()
+            let answer = "HTTP/1.1 200 OK\r\n" + (0..<20).map { _ in words[Int(next() % UInt64(words.count))] }.joined()
+            var conversation = Conversation(
+                .cut(.at(ByteCount(1 << 40)), of: .body, .both),
+                readSize: Int(next() % 9) + 1
+            )
+            conversation.request(Sent.get + text)
+            conversation.respond(answer)
+            conversation.finish(.upstream)
+            conversation.finish(.downstream)
+            #expect(conversation.toServer.text == Sent.get + text)
+            #expect(conversation.toClient.text == answer)
+        }
+    }
+}

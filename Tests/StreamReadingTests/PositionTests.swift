@@ -1,0 +1,201 @@
+import FaultPlan
+import FaultProfile
+import StreamReading
+import Testing
+import Units
+
+@Suite("A position in an HTTP message")
+struct PositionTests {
+    static let readSizes = [1, 2, 3, 7, 64, 1 << 16]
+
+    @Test(arguments: readSizes)
+    func `in the body is the same whatever the length of the head`(readSize: Int) {
+        for padding in ["", "X-Padding: \(String(repeating: "p", count: 500))\r\n"] {
+            var conversation = Conversation(.cut(.at(ByteCount(4)), of: .body), readSize: readSize)
+            conversation.request(Sent.get)
+            conversation.respond("HTTP/1.1 200 OK\r\n\(padding)Content-Length: 10\r\n\r\n0123456789")
+            #expect(conversation.toClient.text.hasSuffix("\r\n\r\n0123"))
+            #expect(conversation.toClient.end == .cut(.reset))
+            #expect(
+                conversation.toClient.strikes == [
+                    Strike(
+                        fault: 0,
+                        offset: 4,
+                        place: MessagePlace(origin: .body, request: 1),
+                        effect: .cuts(.reset)
+                    )
+                ]
+            )
+        }
+    }
+
+    @Test(arguments: readSizes)
+    func `in the body counts the content of chunks, not their framing`(readSize: Int) {
+        for offset in 0...12 {
+            var conversation = Conversation(.cut(.at(ByteCount(Int64(offset))), of: .body), readSize: readSize)
+            conversation.request(Sent.get)
+            conversation.respond(Sent.chunked("012", "3", "456789ab"))
+            let expected = ["", "3\r\n0", "3\r\n01", "3\r\n012", "1\r\n3", "8\r\n4"]
+            let content = conversation.toClient.text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first ?? ""
+            if offset < expected.count { #expect(content.hasSuffix(expected[offset])) }
+            #expect(conversation.toClient.end == .cut(.reset))
+        }
+    }
+
+    @Test(arguments: readSizes)
+    func `beyond the end of a body is found in none`(readSize: Int) {
+        var conversation = Conversation(.cut(.at(ByteCount(11)), of: .body), readSize: readSize)
+        for _ in 1...3 {
+            conversation.request(Sent.get)
+            conversation.respond(Sent.ok(Sent.digits))
+        }
+        #expect(conversation.toClient.end == nil)
+        #expect(conversation.toClient.text == String(repeating: Sent.ok(Sent.digits), count: 3))
+    }
+
+    @Test(arguments: readSizes)
+    func `is found in a later message of a connection that is kept`(readSize: Int) {
+        var conversation = Conversation(.cut(.at(ByteCount(8)), of: .body), readSize: readSize)
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok("short"))
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok(Sent.digits))
+        #expect(conversation.toClient.text.hasSuffix("01234567"))
+        #expect(conversation.toClient.strikes.first?.place == MessagePlace(origin: .body, request: 2))
+    }
+
+    @Test(arguments: readSizes)
+    func `of the resource begins where the range does`(readSize: Int) {
+        var conversation = Conversation(.cut(.at(ByteCount(50)), of: .resource), readSize: readSize)
+        conversation.request(Sent.get("/file", "Range: bytes=30-"))
+        conversation.respond(Sent.part(Sent.resource(70, from: 30), from: 30, of: 100))
+        #expect(conversation.toClient.text.hasSuffix("\r\n\r\n" + Sent.resource(20, from: 30)))
+        #expect(conversation.toClient.strikes.first?.offset == 50)
+    }
+
+    @Test
+    func `of the resource is passed by whoever asks for the rest from there`() {
+        var conversation = Conversation(.cut(.at(ByteCount(50)), of: .resource))
+        conversation.request(Sent.get("/file", "Range: bytes=50-"))
+        conversation.respond(Sent.part(Sent.resource(50, from: 50), from: 50, of: 100))
+        #expect(conversation.toClient.end == nil)
+    }
+
+    @Test
+    func `of the resource is in no answer that isn't a part of one`() {
+        for head in ["HTTP/1.1 404 Not Found", "HTTP/1.1 206 Partial Content\r\nContent-Type: multipart/byteranges"] {
+            var conversation = Conversation(.cut(.at(ByteCount(5)), of: .resource))
+            conversation.request(Sent.get)
+            conversation.respond("\(head)\r\nContent-Length: 10\r\n\r\n0123456789")
+            #expect(conversation.toClient.end == nil)
+        }
+    }
+
+    @Test(arguments: ["Content-Range: bytes 40-49/50", "Upload-Offset: 40"])
+    func `of the resource counts what is uploaded from where the request says`(field: String) {
+        var conversation = Conversation(.cut(.at(ByteCount(45)), of: .resource, .upstream))
+        conversation.request("PATCH /file HTTP/1.1\r\nHost: a\r\n\(field)\r\nContent-Length: 10\r\n\r\n0123456789")
+        #expect(conversation.toServer.text.hasSuffix("\r\n\r\n01234"))
+        #expect(conversation.toServer.strikes.first?.offset == 45)
+    }
+
+    @Test
+    func `at every multiple of the resource is the next one behind the start of the range`() {
+        for (start, next) in [(0, 16), (15, 16), (16, 32), (17, 32)] {
+            var conversation = Conversation(.cut(.every(ByteCount(16)), of: .resource))
+            conversation.request(Sent.get)
+            conversation.respond(Sent.part(Sent.resource(100 - start, from: start), from: start, of: 100))
+            #expect(conversation.toClient.strikes.first?.offset == Int64(next))
+            #expect(conversation.toClient.text.hasSuffix("\r\n\r\n" + Sent.resource(next - start, from: start)))
+        }
+    }
+
+    @Test(arguments: readSizes)
+    func `of the message counts from the first byte of its head`(readSize: Int) {
+        var conversation = Conversation(
+            .cut(.at(ByteCount(8)), of: .message, when: HTTPCondition(requests: .range(2...2))),
+            readSize: readSize
+        )
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok("first"))
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok("second"))
+        #expect(conversation.toClient.text == Sent.ok("first") + "HTTP/1.1")
+    }
+
+    @Test(arguments: readSizes)
+    func `of a message that is shorter is found in the next that is longer`(readSize: Int) {
+        let short = Sent.ok("")
+        var conversation = Conversation(.cut(.at(ByteCount(100)), of: .message), readSize: readSize)
+        conversation.request(Sent.get)
+        conversation.respond(short)
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok(Sent.resource(200)))
+        #expect(conversation.toClient.output.count == short.utf8.count + 100)
+    }
+
+    @Test
+    func `drawn for each message lies in its range and not always at one place`() {
+        var offsets: Set<Int64> = []
+        for seed in 1...20 as ClosedRange<UInt64> {
+            var conversation = Conversation(.cut(.between(ByteCount(3), ByteCount(7)), of: .body), seed: seed)
+            conversation.request(Sent.get)
+            conversation.respond(Sent.ok(Sent.digits))
+            if let offset = conversation.toClient.strikes.first?.offset { offsets.insert(offset) }
+        }
+        #expect(offsets.isSubset(of: [3, 4, 5, 6, 7]))
+        #expect(offsets.count > 2)
+    }
+
+    @Test(arguments: readSizes)
+    func `of a byte to be flipped or taken out is found in every message`(readSize: Int) {
+        let corrupt = Fault(
+            name: "corrupt",
+            stream: .downstream,
+            kind: .corrupt(Corrupt(position: .at(ByteCount(2)), origin: .body))
+        )
+        let truncate = Fault(
+            name: "truncate",
+            stream: .downstream,
+            kind: .truncate(Truncate(at: ByteCount(5), origin: .body, bytes: ByteCount(3)))
+        )
+        var conversation = Conversation(corrupt, truncate, readSize: readSize)
+        for _ in 1...2 {
+            conversation.request(Sent.get)
+            conversation.respond(Sent.ok(Sent.digits))
+        }
+        let bodies = conversation.toClient.text.split(separator: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+        #expect(bodies.count == 2)
+        for body in bodies {
+            #expect(body.utf8.count == 7)
+            #expect(body.hasSuffix("3489"))
+            #expect(body.prefix(2) == "01")
+            #expect(body.dropFirst(2).first != "2")
+        }
+        #expect(conversation.toClient.strikes.map(\.effect) == [.corrupts, .truncates, .corrupts, .truncates])
+        #expect(conversation.toClient.strikes.map(\.offset) == [2, 5, 2, 5])
+    }
+
+    @Test(arguments: readSizes)
+    func `comes where it was in the source although bytes before it vanish`(readSize: Int) {
+        let truncate = Fault(
+            name: "truncate",
+            stream: .downstream,
+            kind: .truncate(Truncate(at: ByteCount(2), origin: .body, bytes: ByteCount(3)))
+        )
+        var conversation = Conversation(truncate, .cut(.at(ByteCount(8)), of: .body), readSize: readSize)
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok(Sent.digits))
+        #expect(conversation.toClient.text.hasSuffix("\r\n\r\n01567"))
+    }
+
+    @Test(arguments: readSizes)
+    func `of a pattern is behind its last byte, wherever reads end`(readSize: Int) {
+        let cut = Cut(position: .pattern(BytePattern(Array("aab".utf8))), how: .reset)
+        let fault = Fault(name: "cut", stream: .downstream, kind: .cut(cut))
+        var conversation = Conversation(fault, readSize: readSize, reads: false)
+        conversation.respond("abaaaaabc")
+        #expect(conversation.toClient.text == "abaaaaab")
+        #expect(conversation.toClient.strikes == [Strike(fault: 0, offset: 8, effect: .cuts(.reset))])
+    }
+}
