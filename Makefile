@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format acceptance loss-table clean
+.PHONY: help demo build test lint format acceptance bench soak scale loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -39,6 +39,18 @@ format: ## format every Swift file
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance
 	@python3 Benchmarks/acceptance.py
+
+bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 12 minutes)
+	@scripts/install.sh load bench
+	@python3 Benchmarks/bench.py
+
+soak: build ## a million short connections, and minutes at full rate: flat? (about 5 minutes)
+	@scripts/install.sh load
+	@python3 Benchmarks/soak.py
+
+scale: build ## measure what a connection, a proxy and a fault cost, into docs/scale.md (about 6 minutes)
+	@scripts/install.sh load
+	@python3 Benchmarks/scale.py --write
 
 loss-table: ## compare the loss fault with the literature and with real senders, in virtual time
 	@scripts/install.sh build

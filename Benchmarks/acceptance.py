@@ -4,7 +4,8 @@
     make acceptance                      every part, with a release build
     python3 Benchmarks/acceptance.py PART…   only these parts
 
-Parts: cut body answer http-speed half-close reset bandwidth shared scope wave trace slice latency silence refuse determinism resume kill
+Parts: cut body answer http-speed half-close reset bandwidth shared scope wave trace slice latency silence
+silent-cut half-open hang full refuse determinism resume kill
 throughput plan hour.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
 Needs curl, haproxy and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
@@ -478,6 +479,121 @@ def refuse():
             f"live one reset: {was_reset}; {refused} of {tried} connects refused; healed: {healed}")
 
 
+def is_quiet(connection, seconds):
+    """Whether nothing comes for so long: no byte, no end and no reset."""
+    connection.settimeout(seconds)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+        return False
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+    finally:
+        connection.settimeout(None)
+
+
+def silent_cut():
+    offsets = [0, 1, 1447, 1448, 65536, *(random.Random(4).randrange(2, 3_000_000) for _ in range(35))]
+    data, served = os.urandom(4 << 20), []
+
+    def serve(connection):
+        served.append(connection)
+        connection.sendall(data)
+        threading.Event().wait(60)
+
+    cut = {"kind": "cut", "stream": "downstream", "at": [f"{offset} B" for offset in offsets], "how": "silence"}
+    exact = quiet = 0
+    with Server(serve) as server, Squall({"faults": [cut]}, server.port) as squall:
+        clients = []
+        for offset in offsets:
+            connection = socket.create_connection(("127.0.0.1", squall.port))
+            received = bytearray()
+            while len(received) < offset:
+                received += connection.recv(1 << 20)
+            exact += received == data[:offset]
+            connection.sendall(b"hello")
+            clients.append(connection)
+        with ThreadPoolExecutor(80) as pool:
+            quiet = sum(pool.map(lambda connection: is_quiet(connection, 2), clients))
+            told = sum(pool.map(lambda connection: not is_quiet(connection, 0.5), served))
+        words = [line["what"] for line in squall.journal()]
+    verdict("silent-cut", exact == quiet == len(offsets) and told == 0 and words == ["falls silent"] * len(offsets),
+            f"{exact} of {len(offsets)} got exactly their bytes, {quiet} heard nothing for 2 s, {told} servers were told")
+
+
+def half_open():
+    fault = {"kind": "half-open", "stream": "downstream", "at": "100000 B"}
+    heard = []
+
+    def serve(connection):
+        connection.sendall(bytes(100_000 + 1))
+        connection.shutdown(socket.SHUT_WR)
+        while part := connection.recv(1 << 16):
+            heard.append(part)
+
+    with Server(serve) as server, Squall({"faults": [fault]}, server.port) as squall:
+        connection = socket.create_connection(("127.0.0.1", squall.port))
+        received = 0
+        while received < 100_000:
+            received += len(connection.recv(1 << 16))
+        quiet = is_quiet(connection, 2)
+        connection.sendall(b"hello")
+        quiet = quiet and is_quiet(connection, 1)
+        connection.close()
+    verdict("half-open", received == 100_000 and quiet and b"".join(heard) == b"hello",
+            f"{received} bytes, then nothing and no end for 3 s: {quiet}; the server heard {b''.join(heard)}")
+
+
+def connecting(port, seconds):
+    """How long a connection takes to be made; `None` when there is no answer in time."""
+    start = time.monotonic()
+    try:
+        socket.create_connection(("127.0.0.1", port), seconds).close()
+        return time.monotonic() - start
+    except TimeoutError:
+        return None
+
+
+def hang():
+    fault = {"kind": "connect", "how": "hang"}
+    phases = [{"name": "before", "for": "1 s"}, {"name": "away", "for": "3 s", "faults": [fault]}, {"name": "after"}]
+    with Server(echo) as server, Squall({"phases": phases}, server.port) as squall:
+        live = socket.create_connection(("127.0.0.1", squall.port))
+        time.sleep(max(0, 1.1 - (time.monotonic() - squall.ready)))
+        with ThreadPoolExecutor(64) as pool:
+            answers = list(pool.map(lambda _: connecting(squall.port, 1.5), range(64)))
+        live.sendall(b"hello")
+        alive = live.recv(16) == b"hello"
+        patient = connecting(squall.port, 20)
+        after = time.monotonic() - squall.ready
+        again = connecting(squall.port, 5)
+    answered = sum(answer is not None for answer in answers)
+    verdict("hang", answered == 0 and alive and patient and after >= 4 and again is not None and again < 0.5,
+            f"{answered} of 64 connects answered in 1.5 s; the live one goes on: {alive}; a patient one got through "
+            f"after {after:.2f} s")
+
+
+def full():
+    limit = {"kind": "connection-limit", "limit": 3, "how": "hang"}
+    with Server(echo) as server, Squall({"faults": [limit]}, server.port) as squall:
+        def client():
+            connection = socket.create_connection(("127.0.0.1", squall.port))
+            connection.sendall(b"hello")
+            return connection
+        kept = [client() for _ in range(3)]
+        answered = sum(connection.recv(16) == b"hello" for connection in kept)
+        waiting = [client() for _ in range(5)]
+        with ThreadPoolExecutor(5) as pool:
+            quiet = sum(pool.map(lambda connection: is_quiet(connection, 1), waiting))
+        served = 0
+        for number, connection in enumerate(waiting):
+            (kept + waiting)[number].close()
+            served += connection.recv(16) == b"hello"
+    verdict("full", answered == 3 and quiet == 5 and served == 5,
+            f"{answered} of 3 answered at once, {quiet} of 5 waited, {served} of 5 answered when another had ended")
+
+
 def determinism():
     need("curl")
     faults = [
@@ -625,7 +741,9 @@ def hour():
 
 
 PARTS = {"cut": cut, "body": body, "answer": answer, "http-speed": http_speed, "half-close": half_close,
-         "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace, "slice": slices, "latency": latency, "silence": silence,
+         "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace,
+         "slice": slices, "latency": latency, "silence": silence,
+         "silent-cut": silent_cut, "half-open": half_open, "hang": hang, "full": full,
          "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput,
          "plan": plan, "hour": hour}
 

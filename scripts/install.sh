@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test acceptance
+#     scripts/install.sh PURPOSE...     the purposes: build test acceptance load bench
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -34,8 +34,19 @@ for purpose in "$@"; do
         need haproxy has haproxy
         need nginx has nginx
         ;;
+    load)
+        need python3 has python3
+        need gcc has cc
+        need libc6-dev test -e /usr/include/stdio.h
+        ;;
+    bench)
+        need haproxy has haproxy
+        need nginx has nginx
+        need libnginx-mod-stream test -e /usr/lib/nginx/modules/ngx_stream_module.so
+        need socat has socat
+        ;;
     *)
-        echo "$0: unknown purpose $purpose (the purposes are build, test, acceptance)" >&2
+        echo "$0: unknown purpose $purpose (the purposes are build, test, acceptance, load, bench)" >&2
         exit 2
         ;;
     esac

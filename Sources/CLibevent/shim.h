@@ -9,6 +9,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <event2/thread.h>
+#include <linux/filter.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -36,6 +37,20 @@ static inline int squall_unacknowledged(int descriptor) {
 static inline int squall_receivable(int descriptor) {
     int count = 0;
     return ioctl(descriptor, FIONREAD, &count) < 0 ? -1 : count;
+}
+
+/// Has the kernel throw away every packet for a socket, by a filter that takes none (SO_ATTACH_FILTER, socket(7)).
+/// On a listening socket those are the packets of connections that are still to be made, and no others.
+static inline int squall_drop_packets(int descriptor) {
+    struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {.len = 1, .filter = &none};
+    return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+/// Ends what squall_drop_packets has begun.
+static inline int squall_take_packets(int descriptor) {
+    int unused = 0;
+    return setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused);
 }
 
 /// The columns of the terminal that `descriptor` is, or 0 when it is none or doesn't know (TIOCGWINSZ, tty_ioctl(4)).

@@ -32,6 +32,7 @@ enum Alterer {
         case .truncate(let truncate): self = .truncate(TruncateStage(truncate, filter))
         case .http(.drop(let codes)): self = .drop(DroppedResponses(codes, filter.condition, key: key))
         case .latency, .bandwidth, .cut, .stall, .outage, .trace, .slice, .slowReader, .loss, .http(.answer): return nil
+        case .connect, .connectionLimit, .slowClose, .halfOpen: return nil
         }
     }
 

@@ -20,6 +20,8 @@ public struct ConnectionPlan: Sendable {
     public let connectDelay: ConnectDelay?
     /// What has to be read of the bytes.
     public let reading: StreamInterest
+    /// For how long nobody accepts the connection.
+    public let hang: Hang
 }
 
 /// What the faults of a connection have to know of its bytes.
@@ -43,6 +45,8 @@ public struct Interruptions: Sendable {
         case age(Int64, Cut.Ending)
         /// No byte has passed for so many nanoseconds.
         case idleness(Int64, Cut.Ending)
+        /// It ends where it begins.
+        case beginning(Cut.Ending)
 
         /// The cause that a fault is; `nil` for one that acts on links.
         init?(_ kind: FaultKind) {
@@ -57,6 +61,8 @@ public struct Interruptions: Sendable {
                 }
             case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss,
                 .http:
+                return nil
+            case .connect, .connectionLimit, .slowClose, .halfOpen:
                 return nil
             }
         }
@@ -86,6 +92,10 @@ public struct Interruptions: Sendable {
             switch source.cause {
             case .outage:
                 return (Strike(fault: source.fault, offset: nil, effect: .resets), .reset)
+            case .beginning(.reset):
+                return (Strike(fault: source.fault, offset: nil, effect: .resets), .reset)
+            case .beginning(let how):
+                return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
             case .age(let limit, let how) where age >= limit:
                 return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
             case .idleness(let limit, let how) where (now - lastPassed).nanoseconds >= limit:
@@ -104,7 +114,7 @@ public struct Interruptions: Sendable {
         for source in sources {
             next = min(next, source.window.nextChange(after: now, opened: opened, stretchEnd: end))
             switch source.cause {
-            case .outage: break
+            case .outage, .beginning: break
             case .age(let limit, _): next = min(next, later(opened.advanced(byNanoseconds: limit), than: now))
             case .idleness(let limit, _): next = min(next, later(lastPassed.advanced(byNanoseconds: limit), than: now))
             }

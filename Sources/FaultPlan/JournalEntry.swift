@@ -50,6 +50,7 @@ extension Strike.Effect {
         case .limits: "limits"
         case .cuts(.close): "closes"
         case .cuts(.reset): "resets"
+        case .cuts(.silence): "falls silent"
         case .stalls: "stalls"
         case .loses: "loses"
         case .connectsLate: "connects late"
@@ -62,6 +63,8 @@ extension Strike.Effect {
         case .answers: "answers"
         case .drops: "drops"
         case .isNoHTTP: "isn't HTTP"
+        case .hangs: "hangs"
+        case .closesLate: "closes late"
         }
     }
 }

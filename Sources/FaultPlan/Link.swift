@@ -88,6 +88,8 @@ public struct Link: Sendable {
     public private(set) var sourceEnd: Ending?
     /// Whether `decide` has handed out the end.
     public private(set) var isFinished = false
+    /// Whether a fault holds whatever is left of the stream for good, its end included.
+    public private(set) var isDeaf = false
     /// Faults that struck and have not been taken yet.
     public private(set) var strikes: [Strike] = []
 
@@ -324,6 +326,7 @@ public struct Link: Sendable {
         outcome.wake = min(outcome.wake, visit.wake)
         outcome.awaitsWindow = outcome.awaitsWindow || visit.awaitsWindow
         outcome.isSilent = outcome.isSilent || visit.isSilent
+        if visit.isDeaf { isDeaf = true }
         let fault = slots[index].fault
         if let ended = visit.cut, ended.offset < stop?.offset ?? .max {
             stop = (ended.offset, .cut(ended.how), fault, visit.effectPlace)

@@ -20,12 +20,12 @@ public struct Plan: Sendable {
     /// The bytes that one link may hold in memory.
     public let holdLimit: ByteCount
 
-    private let phaseOfFault: [Int?]
+    let phaseOfFault: [Int?]
     /// The rates that all connections share, by the index of their fault.
     private let sharedRates: [Int: BucketPair]
     private var clientRates = ClientBuckets()
     /// Which faults have struck, of those that others come after. All copies of the plan share it.
-    private let struck: StruckFaults
+    let struck: StruckFaults
     private var turns: [Int]
     private var accepted: UInt64 = 0
 
@@ -84,14 +84,20 @@ public struct Plan: Sendable {
         var alterers: [Direction: [Link.AlterSlot]] = [:]
         var interruptions: [Interruptions.Source] = []
         var windows: [Direction: ByteCount] = [:]
-        var connectDelay: ConnectDelay?
         var reading = StreamInterest()
         var messageFault: Int?
+        var beginning = Beginning()
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
         let address = client.flatMap { IPAddress($0) }
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
             guard fault.condition.admits(address), struck.allow(index) else { continue }
             let window = window(of: index)
+            if case .connect(let connect) = fault.kind {
+                if window.contains(at: now, age: 0, currentPhase: phase(at: now)) {
+                    beginning.add(connect, fault: index, window: window, key: connectionKey.adding(fault.name))
+                }
+                continue
+            }
             if fault.actsOnMessages {
                 messageFault = messageFault ?? index
                 reading.messages = true
@@ -104,8 +110,7 @@ public struct Plan: Sendable {
                 window.contains(at: now, age: 0, currentPhase: phase(at: now))
             {
                 let key = connectionKey.adding(fault.name).adding("connect")
-                let delay = ConnectDelay(loss, fault: index, key: key)
-                connectDelay = [connectDelay, delay].compactMap { $0 }.max { $0.duration < $1.duration }
+                beginning.add(ConnectDelay(loss, fault: index, key: key))
             }
             let sharedRate = sharedRate(of: index, client: client)
             // A request and its response have one draw.
@@ -141,30 +146,23 @@ public struct Plan: Sendable {
             opened: now,
             upstream: link(.upstream, upstream, alterers[.upstream] ?? [], messageFault, opened: now),
             downstream: link(.downstream, downstream, alterers[.downstream] ?? [], messageFault, opened: now),
-            interruptions: Interruptions(sources: interruptions, schedule: schedule, opened: now),
+            interruptions: Interruptions(sources: beginning.endings + interruptions, schedule: schedule, opened: now),
             receiveWindow: windows,
-            connectDelay: connectDelay,
-            reading: reading
+            connectDelay: beginning.delay,
+            reading: reading,
+            hang: Hang(sources: beginning.hangs, schedule: schedule, opened: now)
         )
     }
 
-    /// The outage that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
+    /// The fault that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
-        let stretch = schedule.stretch(at: now)
-        var until = Moment.distantFuture
-        var refusing: Int?
-        for (index, fault) in faults.enumerated() where refusesEverybody(fault) && struck.allow(index) {
-            let window = window(of: index)
-            until = min(until, window.nextChange(after: now, opened: now, stretchEnd: stretch.end))
-            if window.contains(at: now, age: 0, currentPhase: stretch.phase) { refusing = refusing ?? index }
-        }
-        return (refusing, until)
+        standing(at: now) { refusesEverybody($0) }
     }
 
     /// A fault has struck: those that come after it are on for the connections that are accepted from now on. To be
     /// called for every strike, from any thread and on any copy of the plan.
     ///
-    /// - Returns: whether `refusal` may answer otherwise from now on.
+    /// - Returns: whether `admission` may answer otherwise from now on.
     @discardableResult
     public func note(_ strike: Strike) -> Bool {
         // That a stream isn't HTTP is told of a fault which does nothing to it.
@@ -176,7 +174,7 @@ public struct Plan: Sendable {
     package func noteStrike(of fault: Int) -> Bool {
         guard struck.note(fault) else { return false }
         let name = faults[fault].name
-        return faults.contains { $0.condition.after == name && refusesEverybody($0) }
+        return faults.contains { $0.condition.after == name && standsForEverybody($0) }
     }
 
     /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
@@ -212,11 +210,11 @@ public struct Plan: Sendable {
 
     /// An outage that hits all connections refuses them by not listening; any other is told to a
     /// connection once it has been accepted.
-    private func refusesEverybody(_ fault: Fault) -> Bool {
-        guard case .outage(let outage) = fault.kind, outage.how == .refuse else { return false }
-        var condition = fault.condition
-        condition.after = nil
-        return condition.isOnClockAlone
+    func refusesEverybody(_ fault: Fault) -> Bool {
+        guard fault.condition.isForEverybody else { return false }
+        if case .connect(let connect) = fault.kind { return connect.how == .refuse }
+        guard case .outage(let outage) = fault.kind else { return false }
+        return outage.how == .refuse
     }
 
     private func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
@@ -235,14 +233,15 @@ public struct Plan: Sendable {
 
     private func phase(at now: Moment) -> Int? { schedule.stretch(at: now).phase }
 
-    private func window(of index: Int) -> Window {
+    func window(of index: Int) -> Window {
         Window(faults[index].condition, phase: phaseOfFault[index], start: schedule.start)
     }
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
     /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
     /// so that nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate
-    /// behind it would hide; then it waits for the opportunities of a trace; and at last it is delayed, so that a link takes in no more than is in flight.
+    /// behind it would hide; then it waits for the opportunities of a trace; then it is delayed, so that a
+    /// link takes in no more than is in flight; and its end comes late behind all that.
     private func stage(
         of index: Int,
         rate: SharedBucket?,
@@ -272,7 +271,11 @@ public struct Plan: Sendable {
             return (1, .silence(SilenceStage(outage, key: key)))
         case .loss(let loss):
             return (6, .loss(LossStage(loss, key: key)))
-        case .corrupt, .truncate, .http(.drop):
+        case .halfOpen(let halfOpen):
+            return (1, .halfOpen(HalfOpenStage(halfOpen)))
+        case .slowClose(let close):
+            return (9, .slowClose(SlowCloseStage(close)))
+        case .corrupt, .truncate, .http(.drop), .connect, .connectionLimit:
             return nil
         }
     }
@@ -285,7 +288,7 @@ public struct Plan: Sendable {
         opened: Moment
     ) -> Link {
         var slots: [Link.Slot] = []
-        for rank in 0...8 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
+        for rank in 0...9 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
         return Link(
             direction: direction,
             slots: slots,

@@ -44,6 +44,10 @@ public struct Strike: Hashable, Sendable {
         case drops
         /// The stream isn't HTTP, so that faults of messages don't act on it.
         case isNoHTTP
+        /// Who connects is accepted by nobody.
+        case hangs
+        /// The end of the stream waits.
+        case closesLate
     }
 
     /// Makes a strike of the fault at index `fault`.

@@ -40,6 +40,9 @@ public struct Window: Hashable, Sendable {
     /// When it is on and off in turn; `nil` is always on.
     public var duty: Duty?
 
+    /// The window of a fault that is on at all times.
+    static let always = Window(phase: nil, ageFrom: 0, ageUntil: .max)
+
     /// Whether the fault is on at all times.
     public var isAlways: Bool {
         phase == nil && ageFrom == 0 && ageUntil == .max && duty == nil && from.nanoseconds == .min

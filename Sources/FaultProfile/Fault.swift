@@ -46,6 +46,10 @@ public enum FaultKind: Hashable, Sendable {
     case slowReader(SlowReader)
     case loss(Loss)
     case http(HTTPFault)
+    case connect(Connect)
+    case connectionLimit(ConnectionLimit)
+    case slowClose(SlowClose)
+    case halfOpen(HalfOpen)
 }
 
 /// `when`: which connections a fault acts on. Everything given must hold.

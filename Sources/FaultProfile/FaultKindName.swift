@@ -13,11 +13,16 @@ extension FaultKind {
         case slowReader = "slow-reader"
         case loss
         case http
+        case connect
+        case connectionLimit = "connection-limit"
+        case slowClose = "slow-close"
+        case halfOpen = "half-open"
 
         /// The indefinite article of the word.
         var article: String {
             switch self {
             case .latency, .bandwidth, .cut, .stall, .corrupt, .truncate, .trace, .slice, .slowReader, .loss: "a"
+            case .connect, .connectionLimit, .slowClose, .halfOpen: "a"
             case .outage, .http: "an"
             }
         }
@@ -38,6 +43,10 @@ extension FaultKind {
         case .slowReader: .slowReader
         case .loss: .loss
         case .http: .http
+        case .connect: .connect
+        case .connectionLimit: .connectionLimit
+        case .slowClose: .slowClose
+        case .halfOpen: .halfOpen
         }
     }
 }

@@ -31,10 +31,14 @@ public struct DutyCycle: Hashable, Sendable {
 
 extension Condition {
     /// Whether the proxy's clock alone decides, if anything does: for all connections alike, at every age.
-    public var isOnClockAlone: Bool {
+    public var isOnClockAlone: Bool { after == nil && isForEverybody }
+
+    /// Whether it picks no connection and no part of one: the proxy's clock decides, and whether another fault has struck.
+    public var isForEverybody: Bool {
         var rest = self
         rest.clock = nil
         rest.duty = nil
+        rest.after = nil
         return rest == Condition()
     }
 }

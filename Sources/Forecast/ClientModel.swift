@@ -16,6 +16,8 @@ public struct ClientModel: Hashable, Sendable {
     public var requestBytes: Int64 = 160
     /// The bytes in front of the body of an answer: 320 unless told otherwise. Sent again on each connection.
     public var headBytes: Int64 = 320
+    /// How long connecting may take: 10 s unless told otherwise.
+    public var connectLimit = Duration.seconds(10)
     /// How long the first byte of an answer may take: 30 s unless told otherwise.
     public var firstByteLimit = Duration.seconds(30)
     /// The time over which a body that comes is judged: 15 s unless told otherwise. In fifths.

@@ -28,7 +28,13 @@ struct ConnectionRun {
     private var hasAnswered = false
     private var firstByteDeadline: Moment
     private var stall: StallWatch
-    private var interruption: Strike?
+    private var interruptions: [Strike] = []
+    /// Whether a cut has silenced the connection; only the client's patience ends it.
+    private var isSilent = false
+    /// Whether nobody accepted the connection at first.
+    private var isHanging = false
+    /// Since when the server may be connected to, unless it hangs.
+    private var begun: Moment?
     /// The bytes that had passed, and when the last of them did.
     private var passed: (bytes: Int64, moment: Moment)
 
@@ -60,18 +66,11 @@ struct ConnectionRun {
 
     /// Lets everything happen that happens at `now`.
     mutating func step(at now: Moment) -> Step {
-        if let (strike, how) = plan.interruptions.strike(at: now, lastPassed: passed.moment) {
-            interruption = strike
-            return .lost(how == .close ? .cut : .reset)
-        }
-        let connected = plan.opened + (plan.connectDelay?.duration ?? .zero)
-        if now < connected {
-            let deadline = min(connected, plan.interruptions.nextChange(after: now, lastPassed: passed.moment))
-            return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
-        }
+        if isSilent { return silence(at: now) }
+        if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
         let up = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now)
-        if up.hasEnded { return .lost(.cut) }
+        if let end = up.end { return ended(end, at: now) }
         if !hasAnswered, plan.upstream.delivered == requestTotal {
             hasAnswered = true
             answer = answerTotal
@@ -79,7 +78,7 @@ struct ConnectionRun {
         }
         let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now)
         if plan.downstream.delivered == answerTotal { return .complete }
-        if down.hasEnded { return .lost(.cut) }
+        if let end = down.end { return ended(end, at: now) }
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
         if bytes != passed.bytes { passed = (bytes, now) }
@@ -87,6 +86,32 @@ struct ConnectionRun {
         let deadline = min(firstByteDeadline, stall.next, change)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
         return .waiting(wake: min(up.wake, down.wake), deadline: deadline, isFull: isFull)
+    }
+
+    /// What keeps bytes from passing at `now` at all: an end of the connection, or that nobody has made it yet.
+    private mutating func stepBeforeBytes(at now: Moment) -> Step? {
+        if let (strike, how) = plan.interruptions.strike(at: now, lastPassed: passed.moment) {
+            interruptions.append(strike)
+            switch how {
+            case .close: return .lost(.cut)
+            case .reset: return .lost(.reset)
+            case .silence: return silence(at: now)
+            }
+        }
+        if begun == nil, let strike = plan.hang.strike(at: now) {
+            if !isHanging { interruptions.append(strike) }
+            isHanging = true
+            return hang(at: now)
+        }
+        if self.begun == nil, let delay = plan.connectDelay { interruptions.append(delay.strike) }
+        let begun = self.begun ?? now
+        self.begun = begun
+        let connected = (isHanging ? begun : plan.opened) + (plan.connectDelay?.duration ?? .zero)
+        if now < connected {
+            let deadline = min(connected, plan.interruptions.nextChange(after: now, lastPassed: passed.moment))
+            return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
+        }
+        return nil
     }
 
     /// The request that the client makes, as far as faults of messages may ask.
@@ -118,15 +143,37 @@ struct ConnectionRun {
         plan.downstream.note(.end(at: answerTotal))
     }
 
+    private mutating func ended(_ end: Ending, at now: Moment) -> Step {
+        switch end {
+        case .cut(.silence): silence(at: now)
+        case .cut(.close), .cut(.reset), .answer, .finish, .reset: .lost(.cut)
+        }
+    }
+
+    /// Nothing passes any more, and the client finds out by itself.
+    private mutating func silence(at now: Moment) -> Step {
+        isSilent = true
+        if let loss = impatience(at: now, hasProgressed: false) { return .lost(loss) }
+        return .waiting(wake: .distantFuture, deadline: min(firstByteDeadline, stall.next), isFull: false)
+    }
+
+    /// Nobody accepts the connection, and the client waits for the first byte.
+    private mutating func hang(at now: Moment) -> Step {
+        if now >= firstByteDeadline { return .lost(.firstByte) }
+        let change = min(
+            plan.hang.nextChange(after: now),
+            plan.interruptions.nextChange(after: now, lastPassed: passed.moment)
+        )
+        return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
+    }
+
     /// The faults that struck since this was last asked, each with its direction.
     mutating func takeStrikes() -> [(Strike, Direction?)] {
         var strikes: [(Strike, Direction?)] = []
         if !plan.upstream.strikes.isEmpty { strikes += plan.upstream.takeStrikes().map { ($0, .upstream) } }
         if !plan.downstream.strikes.isEmpty { strikes += plan.downstream.takeStrikes().map { ($0, .downstream) } }
-        if let interruption {
-            strikes.append((interruption, nil))
-            self.interruption = nil
-        }
+        for strike in interruptions { strikes.append((strike, nil)) }
+        interruptions.removeAll()
         return strikes
     }
 
@@ -150,21 +197,20 @@ struct ConnectionRun {
     }
 
     /// Moves what may move through a link at `now`, from a source that never stops to a sink that takes everything.
-    private static func settle(_ link: inout Link, waiting: inout Int64, now: Moment) -> (wake: Moment, hasEnded: Bool)
-    {
+    private static func settle(_ link: inout Link, waiting: inout Int64, now: Moment) -> (wake: Moment, end: Ending?) {
         while true {
             let decision = link.decide(available: waiting, now: now)
-            if decision.end != nil { return (.distantFuture, true) }
+            if let end = decision.end { return (.distantFuture, end) }
             let writable = decision.writeOffset - link.delivered
             if writable > 0 {
                 link.bytesDelivered(writable)
                 continue
             }
             let readable = min(decision.readLimit, waiting)
-            guard readable > 0 else { return (decision.wake, false) }
+            guard readable > 0 else { return (decision.wake, nil) }
             link.bytesTaken(readable, now: now)
             waiting -= readable
         }
-        return (now, false)
+        return (now, nil)
     }
 }

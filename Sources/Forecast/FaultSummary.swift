@@ -7,7 +7,7 @@ struct FaultSummary {
     var delay = Duration.zero
     var jitter = Duration.zero
     var outage: Outage.Manner?
-    /// Whether it acts at a byte and not over a stretch of time.
+    /// Whether it acts at one point of a connection and not on all that passes over a stretch of time.
     var isAtPosition = false
     /// "cut at 64 KiB".
     let text: String
@@ -26,7 +26,7 @@ struct FaultSummary {
             text = "bandwidth \(bandwidth.sentence)"
         case .cut(let cut):
             isAtPosition = true
-            text = "cut \(cut.position.sentence)\(cut.origin.sentence)"
+            text = "cut \(cut.position.sentence)\(cut.origin.sentence)" + (cut.how == .silence ? ", in silence" : "")
         case .stall(let stall):
             isAtPosition = true
             text = "stall of \(stall.duration.text) at \(stall.at.text)\(stall.origin.sentence)"
@@ -56,6 +56,18 @@ struct FaultSummary {
         case .slowReader(let reader):
             rate = reader.rate
             text = "slow-reader \(reader.rate.text)"
+        case .connect(let connect):
+            isAtPosition = true
+            text = "connect \(connect.how.sentence)"
+        case .connectionLimit(let limit):
+            isAtPosition = true
+            text = "connection-limit of \(limit.limit), \(limit.how.rawValue)"
+        case .slowClose(let close):
+            isAtPosition = true
+            text = "slow-close by \(close.delay.text)"
+        case .halfOpen(let halfOpen):
+            isAtPosition = true
+            text = "half-open \(halfOpen.point.sentence)"
         }
     }
 }
@@ -97,6 +109,29 @@ extension HTTPCondition {
         }
         if chance < .always { parts.append("each with a chance of \(chance.text)") }
         return parts.joined(separator: ", ")
+    }
+}
+
+extension Connect.Manner {
+    /// "delay of 2 s".
+    fileprivate var sentence: String {
+        switch self {
+        case .delay(let time, let jitter):
+            "delay of \(time.text)" + (jitter > .zero ? " ± \(jitter.text)" : "")
+        case .hang: "hang"
+        case .refuse: "refuse"
+        case .close: "close"
+        }
+    }
+}
+
+extension HalfOpen.Point {
+    /// "at 64 KiB".
+    fileprivate var sentence: String {
+        switch self {
+        case .at(let offset): "at \(offset.text)"
+        case .after(let age): "at an age of \(age.text)"
+        }
     }
 }
 

@@ -37,7 +37,7 @@ struct ForecastRun {
     private var steps = 0
     /// When the last byte arrived.
     private var lastArrival: Moment
-    /// The fault that refused the last attempt, if one did.
+    /// The fault that refused the last attempt, or left it without an answer, if one did.
     private var refusing: Int?
 
     init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
@@ -83,11 +83,7 @@ struct ForecastRun {
     /// One connection, from the attempt to its end.
     private mutating func connect() {
         steps += 1
-        if let fault = plan.refusal(at: now).fault {
-            noteOutage(fault)
-            forecast.note(.refused(fault: plan.faults[fault].name), at: now)
-            return
-        }
+        guard isAdmitted() else { return }
         refusing = nil
         let held = forecast.bytes
         let connection = plan.accept(at: now, client: client.address)
@@ -99,11 +95,35 @@ struct ForecastRun {
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }
     }
 
-    /// Tells of an outage that refuses once, as the journal does, and not for each attempt.
-    private mutating func noteOutage(_ fault: Int) {
+    /// Whether somebody accepts the client, which waits as long as nobody answers and it has the patience.
+    private mutating func isAdmitted() -> Bool {
+        while hasTime {
+            switch plan.admission(at: now) {
+            case (.open, _):
+                return true
+            case (.refused(let fault), _):
+                noteOutage(fault, .refuses)
+                forecast.note(.refused(fault: plan.faults[fault].name), at: now)
+                return false
+            case (.unanswered(let fault), let until):
+                noteOutage(fault, .hangs)
+                // The client is answered at the first of its packets that comes when somebody accepts again.
+                let answer = ConnectDelay.answer(after: until - now)
+                now = min(end, now + min(answer, client.connectLimit))
+                steps += 1
+                guard answer >= client.connectLimit else { continue }
+                forecast.note(.unanswered(fault: plan.faults[fault].name), at: now)
+                return false
+            }
+        }
+        return false
+    }
+
+    /// Tells of a fault that lets nobody in once, as the journal does, and not for each attempt.
+    private mutating func noteOutage(_ fault: Int, _ effect: Strike.Effect) {
         guard refusing != fault else { return }
         refusing = fault
-        let strike = Strike(fault: fault, offset: nil, effect: .refuses)
+        let strike = Strike(fault: fault, offset: nil, effect: effect)
         plan.note(strike)
         forecast.note(.struck(plan.journalEntry(of: strike, connection: nil, direction: nil, at: now)), at: now)
     }

@@ -24,6 +24,8 @@ public struct TransferForecast: Sendable {
         public enum Kind: Hashable, Sendable {
             /// A connection was refused, by the fault of this name.
             case refused(fault: String)
+            /// A client gave up connecting, because of the fault of this name nobody answered.
+            case unanswered(fault: String)
             /// The connection of this number begins, with so many bytes held.
             case opened(connection: UInt64, offset: Int64)
             /// A fault acts, as the journal will tell it.
@@ -94,7 +96,7 @@ public struct TransferForecast: Sendable {
         case .struck(let entry): count("\(entry.fault) \(entry.effect.word)")
         case .lost(_, _, .cut): cuts += 1
         case .lost(_, _, .reset): resets += 1
-        case .lost(_, _, .firstByte), .lost(_, _, .stalled): timeouts += 1
+        case .lost(_, _, .firstByte), .lost(_, _, .stalled), .unanswered: timeouts += 1
         }
         if events.count < TransferForecast.eventLimit { events.append(Event(moment: moment, kind: kind)) }
     }

@@ -6,14 +6,16 @@ import Units
 
 /// One client's connection and the one to the server behind it, on one loop from accept to close.
 final class Connection: LoopHandler {
-    private enum Tag {
+    enum Tag {
         static let client = 0
         static let server = 1
         static let timer = 2
         static let turn = 3
     }
 
-    private enum State {
+    enum State {
+        /// Accepted by the system alone: not read, and no server connected to.
+        case hanging
         /// Waiting to connect, because the first packets were lost, until the moment.
         case delayed(until: Moment, ConnectDelay)
         /// Connecting to the upstream's address of this index.
@@ -22,30 +24,38 @@ final class Connection: LoopHandler {
         case flowing(server: StreamSocket)
         /// The receiver of a cut, or of the other side's end, is being let go.
         case parting(Parting)
+        /// Nothing passes any more, and nobody is told; both sockets are kept until their peers give up.
+        case silent(server: StreamSocket?)
         case closed
     }
 
     /// The place in the shard's list.
     var position = 0
-    private let shard: Shard
-    private let client: StreamSocket
+    let shard: Shard
+    let client: StreamSocket
     private let ordinal: UInt64
-    private let interruptions: Interruptions
+    let interruptions: Interruptions
     /// The receive buffer of the socket to the server, if it is bounded.
-    private let serverWindow: Int?
+    let serverWindow: Int?
     private let connectDelay: ConnectDelay?
+    let hang: Hang
+    /// Says when a connection on which nothing passes is let go.
+    var vigil: Vigil?
     /// Finds the positions that faults ask for, where some do.
     private let reader: StreamReader?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
     private var answering: (request: Int64, fault: Int)?
     private var isAnswered = false
-    private var up: LinkPump
-    private var down: LinkPump
-    private var state = State.closed
-    private var timer: LoopTimer?
+    var up: LinkPump
+    var down: LinkPump
+    var state = State.closed
+    var timer: LoopTimer?
     private var isQueued = false
+    /// When the client is told that nobody could be reached, and when the next address is tried.
+    var connectDeadline = Moment.zero
+    var attemptDeadline = Moment.zero
     /// The bytes that had passed, and when the last of them did, when this was last looked at.
-    private var passed: (bytes: Int64, moment: Moment)
+    var passed: (bytes: Int64, moment: Moment)
 
     /// A connection for an accepted socket that nobody watches yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
@@ -58,6 +68,7 @@ final class Connection: LoopHandler {
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         connectDelay = plan.connectDelay
         reader = plan.reading.isNone ? nil : StreamReader(plan.reading)
+        hang = plan.hang
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -65,13 +76,25 @@ final class Connection: LoopHandler {
     /// The bytes that each direction has passed on so far.
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
 
-    private var loop: EventLoop { shard.loop }
+    var loop: EventLoop { shard.loop }
 
     /// Begins: an outage may strike at once; otherwise connects to the upstream.
     func start() {
         client.watch(by: self, tag: Tag.client)
         let now = loop.now
         if isInterrupted(at: now) { return }
+        if let strike = hang.strike(at: now) {
+            record(strike, nil, now)
+            vigil = Vigil(beginning: now, grace: Vigil.hangGrace)
+            state = .hanging
+            keepHanging()
+        } else {
+            open(at: now)
+        }
+    }
+
+    /// Connects to the upstream, late where that is due.
+    func open(at now: Moment) {
         if let connectDelay {
             record(connectDelay.strike, nil, now)
             state = .delayed(until: now + connectDelay.duration, connectDelay)
@@ -92,6 +115,10 @@ final class Connection: LoopHandler {
             run(server)
         case .parting(let parting):
             part(parting)
+        case .hanging:
+            keepHanging()
+        case .silent(let server):
+            keepSilent(server)
         case .delayed, .closed:
             break
         }
@@ -121,6 +148,10 @@ final class Connection: LoopHandler {
             run(server)
         case .parting(let parting):
             part(parting)
+        case .hanging:
+            keepHanging()
+        case .silent(let server):
+            keepSilent(server)
         case .closed:
             break
         }
@@ -133,7 +164,9 @@ final class Connection: LoopHandler {
             if reset { server.reset() } else { server.close() }
         case .parting(let parting):
             parting.receiver.close()
-        case .delayed:
+        case .silent(let server):
+            if reset { server?.reset() } else { server?.close() }
+        case .delayed, .hanging:
             break
         case .closed:
             return
@@ -142,61 +175,9 @@ final class Connection: LoopHandler {
         finish()
     }
 
-    // MARK: Connecting
-
-    /// When the client is told that nobody could be reached, and when the next address is tried.
-    private var connectDeadline = Moment.zero
-    private var attemptDeadline = Moment.zero
-
-    private func beginConnecting(at now: Moment) {
-        connectDeadline = now + shard.context.configuration.connectTimeout
-        connect(to: 0)
-    }
-
-    private func connect(to address: Int) {
-        let addresses = shard.context.upstreamAddresses
-        let now = loop.now
-        let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
-        attemptDeadline = now.advanced(byNanoseconds: share)
-        do {
-            let server = try StreamSocket(connectingTo: addresses[address], receiveBuffer: serverWindow, on: loop)
-            server.watch(by: self, tag: Tag.server)
-            state = .connecting(server: server, address: address)
-            setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))
-        } catch {
-            failToConnect(nil, address, error)
-        }
-    }
-
-    private func finishConnecting(_ server: StreamSocket, _ address: Int) {
-        if let error = server.connectionError() {
-            failToConnect(server, address, error)
-            return
-        }
-        timer?.cancel()
-        state = .flowing(server: server)
-        run(server)
-    }
-
-    private func failToConnect(_ server: StreamSocket?, _ address: Int, _ error: SystemError) {
-        server?.close()
-        if let server { loop.bury(server) }
-        if address + 1 < shard.context.upstreamAddresses.count {
-            connect(to: address + 1)
-            return
-        }
-        giveUp(error)
-    }
-
-    private func giveUp(_ error: SystemError) {
-        shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
-        client.reset()
-        finish()
-    }
-
     // MARK: Flowing
 
-    private func run(_ server: StreamSocket) {
+    func run(_ server: StreamSocket) {
         let now = loop.now
         if isInterrupted(at: now) { return }
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
@@ -221,7 +202,11 @@ final class Connection: LoopHandler {
         case (true, false), (false, true), (false, false):
             break
         }
-        let wake = min(up.wake, down.wake)
+        var wake = min(up.wake, down.wake)
+        if up.link.isDeaf || down.link.isDeaf {
+            guard let until = watch(server, at: now) else { return }
+            wake = min(wake, until)
+        }
         if interruptions.arePossible { notePassed(at: now) }
         setTimer(
             to: interruptions.arePossible
@@ -267,6 +252,9 @@ final class Connection: LoopHandler {
             source.close()
             part(from: source, to: sink, .close)
             return true
+        case .ended(.cut(.silence)):
+            fallSilent(direction == .upstream ? sink : source, at: now)
+            return true
         }
     }
 
@@ -310,7 +298,7 @@ final class Connection: LoopHandler {
     }
 
     /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
-    private func isInterrupted(at now: Moment) -> Bool {
+    func isInterrupted(at now: Moment) -> Bool {
         guard interruptions.arePossible,
             let (strike, how) = interruptions.strike(at: now, lastPassed: passed.moment)
         else { return false }
@@ -320,11 +308,15 @@ final class Connection: LoopHandler {
             server.close()
             client.shutdownWrite()
             part(from: server, to: client, .close)
-        case (.delayed, .close), (.closed, .close):
+        case (.connecting(let server, _), .silence), (.flowing(let server), .silence):
+            fallSilent(server, at: now)
+        case (.delayed, .silence), (.hanging, .silence), (.closed, .silence):
+            fallSilent(nil, at: now)
+        case (.delayed, .close), (.hanging, .close), (.closed, .close):
             // Nobody has been connected to.
             client.shutdownWrite()
             part(from: nil, to: client, .close)
-        case (.delayed, .reset), (.connecting, .reset), (.flowing, .reset):
+        case (.delayed, .reset), (.hanging, .reset), (.connecting, .reset), (.flowing, .reset), (.silent, _):
             abandon(reset: true)
         case (.parting, _), (.closed, .reset):
             client.reset()
@@ -340,7 +332,7 @@ final class Connection: LoopHandler {
 
     // MARK: Parting
 
-    private func part(from source: StreamSocket?, to sink: StreamSocket, _ manner: Cut.Ending) {
+    private func part(from source: StreamSocket?, to sink: StreamSocket, _ manner: Parting.Manner) {
         if let source { loop.bury(source) }
         up.close(loop)
         down.close(loop)
@@ -361,7 +353,7 @@ final class Connection: LoopHandler {
         }
     }
 
-    private func setTimer(to moment: Moment) {
+    func setTimer(to moment: Moment) {
         guard moment < .distantFuture else {
             timer?.cancel()
             return
@@ -372,9 +364,12 @@ final class Connection: LoopHandler {
     }
 
     /// The last thing that happens to a connection: both sockets are closed already.
-    private func finish() {
-        if case .parting = state {
-        } else {
+    func finish() {
+        switch state {
+        case .parting, .silent:
+            // Both links have been closed before.
+            break
+        case .hanging, .delayed, .connecting, .flowing, .closed:
             up.close(loop)
             down.close(loop)
         }
@@ -383,7 +378,8 @@ final class Connection: LoopHandler {
         switch state {
         case .connecting(let server, _), .flowing(let server): loop.bury(server)
         case .parting(let parting): loop.bury(parting.receiver)
-        case .delayed, .closed: break
+        case .silent(let server): if let server { loop.bury(server) }
+        case .delayed, .hanging, .closed: break
         }
         state = .closed
         shard.remove(self)

@@ -23,8 +23,10 @@ final class Listener: LoopHandler, LoopTenant {
     private var socket: ListeningSocket?
     private var outageTimer: LoopTimer?
     private var retryTimer: LoopTimer?
-    /// The fault that has the port closed now.
-    private var refusing: Int?
+    /// What happens to everybody now.
+    private var admission = Admission.open
+    /// Whether clients wait because there is no room for another connection.
+    private var isFull = false
     private var nextShard = 0
 
     init(loop: EventLoop, context: ProxyContext, shards: [Resident<Shard>]) {
@@ -39,10 +41,9 @@ final class Listener: LoopHandler, LoopTenant {
         let socket = try ListeningSocket(address, on: loop, handler: self, tag: Tag.socket)
         self.socket = socket
         loop.add(self)
-        let listener = Resident(self, on: loop)
-        context.refusalMayBegin.withLock { call in
-            call = { _ = listener.loop.post { listener.value.followOutages() } }
-        }
+        let (loop, resident) = (loop, Resident(self, on: loop))
+        context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
+        context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
         followOutages()
         return socket.address
     }
@@ -51,8 +52,9 @@ final class Listener: LoopHandler, LoopTenant {
     func close() {
         outageTimer?.cancel()
         retryTimer?.cancel()
-        context.refusalMayBegin.withLock { $0 = nil }
+        context.admissionMayChange.withLock { $0 = nil }
         guard let socket else { return }
+        context.roomIsFree.withLock { $0 = nil }
         socket.close()
         loop.bury(socket)
         self.socket = nil
@@ -62,10 +64,16 @@ final class Listener: LoopHandler, LoopTenant {
     func loopWillEnd() { close() }
 
     override func socketIsReady(_ tag: Int) {
-        guard let socket else { return }
-        for _ in 0..<Listener.batch {
+        guard let socket, admission == .open, !isFull else { return }
+        for round in 0..<Listener.batch {
+            let room = plan.room(for: context.openConnections.load(ordering: .relaxed), at: loop.now)
+            if case .waiting(let fault) = room {
+                // Whether more than the first are there is told by the next call.
+                if round == 0 { awaitRoom(fault, socket) }
+                return
+            }
             switch socket.accept() {
-            case .accepted(let detached): hand(detached)
+            case .accepted(let detached): hand(detached, room)
             case .gone: continue
             case .none: return
             case .failed(let error):
@@ -83,14 +91,19 @@ final class Listener: LoopHandler, LoopTenant {
         switch tag {
         case Tag.outage:
             followOutages()
-        case Tag.retry where refusing != nil:
-            break
-        default:
+        case Tag.retry where !isRefusing:
             listenAgain(socket)
+        default:
+            break
         }
     }
 
-    private func hand(_ detached: DetachedSocket) {
+    private func hand(_ detached: DetachedSocket, _ room: Room) {
+        if case .refused(let fault) = room {
+            detached.reset()
+            record(.refuses, fault)
+            return
+        }
         let limit = context.configuration.connectionLimit
         guard context.openConnections.load(ordering: .relaxed) < limit else {
             detached.reset()
@@ -110,35 +123,75 @@ final class Listener: LoopHandler, LoopTenant {
         }
     }
 
-    /// Stops or starts listening as the outages of the profile have it now.
+    /// Stops or starts listening as the profile has it now.
     private func followOutages() {
         guard let socket else { return }
         let now = loop.now
-        let (fault, until) = plan.refusal(at: now)
-        if let fault, fault != refusing {
-            // Told first, so that who is refused finds it in the journal.
-            context.record(
-                Strike(fault: fault, offset: nil, effect: .refuses),
-                connection: nil,
-                direction: nil,
-                at: now
-            )
-            // One outage may follow upon another.
-            if refusing == nil { socket.suspend() }
-            refusing = fault
-        } else if fault == nil, refusing != nil {
-            refusing = nil
-            listenAgain(socket)
-        }
+        let (admission, until) = plan.admission(at: now)
+        if admission != self.admission { change(to: admission, socket) }
+        if isFull { lookForRoom() }
         guard until < .distantFuture else { return }
         let timer = outageTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.outage)
         outageTimer = timer
         timer.set(to: until)
     }
 
+    private var isRefusing: Bool {
+        if case .refused = admission { true } else { false }
+    }
+
+    private func change(to next: Admission, _ socket: ListeningSocket) {
+        let last = admission
+        admission = next
+        // Told first, so that who isn't let in finds it in the journal.
+        switch next {
+        case .open: break
+        case .refused(let fault): record(.refuses, fault)
+        case .unanswered(let fault): record(.hangs, fault)
+        }
+        switch (last, next) {
+        case (.refused, .refused), (.unanswered, .unanswered), (.open, .open):
+            // One outage may follow upon another.
+            break
+        case (.open, .refused), (.unanswered, .refused):
+            socket.suspend()
+        case (.open, .unanswered), (.refused, .unanswered):
+            // Before it listens again, so that nobody slips in between.
+            if !socket.stopAnswering() { context.tell(.answersByItself) }
+            if case .refused = last { listenAgain(socket) }
+        case (.refused, .open), (.unanswered, .open):
+            listenAgain(socket)
+        }
+    }
+
+    private func record(_ effect: Strike.Effect, _ fault: Int) {
+        let strike = Strike(fault: fault, offset: nil, effect: effect)
+        context.record(strike, connection: nil, direction: nil, at: loop.now)
+    }
+
+    /// Leaves clients in the queue until a connection ends, or the limit does.
+    private func awaitRoom(_ fault: Int, _ socket: ListeningSocket) {
+        record(.hangs, fault)
+        isFull = true
+        context.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
+        socket.unwatch()
+        // The last connection may have ended just before it could know.
+        lookForRoom()
+    }
+
+    private func lookForRoom() {
+        guard let socket, isFull else { return }
+        let open = context.openConnections.load(ordering: .sequentiallyConsistent)
+        if case .waiting = plan.room(for: open, at: loop.now) { return }
+        isFull = false
+        context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
+        if admission == .open { socket.watch() }
+    }
+
     private func listenAgain(_ socket: ListeningSocket) {
         do throws(SystemError) {
-            try socket.resume()
+            try socket.resume(answering: admission == .open)
+            if isFull { socket.unwatch() }
         } catch {
             context.tell(.cannotListenAgain(error))
             retry()

@@ -1,5 +1,4 @@
 import EventLoop
-import FaultProfile
 import Units
 
 /// The last socket of a connection that is being ended, until its receiver has everything.
@@ -18,6 +17,12 @@ final class Parting {
     static let firstPause: Int64 = 100_000
     static let longestPause: Int64 = 20_000_000
 
+    /// How the receiver sees the end.
+    enum Manner {
+        case close
+        case reset
+    }
+
     enum Step {
         /// Not yet; to be asked again at the moment, or when the socket is ready.
         case waiting(Moment)
@@ -26,12 +31,12 @@ final class Parting {
     }
 
     let receiver: StreamSocket
-    private let manner: Cut.Ending
+    private let manner: Manner
     private let deadline: Moment
     private var pause = Parting.firstPause
     private var dropped = 0
 
-    init(receiver: StreamSocket, manner: Cut.Ending, now: Moment) {
+    init(receiver: StreamSocket, manner: Manner, now: Moment) {
         self.receiver = receiver
         self.manner = manner
         deadline = now.advanced(byNanoseconds: manner == .reset ? Parting.resetGrace : Parting.closeGrace)

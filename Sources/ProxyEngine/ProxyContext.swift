@@ -11,8 +11,12 @@ final class ProxyContext: Sendable {
     /// The plan as it was at the start: it names the faults of a strike.
     let plan: Plan
     let openConnections = Atomic<Int>(0)
-    /// Called when a refusal may begin that waited for another fault to strike.
-    let refusalMayBegin = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Whether somebody waits for a connection to end, because there is no room for another.
+    let isRoomAwaited = Atomic<Bool>(false)
+    /// Called on the loop of a connection that has ended, when room is awaited.
+    let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Called when a fault has struck that the end of listening, or of answering, waits for.
+    let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
@@ -30,10 +34,16 @@ final class ProxyContext: Sendable {
         self.report = report
     }
 
+    /// Counts a connection less. In one order with `isRoomAwaited`: who waits sees the count, or is called.
+    func connectionEnded() {
+        openConnections.subtract(1, ordering: .sequentiallyConsistent)
+        if isRoomAwaited.load(ordering: .sequentiallyConsistent) { roomIsFree.withLock { $0 }?() }
+    }
+
     /// Writes a strike into the journal, and lets begin what comes after it.
     func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {
         if plan.note(strike) {
-            let call = refusalMayBegin.withLock { $0 }
+            let call = admissionMayChange.withLock { $0 }
             call?()
         }
         journal(plan.journalEntry(of: strike, connection: connection, direction: direction, at: moment))

@@ -10,6 +10,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case connectionLimitReached(Int)
     /// A receiver did not take everything before a cut within the grace time and was reset all the same.
     case unacknowledgedAtReset(connection: UInt64, bytes: Int)
+    /// The system can't leave connections unanswered; they are accepted by nobody all the same.
+    case answersByItself
     /// The listening socket could not be brought back after an outage.
     case cannotListenAgain(SystemError)
 
@@ -24,6 +26,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "\(limit) connections are open, which is the limit; a client was reset"
         case .unacknowledgedAtReset(let connection, let bytes):
             "connection \(connection): \(bytes) bytes before the reset were not taken by the receiver in time"
+        case .answersByItself:
+            "the system has no filter for a listening socket: a few clients will find themselves connected, and hear nothing"
         case .cannotListenAgain(let error):
             "can't listen again after the outage: \(error); trying again every 100 ms"
         }

@@ -19,7 +19,7 @@ final class Shard: LoopTenant {
     /// Takes over an accepted connection.
     func adopt(_ detached: DetachedSocket, plan: ConnectionPlan) {
         guard !isClosed, let client = StreamSocket(detached, on: loop) else {
-            context.openConnections.subtract(1, ordering: .relaxed)
+            context.connectionEnded()
             return
         }
         past.accepted += 1
@@ -44,7 +44,7 @@ final class Shard: LoopTenant {
             last.position = connection.position
         }
         loop.bury(connection)
-        context.openConnections.subtract(1, ordering: .relaxed)
+        context.connectionEnded()
     }
 
     /// Ends every connection and takes no more.

@@ -115,9 +115,11 @@ public struct ReplayPlan: Sendable {
         case .stall(let stall): return .stall(Stall(at: at, origin: strike.origin, duration: stall.duration))
         case .truncate(let truncate):
             return .truncate(Truncate(at: at, origin: strike.origin, bytes: truncate.bytes))
+        case .halfOpen: return .halfOpen(HalfOpen(point: .at(at)))
         case .corrupt where isAtPosition(origin):
             return .corrupt(Corrupt(position: .at(at), origin: strike.origin))
         case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .corrupt, .http: return nil
+        case .connect, .connectionLimit, .slowClose: return nil
         }
     }
 
@@ -141,8 +143,14 @@ public struct ReplayPlan: Sendable {
             // The journal isn't told of all of them; with the seed they are the same again.
             case .rate: false
             }
+        case .halfOpen(let halfOpen):
+            switch halfOpen.point {
+            case .at: true
+            case .after: false
+            }
         case .stall, .truncate: true
         case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .http: false
+        case .connect, .connectionLimit, .slowClose: false
         }
     }
 

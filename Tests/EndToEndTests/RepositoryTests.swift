@@ -138,17 +138,22 @@ import Testing
         }
     }
 
-    /// A kind of fault and the name of its stage, where that is another.
+    /// The kinds of faults that no stage of their name decides: an outage by silence is the part of an outage that a link
+    /// decides, and what is about connecting is no stage.
+    private static let decisions = [
+        "outage": "Stages/SilenceStage", "connect": "Beginning", "connection-limit": "Plan+Admission",
+    ]
+
     @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })
     func `every kind of fault has its stage, its page, its tests and a profile`(file: String) throws {
         let name = String(try #require(file.split(separator: "/").last).dropLast(6))
         // The word of `SlowReader` is slow-reader.
         let kind = name.replacing(/([a-z])([A-Z])/) { "\($0.output.1)-\($0.output.2)" }.lowercased()
-        // An outage by silence is the part of an outage that a link decides.
-        #expect(Repository.has("Sources/FaultPlan/Stages/\(kind == "outage" ? "Silence" : name)Stage.swift"))
+        let decision = PageTests.decisions[kind] ?? "Stages/\(name)Stage"
+        #expect(Repository.has("Sources/FaultPlan/\(decision).swift"))
         #expect(Repository.has("Tests/FaultPlanTests/\(name)Tests.swift"))
         #expect(try Repository.text("docs/profiles.md").contains("### Kind `\(kind)`"))
-        #expect(try Repository.text("docs/architecture.md").contains("`\(name)Stage`") || kind == "outage")
+        #expect(try Repository.text("docs/architecture.md").contains("/FaultPlan/\(decision).swift)"))
         let profiles = try Repository.profiles.map { try Repository.text("Profiles/\($0).json") }
         #expect(profiles.contains { $0.contains("\"kind\": \"\(kind)\"") })
     }

@@ -101,6 +101,32 @@ struct ListeningTests {
         }
     }
 
+    @Test(arguments: addresses)
+    func `without answers nobody is connected or refused, and who waits is accepted afterwards`(
+        _ address: SocketAddress
+    )
+        async throws
+    {
+        try await withListening(address) { fixture, bound in
+            let waiting = try TestSocket.connected(to: bound).get()
+            let isFiltered = try await fixture.loop.run { fixture.value.listening?.stopAnswering() }
+            #expect(isFiltered == true)
+            let clients = (0..<5).map { _ in TestSocket.connecting(to: bound) }
+            try await fixture.loop.run {}
+            #expect(clients.allSatisfy { $0.isConnecting })
+            #expect(waiting.isQuiet)
+            let failure = try await fixture.loop.run { () -> SystemError? in
+                do throws(SystemError) { try fixture.value.listening?.resume() } catch { return error }
+                return nil
+            }
+            #expect(failure == nil)
+            let connected = TestSocket.connected(to: bound)
+            #expect(throws: Never.self) { try connected.get() }
+            let accepted = try await fixture.loop.run { (0..<2).map { _ in fixture.value.acceptedAndClosed() } }
+            #expect(accepted == [true, true])
+        }
+    }
+
     @Test func `unwatched it lets clients wait, and watched again it is told of them`() async throws {
         try await withListening(ListeningTests.addresses[0]) { fixture, bound in
             try await fixture.loop.run { fixture.value.listening?.unwatch() }

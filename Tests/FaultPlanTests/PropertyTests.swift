@@ -163,8 +163,8 @@ struct RandomProfile {
             let recoveries: [Outage.Recovery] = [.immediate, .tcpBackoff(roundTrip: .milliseconds(20))]
             return .outage(Outage(how: .silence, recovery: mayBackOff ? pick(recoveries) : .immediate))
         }
-        if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset]))) }
-        switch pick([0, 1, 2, 3, 4, 5, 6]) {
+        if cuts, chance(0.3) { return .cut(Cut(position: position(), how: pick([.close, .reset, .silence]))) }
+        switch pick([0, 1, 2, 3, 4, 5, 6, 7]) {
         case 0:
             return .latency(
                 Latency(
@@ -208,6 +208,8 @@ struct RandomProfile {
                     link: BitRate(bitsPerSecond: pick([90_000, 20_000_000, 1 << 50]))
                 )
             )
+        case 6:
+            return .slowClose(SlowClose(delay: pick([.nanoseconds(1), .milliseconds(70), .seconds(3)])))
         default:
             let duration = pick([Duration.nanoseconds(1), .milliseconds(70), .seconds(5)])
             return .stall(Stall(at: ByteCount(offset()), duration: duration))

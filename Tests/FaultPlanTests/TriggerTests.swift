@@ -146,6 +146,48 @@ struct TriggerTests {
         }
     }
 
+    @Test
+    func `of time leaves everybody without an answer, or without room, and says when it changes`() {
+        let hang = Fault(name: "hang", condition: clock(5, 9), kind: .connect(Connect(how: .hang)))
+        let limit = Fault(
+            name: "limit",
+            condition: duty(2, 8),
+            kind: .connectionLimit(ConnectionLimit(limit: 1, how: .refuse))
+        )
+        let plan = Plan.of(.of([hang, limit]))
+        let expected: [(Moment, Admission, Moment)] = [
+            (.zero, .open, .milliseconds(2)), (.milliseconds(2), .open, .milliseconds(5)),
+            (.milliseconds(5), .unanswered(fault: 0), .milliseconds(9)), (.milliseconds(9), .open, .milliseconds(10)),
+        ]
+        for (now, admission, until) in expected {
+            #expect(plan.admission(at: now).admission == admission)
+            #expect(plan.admission(at: now).until == until)
+        }
+        let rooms = [1, 2, 11].map { plan.room(for: 1, at: .milliseconds($0)) }
+        #expect(rooms == [.refused(fault: 1), .free, .refused(fault: 1)])
+    }
+
+    @Test
+    func `of another fault leaves everybody without an answer, or without room, once that one has struck`() {
+        let after = Condition(after: "crash")
+        let hang = Fault(name: "hang", condition: after, kind: .connect(Connect(how: .hang)))
+        let limit = Fault(
+            name: "limit",
+            condition: after,
+            kind: .connectionLimit(ConnectionLimit(limit: 1, how: .refuse))
+        )
+        for (fault, admission, room) in [
+            (hang, Admission.unanswered(fault: 1), Room.free), (limit, .open, .refused(fault: 1)),
+        ] {
+            let plan = Plan.of(.of([crash, fault]))
+            #expect(plan.admission(at: .zero).admission == .open)
+            #expect(plan.room(for: 1, at: .zero) == .free)
+            #expect(plan.noteStrike(of: 0))
+            #expect(plan.admission(at: .zero).admission == admission)
+            #expect(plan.room(for: 1, at: .zero) == room)
+        }
+    }
+
     // MARK: After
 
     private let crash = Fault.cut(at: 5, name: "crash").when(Condition(connections: .range(1...1)))

@@ -204,6 +204,55 @@ import Testing
             #"{ "kind": "loss", "rate": "1 %", "rtt": "50 ms", "sender": "vegas" }"#,
             "2:60: “vegas” is not a value of “sender” (its values are “reno”, “cubic”, “bbr”)"
         ),
+        (
+            #"{ "kind": "connect", "how": "delay" }"#,
+            "2:1: a connect fault that delays needs the key “for” (add “\"for\": \"2 s\"”)"
+        ),
+        (
+            #"{ "kind": "connect", "how": "hang", "for": "2 s" }"#,
+            "2:37: “for” is for a connect fault that delays, not for “hang” (delete it, and put the fault into a phase "
+                + "that lasts as long)"
+        ),
+        (
+            #"{ "kind": "connect", "how": "close", "jitter": "2 s" }"#,
+            "2:38: “jitter” is for a connect fault that delays, not for “close” (delete it)"
+        ),
+        (
+            #"{ "kind": "connect", "how": "refuse", "stream": "upstream" }"#,
+            "2:49: a connect fault acts on the connection as a whole, not on the upstream direction alone (delete “stream”)"
+        ),
+        (
+            #"{ "kind": "connect", "how": "refuse", "when": { "age": "5 s" } }"#,
+            "2:39: a connect fault acts when a connection begins, not from an age of 5 s on (delete “age”, or write a "
+                + "“stall” or an “outage”)"
+        ),
+        (
+            #"{ "kind": "connection-limit", "limit": 0 }"#,
+            "2:40: “limit” can't be 0 (write a whole number from 1 to 1000000, without quotes)"
+        ),
+        (
+            #"{ "kind": "connection-limit", "how": "hang" }"#,
+            "2:1: a connection-limit fault needs the key “limit” (add “\"limit\": 100”)"
+        ),
+        (
+            #"{ "kind": "connection-limit", "limit": 5, "when": { "chance": "5 %" } }"#,
+            "2:43: a connection-limit fault counts every open connection, whichever it is (leave “clock”, "
+                + "“duty” and “after” in “when”, and delete the rest)"
+        ),
+        (#"{ "kind": "slow-close" }"#, "2:1: a slow-close fault needs the key “by” (add “\"by\": \"250 ms\"”)"),
+        (
+            #"{ "kind": "half-open", "at": "1 B" }"#,
+            "2:1: a half-open fault needs the key “stream” (add “\"stream\": \"upstream\" or \"downstream\"”)"
+        ),
+        (
+            #"{ "kind": "half-open", "stream": "both", "at": "1 B" }"#,
+            "2:34: a half-open connection is silent in one direction only (write “upstream” or “downstream”, or use a "
+                + "“cut” with “\"how\": \"silence\"”)"
+        ),
+        (
+            #"{ "kind": "half-open", "stream": "upstream" }"#,
+            "2:1: a half-open fault needs one of the keys “at”, “after” (add “\"at\": \"64 KiB\"”)"
+        ),
     ])
     func `a mistake in a fault is named with its place`(fault: String, problem: String) {
         #expect(problems(fault: fault) == [problem])

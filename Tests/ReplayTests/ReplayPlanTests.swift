@@ -55,6 +55,26 @@ struct ReplayPlanTests {
         #expect(journal(replayed, seed: 99).filter { $0.offset != nil } == first.filter { $0.offset != nil })
     }
 
+    @Test func `strikes a half-open connection at its byte, and what is about connecting as the profile says`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "half-open", "stream": "downstream", "at": "5 KB", "when": { "chance": "50 %" } },
+                { "kind": "cut", "stream": "downstream", "at": "2 KB", "how": "silence", "when": { "chance": "50 %" } },
+                { "kind": "connect", "how": "delay", "for": "1 s", "when": { "chance": "50 %" } },
+                { "kind": "slow-close", "by": "1 s" } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let first = journal(profile)
+        #expect(first.contains { $0.what == "silences" } && first.contains { $0.what == "falls silent" })
+        let replayed = ReplayPlan(profile: profile, strikes: first).everything
+        let again = journal(replayed)
+        #expect(again == first)
+        #expect(replayed.faults.filter { $0.kind.name == .halfOpen }.allSatisfy { $0.stream == .downstream })
+        #expect(
+            replayed.faults.filter { $0.kind.name == .connect } == profile.faults.filter { $0.kind.name == .connect }
+        )
+    }
+
     @Test func `strikes nothing of its kind that the journal doesn't tell`() throws {
         let first = journal(try profile())
         let replayed = ReplayPlan(profile: try profile(), strikes: []).everything

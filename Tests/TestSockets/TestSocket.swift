@@ -35,7 +35,8 @@ package final class TestSocket: Sendable {
 
     /// A socket that has begun to connect to `address` and may never succeed.
     package static func connecting(to address: SocketAddress) -> TestSocket {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let family = address.isIPv6 ? AF_INET6 : AF_INET
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
         _ = withAddress(address) { connect(descriptor, $0, $1) }
         return TestSocket(descriptor: descriptor)
     }
@@ -153,6 +154,18 @@ package final class TestSocket: Sendable {
     package func waitUntilReadable() -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, 30_000) == 1
+    }
+
+    /// Whether nothing is there now: no byte, no end and no reset.
+    package var isQuiet: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0 && errno == EAGAIN
+    }
+
+    /// Whether the connection that was begun is neither made nor refused.
+    package var isConnecting: Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, 0) == 0
     }
 
     /// Ends whatever another thread waits for on this socket.

@@ -104,15 +104,32 @@ public final class ListeningSocket {
         shutdown(descriptor, Int32(SHUT_RD))
     }
 
-    /// Accepts connections again after `suspend`.
+    /// Accepts connections again after `suspend` or `stopAnswering`. A client that was left without an answer and
+    /// still tries gets one at its next try.
     ///
+    /// - Parameter answering: `false` to have the socket listen and go on giving no answers.
     /// - Throws: `SystemError` of listen(2).
-    public func resume() throws(SystemError) {
+    public func resume(answering: Bool = true) throws(SystemError) {
         loop.preconditionOnLoop()
         // With the port's own old connections it has to be shared.
         ListeningSocket.setSharing(true, descriptor)
-        if listen(descriptor, ListeningSocket.backlog) != 0 { throw .last("listen") }
-        event_add(watcher, nil)
+        if answering { squall_take_packets(descriptor) }
+        if listen(descriptor, answering ? ListeningSocket.backlog : 0) != 0 { throw .last("listen") }
+        if answering { event_add(watcher, nil) }
+    }
+
+    /// Leaves whoever connects without an answer, and those that wait unaccepted, until `resume`: what comes
+    /// for the socket is thrown away, so a client goes on trying until it gives up.
+    ///
+    /// - Returns: `false` where the system has no such filter. Then the queue is made as short as it can be, so
+    ///   one more client may find itself connected, and hears nothing.
+    @discardableResult
+    public func stopAnswering() -> Bool {
+        loop.preconditionOnLoop()
+        event_del(watcher)
+        if squall_drop_packets(descriptor) == 0 { return true }
+        listen(descriptor, 0)
+        return false
     }
 
     /// Closes the socket; calling it twice is fine.

@@ -36,6 +36,9 @@ public final class StreamSocket {
     /// Whether there may be room to send.
     public private(set) var isWritable = false
 
+    /// Whether the loop has heard of the peer's end of stream (FIN), received or not.
+    public private(set) var hasPeerEnded = false
+
     private var descriptor: Int32
     private let watcher: UnsafeMutablePointer<event>
     private unowned(unsafe) var handler: LoopHandler?
@@ -167,6 +170,9 @@ public final class StreamSocket {
         return failure != nil
     }
 
+    /// Whether the peer has ended its side, or the connection is broken.
+    public var hasPeerGone: Bool { hasPeerEnded || isBroken() }
+
     /// Ends this side's stream (FIN) behind what was sent.
     public func shutdownWrite() {
         loop.preconditionOnLoop()
@@ -242,6 +248,7 @@ public final class StreamSocket {
     private func fire(_ what: Int32) {
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
         if what & EV_WRITE != 0 { isWritable = true }
+        if what & EV_CLOSED != 0 { hasPeerEnded = true }
         handler?.socketIsReady(tag)
     }
 }

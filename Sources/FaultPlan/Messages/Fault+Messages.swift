@@ -19,7 +19,8 @@ extension Fault {
         switch kind {
         case .http(.answer): return direction == .upstream
         case .http(.drop): return direction == .downstream
-        case .latency, .bandwidth, .cut, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss:
+        case .latency, .bandwidth, .cut, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss,
+            .connect, .connectionLimit, .slowClose, .halfOpen:
             // A request has no status.
             if condition.http?.status != nil, direction == .upstream { return false }
             return stream.includes(direction)
@@ -36,6 +37,7 @@ extension FaultKind {
         case .corrupt(let corrupt): corrupt.origin
         case .truncate(let truncate): truncate.origin
         case .latency, .bandwidth, .outage, .trace, .slice, .slowReader, .loss, .http: .connection
+        case .connect, .connectionLimit, .slowClose, .halfOpen: .connection
         }
     }
 

@@ -1,7 +1,7 @@
 import FaultProfile
 import Units
 
-/// What lost SYN packets do to a connection: it is made late, or not at all.
+/// Why a connection to the server is made late, or not at all: lost SYN packets, or a fault that says so.
 ///
 /// A SYN that is lost is sent again after 1 s, and after twice as long each time (RFC 6298, section 5), so the
 /// connection comes 1, 3, 7, … seconds late. Linux sends it 7 times and gives up after 127 s.
@@ -11,7 +11,7 @@ public struct ConnectDelay: Hashable, Sendable {
     /// The time to the first retry: 1 s.
     static let timer = RetransmissionTimer(first: 1_000_000_000)
 
-    /// The loss that it comes from, as an index into `Plan.faults`.
+    /// The fault that it comes from, as an index into `Plan.faults`.
     public let fault: Int
     /// How long to wait before the server is connected to.
     public let duration: Duration
@@ -26,6 +26,18 @@ public struct ConnectDelay: Hashable, Sendable {
         self.fault = fault
         duration = .nanoseconds(Self.timer.elapsed(after: lost))
         isFailure = lost == Self.tries
+    }
+
+    /// A delay of `duration` by the fault at the index.
+    init(fault: Int, duration: Duration) {
+        self.fault = fault
+        self.duration = duration
+        isFailure = false
+    }
+
+    /// How long after its first SYN a client is answered, if nothing answers for a `time`, more than zero.
+    public static func answer(after time: Duration) -> Duration {
+        .nanoseconds(timer.firing(notBefore: time.nanoseconds))
     }
 
     /// The strike that tells the journal of it.

@@ -13,12 +13,15 @@ enum Stage {
     case slowReader(SlowReaderStage)
     case loss(LossStage)
     case http(HTTPStage)
+    case halfOpen(HalfOpenStage)
+    case slowClose(SlowCloseStage)
 
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
         case .latency, .trace: true
         case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader, .loss, .http: false
+        case .halfOpen, .slowClose: false
         }
     }
 
@@ -26,7 +29,8 @@ enum Stage {
     var measuresAvailability: Bool {
         switch self {
         case .bandwidth, .sharedBandwidth, .stall, .silence, .trace, .slowReader, .loss: true
-        case .latency, .cut, .slice, .http: false
+        case .halfOpen: true
+        case .latency, .cut, .slice, .slowClose, .http: false
         }
     }
 
@@ -77,6 +81,14 @@ enum Stage {
             let passing = stage.advance(reach, &visit)
             self = .http(stage)
             return passing
+        case .halfOpen(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .halfOpen(stage)
+            return passing
+        case .slowClose(var stage):
+            let passing = stage.advance(reach, &visit)
+            self = .slowClose(stage)
+            return passing
         }
     }
 
@@ -100,6 +112,8 @@ enum Stage {
         case .slice(let stage): self = .slice(stage)
         case .slowReader(let stage): self = .slowReader(stage)
         case .loss(let stage): self = .loss(stage)
+        case .halfOpen(let stage): self = .halfOpen(stage)
+        case .slowClose(let stage): self = .slowClose(stage)
         }
     }
 

@@ -25,6 +25,8 @@ struct Visit {
     var awaitsWindow = false
     /// Whether the stage lets nothing out of the link.
     var isSilent = false
+    /// Whether nothing will pass the stage any more, the end of the stream included.
+    var isDeaf = false
     /// What the stage did for the first time, if anything.
     var effect: Strike.Effect?
     /// Where it did, if its position decided that and not the clock.

@@ -34,6 +34,8 @@ public struct Cut: Hashable, Sendable {
         case close
         /// The receiver sees a reset (RST), after everything before the cut has reached it.
         case reset
+        /// Neither end is told: nothing passes any more, in either direction, until the ends give up.
+        case silence
     }
 
     /// Makes a cut.

@@ -72,6 +72,10 @@ extension FaultKind {
         switch self {
         case .latency, .bandwidth, .stall, .corrupt, .truncate, .trace, .slice, .loss, .http: nil
         case .outage: "it takes away the network, not a message"
+        case .connect: "no message has come when a connection begins"
+        case .connectionLimit: "it counts connections"
+        case .slowClose: "the end of a stream is behind all messages"
+        case .halfOpen: "it is silent for good, whatever comes"
         case .slowReader: "it bounds the buffer of a connection"
         case .cut(let cut):
             switch cut.position {

@@ -121,6 +121,16 @@ extension ProfileDecoder {
         case .slowReader: kind = SlowReader(object, &self).map(FaultKind.slowReader)
         case .loss: kind = Loss(object, &self).map(FaultKind.loss)
         case .http: kind = HTTPFault(object, &self).map(FaultKind.http)
+        case .connect:
+            let connect = Connect(object, &self)
+            connect?.check(condition, in: object, &self)
+            kind = connect.map(FaultKind.connect)
+        case .connectionLimit:
+            let limit = ConnectionLimit(object, &self)
+            limit?.check(condition, in: object, &self)
+            kind = limit.map(FaultKind.connectionLimit)
+        case .slowClose: kind = SlowClose(object, &self).map(FaultKind.slowClose)
+        case .halfOpen: kind = HalfOpen(object, &self).map(FaultKind.halfOpen)
         }
         if let kind, let http = condition.http {
             http.check(kind, stream: stream, at: object.place(of: "when"), &self)

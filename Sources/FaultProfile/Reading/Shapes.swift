@@ -13,6 +13,7 @@ enum ValueForm: Hashable {
     case chance
     case connections
     case connectionNumber
+    case connectionCount
     case age
     case clients
     case duty
@@ -155,15 +156,19 @@ struct ObjectShape {
 
     /// A fault of a kind: the keys of every fault, then its own.
     static func fault(_ kind: FaultKind.Name) -> ObjectShape {
-        ObjectShape(title: "\(kind.article) \(kind.rawValue) fault", keys: commonKeys + ownKeys(of: kind))
+        ObjectShape(title: "\(kind.article) \(kind.rawValue) fault", keys: commonKeys(of: kind) + ownKeys(of: kind))
     }
 
-    private static let commonKeys: [KeyShape] = [
-        .required("kind", .choice(FaultKind.Name.allCases.map(\.rawValue))),
-        .optional("name", .name),
-        .optional("stream", .choice(StreamSelection.allCases.map(\.rawValue))),
-        .optional("when", .condition),
-    ]
+    private static func commonKeys(of kind: FaultKind.Name) -> [KeyShape] {
+        [
+            .required("kind", .choice(FaultKind.Name.allCases.map(\.rawValue))),
+            .optional("name", .name),
+            kind == .halfOpen
+                ? .required("stream", .choice(HalfOpen.streams.map(\.rawValue)))
+                : .optional("stream", .choice(StreamSelection.allCases.map(\.rawValue))),
+            .optional("when", .condition),
+        ]
+    }
 
     private static func ownKeys(of kind: FaultKind.Name) -> [KeyShape] {
         switch kind {
@@ -179,6 +184,10 @@ struct ObjectShape {
         case .slowReader: SlowReader.keys
         case .loss: Loss.keys
         case .http: HTTPFault.keys
+        case .connect: Connect.keys
+        case .connectionLimit: ConnectionLimit.keys
+        case .slowClose: SlowClose.keys
+        case .halfOpen: HalfOpen.keys
         }
     }
 }

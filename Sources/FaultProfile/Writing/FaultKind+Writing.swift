@@ -17,6 +17,11 @@ extension FaultKind {
         case .trace(let trace): [("file", .text(trace.file)), ("queue", .text(trace.queue.text))]
         case .slice(let slice): slice.writtenMembers
         case .http(let fault): fault.writtenMembers
+        case .connect(let connect): connect.writtenMembers
+        case .connectionLimit(let limit):
+            [("limit", .number(UInt64(limit.limit))), ("how", .text(limit.how.rawValue))]
+        case .slowClose(let close): [("by", .text(close.delay.text))]
+        case .halfOpen(let halfOpen): halfOpen.point.writtenMembers
         case .slowReader(let reader):
             [("rate", .text(reader.rate.text))] + (reader.window.map { [("window", .text($0.text))] } ?? [])
         }
@@ -83,6 +88,28 @@ extension Outage {
             if let roundTrip { members.append(("rtt", .text(roundTrip.text))) }
         }
         return members
+    }
+}
+
+extension Connect {
+    fileprivate var writtenMembers: [(key: String, value: JSONText)] {
+        switch how {
+        case .delay(let time, let jitter):
+            [("how", .text("delay")), ("for", .text(time.text))]
+                + (jitter > .zero ? [("jitter", .text(jitter.text))] : [])
+        case .hang: [("how", .text("hang"))]
+        case .refuse: [("how", .text("refuse"))]
+        case .close: [("how", .text("close"))]
+        }
+    }
+}
+
+extension HalfOpen.Point {
+    fileprivate var writtenMembers: [(key: String, value: JSONText)] {
+        switch self {
+        case .at(let offset): [("at", .text(offset.text))]
+        case .after(let age): [("after", .text(age.text))]
+        }
     }
 }
 

@@ -110,7 +110,7 @@ struct PlanDrawing {
     private var losses: [TransferForecast.Event] {
         forecast.events.filter { event in
             switch event.kind {
-            case .lost, .refused: true
+            case .lost, .refused, .unanswered: true
             case .opened, .struck: false
             }
         }

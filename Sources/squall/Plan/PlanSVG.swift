@@ -159,6 +159,9 @@ struct PlanSVG {
             case .refused(let fault):
                 return "<circle class=\"refused\" cx=\"\(place)\" cy=\"\(Size.bottom.short)\" r=\"3\"><title>\(at): "
                     + "refused by \(fault.escaped)</title></circle>"
+            case .unanswered(let fault):
+                return "<circle class=\"refused\" cx=\"\(place)\" cy=\"\(Size.bottom.short)\" r=\"3\"><title>\(at): "
+                    + "not answered because of \(fault.escaped)</title></circle>"
             case .lost(let connection, let offset, let loss):
                 return "<line class=\"lost\" x1=\"\(place)\" x2=\"\(place)\" y1=\"\(Size.top.short)\" "
                     + "y2=\"\(Size.bottom.short)\"><title>\(at): connection \(connection) is lost (\(loss.rawValue)) at "

@@ -66,6 +66,7 @@ extension ProxyEvent {
         switch self {
         case .upstreamUnreachable(let endpoint, _): "upstream \(endpoint)"
         case .cannotAccept: "accept"
+        case .answersByItself: "hang"
         case .connectionLimitReached: "limit"
         case .unacknowledgedAtReset: "reset"
         case .cannotListenAgain: "listen"

@@ -81,6 +81,27 @@ extension Fault {
         return Fault(name: name, kind: .loss(loss))
     }
 
+    static func connect(_ how: Connect.Manner, name: String = "connect") -> Fault {
+        Fault(name: name, kind: .connect(Connect(how: how)))
+    }
+
+    static func connectionLimit(_ limit: Int, _ how: ConnectionLimit.Manner, name: String = "limit") -> Fault {
+        Fault(name: name, kind: .connectionLimit(ConnectionLimit(limit: limit, how: how)))
+    }
+
+    static func slowClose(_ delay: Duration, name: String = "slow-close") -> Fault {
+        Fault(name: name, kind: .slowClose(SlowClose(delay: delay)))
+    }
+
+    /// Downstream, as the links of tests are.
+    static func halfOpen(at offset: Int64) -> Fault {
+        Fault(name: "half-open", stream: .downstream, kind: .halfOpen(HalfOpen(point: .at(ByteCount(offset)))))
+    }
+
+    static func halfOpen(after age: Duration) -> Fault {
+        Fault(name: "half-open", stream: .downstream, kind: .halfOpen(HalfOpen(point: .after(age))))
+    }
+
     /// This fault with `condition`.
     func when(_ condition: Condition) -> Fault {
         var fault = self

@@ -6,7 +6,7 @@ import Units
 /// What leaves a link, drawn as text, when `arrivals` come to it. A character is a tick.
 ///
 /// `-` nothing; a digit so many bytes; `|` an orderly end; `!` a reset of the source; `x` a cut by close,
-/// `X` by reset; `(2|)` several of these in one tick. The result is at least as long as `arrivals`, or
+/// `X` by reset, `s` by silence; `(2|)` several of these in one tick. The result is at least as long as `arrivals`, or
 /// `ticks` long where a link is watched that never comes to its end.
 func timeline(
     of link: Link,
@@ -77,6 +77,7 @@ enum Marbles {
         case .cut(.close): "x"
         case .cut(.reset): "X"
         case .answer: "A"
+        case .cut(.silence): "s"
         }
     }
 }

@@ -1,0 +1,117 @@
+"""How exactly Squall does what a profile asks: rates, delays and cuts, alone and while 1,000 others are busy.
+
+The others are 1,000 connections through the same proxy, under the same faults, with 2,000 round trips of 64 bytes a
+second in all. For the direct baseline they go to the backend without a proxy, too.
+"""
+import json, socket, statistics, struct
+from contextlib import contextmanager
+
+from .peers import squall
+from .programs import Backend, Failure, Proxy, Session, load
+
+RATES = {"10 KB/s": 1e4, "100 KB/s": 1e5, "1 MB/s": 1e6, "10 MB/s": 1e7, "100 MB/s": 1e8, "500 MB/s": 5e8}
+# µs, and connections with probes. They are spread over time, or they would wait for each other.
+DELAYS = {"1 ms": (1_000, 2), "10 ms": (10_000, 8), "100 ms": (100_000, 40)}
+OTHERS, OTHERS_INTERVAL = 1_000, 500_000  # µs between two round trips of each
+BIN = 50  # ms
+
+
+@contextmanager
+def others(port, busy):
+    """The others, if there are to be some."""
+    if not busy:
+        yield
+        return
+    with Session("rounds", port, OTHERS, 0, OTHERS_INTERVAL):
+        yield
+
+
+def rates(scale, busy):
+    """For each rate: what passes, as a part of what is asked, and how it varies from bin to bin."""
+    found = {}
+    for name, rate in RATES.items():
+        if scale.quick and rate in (1e5, 1e6):
+            continue
+        peer = squall("rate", [{"kind": "bandwidth", "stream": "downstream", "rate": name}])
+        with Backend() as backend, Proxy(peer, backend.port) as proxy, others(proxy.port, busy):
+            result = load("meter", proxy.port, scale.rate_seconds, BIN)
+        # The last bin may be cut short, and those of the first 250 ms have what a start brings.
+        bins = result["bins"][5:-1]
+        mean = statistics.fmean(bins) if bins else 0
+        found[name] = {"ratio": result["rate"] / rate,
+                       "variation": statistics.pstdev(bins) / mean if mean else None}
+    return found
+
+
+def _trips(port, connections, seconds, delay):
+    result = load("rounds", port, connections, seconds, int(1.25 * delay) + 1_000)
+    return result["p50"], result["p99"]
+
+
+def delays(scale, busy):
+    """For each delay of the way back: by how many µs p50 and p99 of a round trip exceed the delay and those of a
+    direct connection, and the delay and those of Squall without a fault. All three are asked in the same rhythm."""
+    found = {}
+    for name, (delay, connections) in DELAYS.items():
+        seconds = scale.delay_seconds * (1 if delay < 100_000 else 2)
+        with Backend() as backend:
+            with others(backend.port, busy):
+                direct = _trips(backend.port, connections, 0.5 * seconds, delay)
+            with Proxy(squall("plain"), backend.port) as proxy, others(proxy.port, busy):
+                plain = _trips(proxy.port, connections, 0.5 * seconds, delay)
+            peer = squall("delay", [{"kind": "latency", "stream": "downstream", "delay": name}])
+            with Proxy(peer, backend.port) as proxy, others(proxy.port, busy):
+                delayed = _trips(proxy.port, connections, seconds, delay)
+        found[name] = {"p50 µs": delayed[0] - direct[0] - delay, "p99 µs": delayed[1] - direct[1] - delay,
+                       "p50 to plain µs": delayed[0] - plain[0] - delay,
+                       "p99 to plain µs": delayed[1] - plain[1] - delay}
+    return found
+
+
+def _received(port):
+    """Bytes of a download that is cut, and how it ended."""
+    count = 0
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(b"S".ljust(8, b"\0") + struct.pack("=Q", 1 << 40))
+            while True:
+                piece = connection.recv(1 << 20)
+                if not piece:
+                    return count, "close"
+                count += len(piece)
+    except ConnectionError:
+        return count, "reset"
+
+
+def cuts(scale, busy):
+    """Of how many cuts at odd places, how many were exact, in bytes and in their end."""
+    places = [0, 1, 1_459, 65_537, 1_048_577, 10_000_019]
+    times = 2 if scale.quick else 10
+    exact = tried = 0
+    for how in ("close", "reset"):
+        for place in places:
+            fault = {"kind": "cut", "stream": "downstream", "at": f"{place} B", "how": how}
+            # The others would be cut as well at the places that a few messages reach.
+            with Backend() as backend, Proxy(squall("cut", [fault]), backend.port) as proxy, \
+                    others(proxy.port, busy and place > 60_000):
+                for _ in range(times):
+                    tried += 1
+                    exact += _received(proxy.port) == (place, how)
+    return {"exact": exact, "tried": tried}
+
+
+PARTS = {"rates": rates, "delays": delays, "cuts": cuts}
+
+
+def measure(scale, tell):
+    """Everything, alone and beside others: {part: {"alone": …, "busy": …}}; what failed is a text."""
+    found = {}
+    for part, function in PARTS.items():
+        found[part] = {}
+        for how in ("alone", "busy"):
+            try:
+                found[part][how] = function(scale, how == "busy")
+            except (Failure, OSError) as failure:
+                found[part][how] = str(failure)
+            tell(f"{part} {how}: {json.dumps(found[part][how])}")
+    return found

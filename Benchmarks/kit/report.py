@@ -1,0 +1,124 @@
+"""The tables of a run: on the terminal, and as a page."""
+import textwrap
+from collections import Counter
+
+from .accuracy import OTHERS, OTHERS_INTERVAL
+from .promises import NAMES, values
+from .tables import markdown, number, padded, spread
+
+COLUMNS = {
+    "bulk": ("MB/s", "s/GB", "load s/GB", "machine s/GB"),
+    "conn": ("conn/s", "s/10k", "load s/10k", "p50 µs", "p99 µs"),
+    "rr": ("p50 µs", "p99 µs", "trips/s", "proxy µs", "load µs"),
+    "idle": ("KiB unused", "KiB used once", "descriptors", "base MiB", "after MiB", "left open", "busy"),
+}
+WORDS = """\
+`s/GB` and `s/10k` are processor seconds of the proxy for each GB, and for each 10,000 connections; `load` is what the
+generator and the backend take for the same, `machine` what all cores spend. `proxy µs` and `load µs` are processor time
+for a round trip. `KiB` is resident memory for each idle connection over the base, `after` what is left when all have
+gone, `busy` the cores that the proxy uses while nothing happens. Cells have the median, and the least and the most."""
+
+
+def columns(case):
+    if case in ("idle",):
+        return COLUMNS["idle"]
+    if case.endswith("conn"):
+        return COLUMNS["conn"]
+    return COLUMNS["rr"] if "rr" in case else COLUMNS["bulk"]
+
+
+def case_rows(results, case):
+    names = columns(case)
+    rows = [["", *names]]
+    for peer in results[case]:
+        rows.append([peer, *(spread(values(results, case, peer, name)) for name in names)])
+    return rows
+
+
+def rate_rows(rates):
+    rows = [["rate", "alone", "variation", "1,000 others busy", "variation"]]
+    alone, busy = (rates.get(how) if isinstance(rates.get(how), dict) else {} for how in ("alone", "busy"))
+    for name in alone or busy:
+        cells = [name]
+        for part in (alone, busy):
+            result = part.get(name, {})
+            # A bin holds less than a few packets below 1 MB/s.
+            smooth = result.get("variation") if not name.endswith("KB/s") else None
+            cells += [number(result.get("ratio"), 4), "–" if smooth is None else f"{smooth:.2%}"]
+        rows.append(cells)
+    return rows
+
+
+def delay_rows(delays):
+    figures = ("p50 µs", "p99 µs", "p50 to plain µs", "p99 to plain µs")
+    rows = [["delay", *figures]]
+    for how, words in (("alone", "alone"), ("busy", "1,000 others busy")):
+        found = delays.get(how)
+        for name, result in found.items() if isinstance(found, dict) else ():
+            rows.append([f"{name}, {words}", *(f"{result[figure]:+,.0f}" for figure in figures)])
+    return rows
+
+
+def promise_rows(promises):
+    return [["promise", "asked", "found", "verdict"],
+            *([one.text, one.asked, one.found, one.verdict] for one in promises)]
+
+
+def summary(promises):
+    counts = Counter(one.verdict for one in promises)
+    others = ", ".join(f"{count} {word}" for word, count in counts.items() if word not in ("holds", "does not hold"))
+    return f"Of {len(promises)} promises {counts['holds']} hold, {counts['does not hold']} do not" + \
+        (f", {others}." if others else ".")
+
+
+def sections(results, accuracy):
+    """Pairs of a title and rows."""
+    found = [(f"{NAMES[case][0].upper()}{NAMES[case][1:]} (`{case}`)", case_rows(results, case)) for case in results]
+    if accuracy.get("rates"):
+        found.append(("Rates: what passes, as a part of what is asked", rate_rows(accuracy["rates"])))
+    if accuracy.get("delays"):
+        found.append(("Delays: round trips beyond the delay, to a direct connection and to Squall without faults",
+                      delay_rows(accuracy["delays"])))
+    return found
+
+
+def terminal(results, accuracy, promises):
+    parts = []
+    for title, rows in sections(results, accuracy):
+        parts.append(f"{title.replace('`', '')}\n{padded(rows)}\n")
+    if not promises:
+        return "\n".join(parts)
+    rows = [[cell.replace("`", "") for cell in (row[3], *row[:3])] for row in promise_rows(promises)]
+    parts.append(f"Promises\n{padded_left(rows)}\n\n{summary(promises)}")
+    return "\n".join(parts)
+
+
+def padded_left(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def prose(text):
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+
+
+def page(facts, versions, results, accuracy, promises, notes):
+    """RESULTS.md. `facts` are pairs about the run and its machine."""
+    parts = [
+        "# Results",
+        prose("What `make bench` found; it writes this page anew. [README.md](README.md) tells what is measured and how. "
+              "Figures of different runs can't be compared with each other: only ratios within one can."),
+        markdown([["", "this run"], *([name, value] for name, value in facts.items())]),
+        markdown([["program", "version"], *([name, f"`{value}`"] for name, value in versions.items())]),
+        "## Promises", summary(promises) + " A ratio is taken round by round; the median decides.",
+        markdown(promise_rows(promises)), "## Figures", WORDS,
+    ]
+    for title, rows in sections(results, accuracy):
+        parts += [f"### {title}", markdown(rows)]
+    if accuracy:
+        parts.append(prose(
+            f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, through the "
+            "same proxy and the same faults. All of this is one thread of Squall."))
+    if notes:
+        parts += ["## What went wrong", "\n".join(f"- {note}" for note in notes)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,52 @@
+import EventLoop
+import FaultPlan
+import Units
+
+/// From the first address of the upstream to one that answers.
+extension Connection {
+    func beginConnecting(at now: Moment) {
+        connectDeadline = now + shard.context.configuration.connectTimeout
+        connect(to: 0)
+    }
+
+    private func connect(to address: Int) {
+        let addresses = shard.context.upstreamAddresses
+        let now = loop.now
+        let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
+        attemptDeadline = now.advanced(byNanoseconds: share)
+        do {
+            let server = try StreamSocket(connectingTo: addresses[address], receiveBuffer: serverWindow, on: loop)
+            server.watch(by: self, tag: Tag.server)
+            state = .connecting(server: server, address: address)
+            setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))
+        } catch {
+            failToConnect(nil, address, error)
+        }
+    }
+
+    func finishConnecting(_ server: StreamSocket, _ address: Int) {
+        if let error = server.connectionError() {
+            failToConnect(server, address, error)
+            return
+        }
+        timer?.cancel()
+        state = .flowing(server: server)
+        run(server)
+    }
+
+    func failToConnect(_ server: StreamSocket?, _ address: Int, _ error: SystemError) {
+        server?.close()
+        if let server { loop.bury(server) }
+        if address + 1 < shard.context.upstreamAddresses.count {
+            connect(to: address + 1)
+            return
+        }
+        giveUp(error)
+    }
+
+    func giveUp(_ error: SystemError) {
+        shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
+        client.reset()
+        finish()
+    }
+}

@@ -1,0 +1,47 @@
+import EventLoop
+import FaultPlan
+import Units
+
+/// Connections on which nothing happens, on purpose.
+extension Connection {
+    /// Waits until the client gives up or is to be connected after all.
+    func keepHanging() {
+        let now = loop.now
+        if isInterrupted(at: now) { return }
+        guard hang.strike(at: now) != nil else {
+            vigil = nil
+            open(at: now)
+            return
+        }
+        guard let until = watch(nil, at: now) else { return }
+        let change = min(hang.nextChange(after: now), interruptions.nextChange(after: now, lastPassed: passed.moment))
+        setTimer(to: min(until, change))
+    }
+
+    func fallSilent(_ server: StreamSocket?, at now: Moment) {
+        up.close(loop)
+        down.close(loop)
+        state = .silent(server: server)
+        vigil = Vigil(beginning: now)
+        keepSilent(server)
+    }
+
+    func keepSilent(_ server: StreamSocket?) {
+        if let until = watch(server, at: loop.now) { setTimer(to: until) }
+    }
+
+    /// When to look again at peers that may give up; `nil` when they have, and the connection is over. A client
+    /// without a server has given up when it has reset, because one that has ended its stream may go on reading.
+    func watch(_ server: StreamSocket?, at now: Moment) -> Moment? {
+        var vigil = self.vigil ?? Vigil(beginning: now)
+        let isServerGone = server?.hasPeerGone ?? client.isBroken()
+        let verdict = vigil.verdict(isClientGone: client.hasPeerGone, isServerGone: isServerGone, at: now)
+        self.vigil = vigil
+        switch verdict {
+        case .keep(let until): return until
+        case .release:
+            abandon(reset: true)
+            return nil
+        }
+    }
+}

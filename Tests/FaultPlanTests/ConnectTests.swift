@@ -1,0 +1,134 @@
+import FaultPlan
+import FaultProfile
+import Testing
+import Units
+
+@Suite("A connect fault")
+struct ConnectTests {
+    private func plan(_ how: Connect.Manner, _ condition: Condition = Condition()) -> Plan {
+        let phases = [
+            Phase.lasting(.seconds(2), name: "here"),
+            .lasting(.seconds(3), Fault.connect(how).when(condition), name: "gone"),
+            .lasting(.seconds(5), name: "back"),
+        ]
+        return .of(.of([], phases: phases, repeats: true))
+    }
+
+    @Test
+    func `that delays has the server connected to as much later`() throws {
+        var plan = Plan.of(.of([.connect(.delay(.seconds(3), jitter: .zero))]))
+        let connection = plan.accept(at: .seconds(1))
+        let delay = try #require(connection.connectDelay)
+        #expect(delay.duration == .seconds(3) && !delay.isFailure)
+        #expect(delay.strike == Strike(fault: 0, offset: nil, effect: .connectsLate))
+        #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
+        #expect(!connection.interruptions.arePossible)
+        #expect(connection.hang.strike(at: .seconds(1)) == nil)
+    }
+
+    @Test
+    func `draws its delay evenly for each connection, and the same for the same seed`() {
+        let profile = Profile.of([.connect(.delay(.milliseconds(100), jitter: .milliseconds(100)))])
+        var plan = Plan.of(profile)
+        let draws = (0..<2_000).map { _ in plan.accept(at: .zero).connectDelay?.duration ?? .zero }
+        #expect(draws.allSatisfy { $0 >= .zero && $0 <= .milliseconds(200) })
+        let mean = draws.reduce(0.0) { $0 + Double($1.nanoseconds) / 1e6 } / 2_000
+        #expect(abs(mean - 100) < 4, "\(mean)")
+        #expect(draws.filter { $0 < .milliseconds(50) }.count > 400)
+        var again = Plan.of(profile)
+        let same = (0..<2_000).map { _ in again.accept(at: .zero).connectDelay?.duration ?? .zero }
+        let isSame = draws == same
+        #expect(isSame)
+    }
+
+    @Test
+    func `of several delays the longest holds`() {
+        let short = Fault.connect(.delay(.seconds(1), jitter: .zero), name: "short")
+        let long = Fault.connect(.delay(.seconds(2), jitter: .zero), name: "long")
+        for faults in [[short, long], [long, short]] {
+            var plan = Plan.of(.of(faults))
+            #expect(plan.accept(at: .zero).connectDelay?.duration == .seconds(2))
+        }
+    }
+
+    @Test
+    func `that hangs leaves everybody without an answer for as long as its phase lasts`() {
+        let plan = plan(.hang)
+        #expect(plan.admission(at: .seconds(1)) == (.open, .seconds(2)))
+        #expect(plan.admission(at: .seconds(2)) == (.unanswered(fault: 0), .seconds(5)))
+        #expect(plan.admission(at: .seconds(5)) == (.open, .seconds(10)))
+        #expect(plan.admission(at: .seconds(13)) == (.unanswered(fault: 0), .seconds(15)))
+    }
+
+    @Test
+    func `that hangs leaves a connection that it is on for alone until it is over`() {
+        for condition in [Condition(), Condition(connections: .every(1))] {
+            var plan = plan(.hang, condition)
+            let hang = plan.accept(at: .seconds(3)).hang
+            let strike = Strike(fault: 0, offset: nil, effect: .hangs)
+            #expect(hang.strike(at: .seconds(3)) == strike)
+            #expect(hang.nextChange(after: .seconds(3)) == .seconds(5))
+            #expect(hang.strike(at: .milliseconds(4_999)) == strike)
+            #expect(hang.strike(at: .seconds(5)) == nil)
+        }
+    }
+
+    @Test
+    func `that hangs up to an age connects then`() {
+        var plan = Plan.of(.of([.connect(.hang).when(Condition(ageUntil: .seconds(4)))]))
+        #expect(plan.admission(at: .zero).admission == .open)
+        let hang = plan.accept(at: .seconds(10)).hang
+        #expect(hang.strike(at: .milliseconds(13_999)) != nil)
+        #expect(hang.nextChange(after: .seconds(10)) == .seconds(14))
+        #expect(hang.strike(at: .seconds(14)) == nil)
+    }
+
+    @Test
+    func `that comes on later doesn't touch a connection that is there`() {
+        for how in [Connect.Manner.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
+            var plan = plan(how)
+            let connection = plan.accept(at: .seconds(1))
+            #expect(connection.hang.strike(at: .seconds(3)) == nil)
+            #expect(connection.connectDelay == nil)
+            #expect(!connection.interruptions.arePossible)
+        }
+    }
+
+    @Test
+    func `that refuses everybody does so before a connection is accepted, and resets no live one`() {
+        let plan = plan(.refuse)
+        #expect(plan.admission(at: .seconds(1)) == (.open, .seconds(2)))
+        #expect(plan.admission(at: .seconds(2)) == (.refused(fault: 0), .seconds(5)))
+        #expect(plan.refusal(at: .seconds(2)).fault == 0)
+    }
+
+    @Test(arguments: [(Connect.Manner.refuse, Strike.Effect.resets, Cut.Ending.reset), (.close, .cuts(.close), .close)])
+    func `that refuses or closes some ends them where they begin`(
+        how: Connect.Manner,
+        effect: Strike.Effect,
+        ending: Cut.Ending
+    ) throws {
+        var plan = plan(how, Condition(connections: .every(2)))
+        #expect(plan.admission(at: .seconds(2)).admission == .open)
+        #expect(!plan.accept(at: .seconds(2)).interruptions.arePossible)
+        let interruptions = plan.accept(at: .seconds(2)).interruptions
+        // However late it is asked.
+        let (strike, how) = try #require(interruptions.strike(at: .seconds(9), lastPassed: .seconds(2)))
+        #expect(strike == Strike(fault: 0, offset: nil, effect: effect))
+        #expect(how == ending)
+    }
+
+    @Test
+    func `of a refusal and a hang the refusal is what everybody meets`() {
+        let plan = Plan.of(.of([.connect(.hang), .outage(.refuse)]))
+        #expect(plan.admission(at: .zero).admission == .refused(fault: 1))
+    }
+
+    @Test
+    func `left alone, a client is answered at the next packet that it sends again`() {
+        #expect(ConnectDelay.answer(after: .milliseconds(1)) == .seconds(1))
+        #expect(ConnectDelay.answer(after: .seconds(1)) == .seconds(1))
+        #expect(ConnectDelay.answer(after: .milliseconds(1_001)) == .seconds(3))
+        #expect(ConnectDelay.answer(after: .seconds(5)) == .seconds(7))
+    }
+}

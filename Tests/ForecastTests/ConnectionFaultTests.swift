@@ -1,0 +1,99 @@
+import FaultPlan
+import Forecast
+import Testing
+import Units
+
+@Suite("A forecast of connection faults")
+struct ConnectionFaultTests {
+    private func fault(_ fault: String) -> String { "{ \"name\": \"x\", \"faults\": [ { \(fault) } ] }" }
+
+    @Test
+    func `starts later by a delay of connecting`() throws {
+        let forecast = try forecast(fault(#""kind": "connect", "how": "delay", "for": "3 s""#), bytes: 1_000)
+        #expect(forecast.outcome == .complete && forecast.duration == .seconds(3))
+        #expect(forecast.strikes.map(\.fault) == ["connect connects late"])
+    }
+
+    @Test
+    func `waits for the client's limit where nobody answers`() throws {
+        let text = fault(#""kind": "connect", "how": "hang""#)
+        let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1), attempts: 3))
+        #expect(forecast.outcome == .givesUp && forecast.connections == 0)
+        #expect(forecast.timeouts == 3 && forecast.refusals == 0)
+        #expect(forecast.duration == .seconds(32))
+        #expect(forecast.strikes.map(\.fault) == ["connect hangs"] && forecast.strikes.first?.count == 1)
+    }
+
+    @Test
+    func `is answered at the first packet behind a hang`() throws {
+        let text = """
+            { "name": "x", "phases": [
+                { "name": "away", "for": "5 s", "faults": [ { "kind": "connect", "how": "hang" } ] },
+                { "name": "back" } ] }
+            """
+        let forecast = try forecast(text, bytes: 1_000)
+        #expect(forecast.outcome == .complete && forecast.connections == 1)
+        #expect(forecast.duration == .seconds(7))
+    }
+
+    @Test
+    func `leaves a picked connection hanging until its time, and delays it then`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "connect", "how": "hang", "when": { "connection": 1, "age": "..4 s" } },
+                { "kind": "connect", "name": "late", "how": "delay", "for": "2 s" } ] }
+            """
+        let forecast = try forecast(text, bytes: 1_000)
+        #expect(forecast.outcome == .complete && forecast.duration == .seconds(6))
+        #expect(forecast.strikes.map(\.fault).contains("connect hangs"))
+    }
+
+    @Test
+    func `gives a connection that hangs up after the time to the first byte`() throws {
+        let text = fault(#""kind": "connect", "how": "hang", "when": { "connection": 1 }"#)
+        let forecast = try forecast(text, bytes: 1_000)
+        #expect(forecast.outcome == .complete && forecast.connections == 2 && forecast.timeouts == 1)
+        #expect(forecast.duration == .seconds(30) + .milliseconds(100))
+    }
+
+    @Test(arguments: [("refuse", "connect resets"), ("close", "connect closes")])
+    func `tries again where connections are ended at once`(how: String, strike: String) throws {
+        let text = fault("\"kind\": \"connect\", \"how\": \"\(how)\", \"when\": { \"connection\": \"1..2\" }")
+        let forecast = try forecast(text, bytes: 1_000)
+        #expect(forecast.outcome == .complete && forecast.connections == 3)
+        #expect(forecast.duration == .milliseconds(200))
+        #expect(forecast.strikes.map(\.fault) == [strike])
+    }
+
+    @Test
+    func `gives a silent connection up as the client does`() throws {
+        let silences = [
+            #""kind": "cut", "stream": "downstream", "at": "600 B", "how": "silence", "when": { "connection": 1 }"#,
+            #""kind": "half-open", "stream": "downstream", "at": "600 B", "when": { "connection": 1 }"#,
+        ]
+        for silence in silences {
+            let forecast = try forecast(fault(silence), bytes: 1_000)
+            #expect(forecast.outcome == .complete && forecast.connections == 2)
+            #expect(forecast.timeouts == 1 && forecast.cuts == 0)
+            let lost = forecast.events.first { $0.kind == .lost(connection: 1, offset: 500, .stalled) }
+            #expect(lost != nil)
+            #expect(forecast.duration >= .seconds(15) && forecast.duration < .seconds(20))
+        }
+        let byAge = fault(#""kind": "cut", "after": "1 ms", "how": "silence", "when": { "connection": 1 }"#)
+        let stalled = byAge.replacing("] }", with: ", { \"kind\": \"latency\", \"delay\": \"1 s\" } ] }")
+        let forecast = try forecast(stalled, bytes: 1_000)
+        #expect(forecast.timeouts == 1 && forecast.outcome == .complete)
+    }
+
+    @Test
+    func `of a limit is that of one connection after the other`() throws {
+        let text = fault(#""kind": "connection-limit", "limit": 1, "how": "hang""#)
+        #expect(try forecast(text, bytes: 1_000).outcome == .complete)
+    }
+
+    @Test
+    func `doesn't wait for an end that comes late`() throws {
+        let text = fault(#""kind": "slow-close", "by": "9 s""#)
+        #expect(try forecast(text, bytes: 1_000).duration == .zero)
+    }
+}
