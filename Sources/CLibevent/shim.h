@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 
 int accept4(int, struct sockaddr *, socklen_t *, int);
@@ -62,6 +63,17 @@ static inline int squall_terminal_columns(int descriptor) {
 /// An event descriptor that wakes a loop from another thread (eventfd(2)).
 static inline int squall_eventfd(void) {
     return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+}
+
+/// A timer of the system that becomes readable when it rings, on the monotonic clock (timerfd_create(2)).
+static inline int squall_timerfd(void) {
+    return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+}
+
+/// Has it ring once at a moment of the clock, in nanoseconds above 0, in place of any moment before.
+static inline void squall_timerfd_set(int descriptor, int64_t moment) {
+    struct itimerspec when = {.it_value = {.tv_sec = moment / 1000000000, .tv_nsec = moment % 1000000000}};
+    timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, 0);
 }
 
 /// Prepares the calling thread to be a loop: names it in what ps and perf show (15 bytes of the name are

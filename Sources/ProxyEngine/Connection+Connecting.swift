@@ -18,7 +18,10 @@ extension Connection {
             let server = try StreamSocket(connectingTo: addresses[address], receiveBuffer: serverWindow, on: loop)
             server.watch(by: self, tag: Tag.server)
             state = .connecting(server: server, address: address)
-            setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))
+            shard.connectWatch.add(self)
+            if interruptions.arePossible {
+                setTimer(to: interruptions.nextChange(after: now, lastPassed: passed.moment))
+            }
         } catch {
             failToConnect(nil, address, error)
         }
@@ -29,12 +32,19 @@ extension Connection {
             failToConnect(server, address, error)
             return
         }
+        shard.connectWatch.remove(self)
         timer?.cancel()
         state = .flowing(server: server)
         run(server)
     }
 
-    func failToConnect(_ server: StreamSocket?, _ address: Int, _ error: SystemError) {
+    /// The time to connect may have passed.
+    func connectTimePassed(_ now: Moment) {
+        guard case .connecting(let server, let address) = state, now >= attemptDeadline else { return }
+        failToConnect(server, address, SystemError(call: "connect", code: SystemError.timedOut))
+    }
+
+    private func failToConnect(_ server: StreamSocket?, _ address: Int, _ error: SystemError) {
         server?.close()
         if let server { loop.bury(server) }
         if address + 1 < shard.context.upstreamAddresses.count {

@@ -31,6 +31,8 @@ final class Connection: LoopHandler {
 
     /// The place in the shard's list.
     var position = 0
+    /// The place among those that wait for the upstream; −1 while it doesn't.
+    var connectPlace = -1
     let shard: Shard
     let client: StreamSocket
     private let ordinal: UInt64
@@ -136,14 +138,10 @@ final class Connection: LoopHandler {
             } else {
                 beginConnecting(at: now)
             }
-        case .connecting(let server, let address):
+        case .connecting:
             let now = loop.now
             if isInterrupted(at: now) { return }
-            if now >= attemptDeadline {
-                failToConnect(server, address, SystemError(call: "connect", code: SystemError.timedOut))
-            } else {
-                setTimer(to: min(attemptDeadline, interruptions.nextChange(after: now, lastPassed: passed.moment)))
-            }
+            setTimer(to: interruptions.nextChange(after: now, lastPassed: passed.moment))
         case .flowing(let server):
             run(server)
         case .parting(let parting):
@@ -241,7 +239,8 @@ final class Connection: LoopHandler {
             part(from: source, to: sink, .close)
             return true
         case .ended(.finish):
-            sink.shutdownWrite()
+            // Closing both sockets says it as well, and follows if the other direction has ended.
+            if !(up.link.isFinished && down.link.isFinished) { sink.shutdownWrite() }
             return false
         case .ended(.reset), .ended(.cut(.reset)):
             source.reset()
@@ -374,6 +373,7 @@ final class Connection: LoopHandler {
             down.close(loop)
         }
         timer?.cancel()
+        shard.connectWatch.remove(self)
         loop.bury(client)
         switch state {
         case .connecting(let server, _), .flowing(let server): loop.bury(server)

@@ -20,7 +20,9 @@ struct LinkPump {
         case sinkBroken
     }
 
-    /// Receives in one run at most, so that a fast connection leaves the others their turn: 8, of 1 MiB.
+    /// Bytes moved in one run, from which on the others have their turn: 1 MiB.
+    private static let turnLimit = 1 << 20
+    /// Receives in one run at most: 8.
     private static let roundLimit = 8
 
     /// The decisions.
@@ -39,7 +41,9 @@ struct LinkPump {
         wake = .distantFuture
         if isSinkBroken || link.isFinished { return .waiting }
         if let reader, let outcome = release(reader, to: sink, now: now) { return outcome }
+        let start = link.delivered
         for _ in 0..<LinkPump.roundLimit {
+            if link.delivered - start >= LinkPump.turnLimit { return .again }
             let available = availability(of: source)
             let decision = link.decide(available: available, now: now)
             if let end = decision.end { return .ended(end) }

@@ -28,6 +28,8 @@ final class Listener: LoopHandler, LoopTenant {
     /// Whether clients wait because there is no room for another connection.
     private var isFull = false
     private var nextShard = 0
+    /// Calls to accept in the next turn.
+    private var acceptTurns = 1
 
     init(loop: EventLoop, context: ProxyContext, shards: [Resident<Shard>]) {
         self.loop = loop
@@ -65,7 +67,8 @@ final class Listener: LoopHandler, LoopTenant {
 
     override func socketIsReady(_ tag: Int) {
         guard let socket, admission == .open, !isFull else { return }
-        for round in 0..<Listener.batch {
+        // One more call only tells that nobody else waits, so it is made where somebody did the last time.
+        for round in 0..<acceptTurns {
             let room = plan.room(for: context.openConnections.load(ordering: .relaxed), at: loop.now)
             if case .waiting(let fault) = room {
                 // Whether more than the first are there is told by the next call.
@@ -75,7 +78,9 @@ final class Listener: LoopHandler, LoopTenant {
             switch socket.accept() {
             case .accepted(let detached): hand(detached, room)
             case .gone: continue
-            case .none: return
+            case .none:
+                acceptTurns = max(1, round)
+                return
             case .failed(let error):
                 // The socket would call again at once; the connections can wait in its queue instead.
                 context.tell(.cannotAccept(error))
@@ -84,6 +89,7 @@ final class Listener: LoopHandler, LoopTenant {
                 return
             }
         }
+        acceptTurns = min(2 * acceptTurns, Listener.batch)
     }
 
     override func timerFired(_ tag: Int) {

@@ -10,10 +10,13 @@ final class Shard: LoopTenant {
     private var past = Statistics()
     private var isTenant = false
     private var isClosed = false
+    /// Gives up the connections that the upstream doesn't answer.
+    let connectWatch: ConnectWatch
 
     init(loop: EventLoop, context: ProxyContext) {
         self.loop = loop
         self.context = context
+        connectWatch = ConnectWatch(loop: loop)
     }
 
     /// Takes over an accepted connection.
@@ -51,6 +54,7 @@ final class Shard: LoopTenant {
     func close() {
         isClosed = true
         while let connection = connections.last { connection.abandon(reset: false) }
+        connectWatch.close()
         loop.remove(self)
     }
 

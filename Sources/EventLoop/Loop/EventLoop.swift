@@ -17,9 +17,11 @@ public final class EventLoop: @unchecked Sendable {
     let base: OpaquePointer
     let scratch: UnsafeMutableRawPointer
     let slabs = SlabPool()
+    let timers: TimerQueue
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
+    private var timerEvent: UnsafeMutablePointer<event>
     // Strong: what a turn adds while it works this list off outlives the turn's graveyard.
     private var ready: [(handler: LoopHandler, tag: Int)] = []
     private var running: [(handler: LoopHandler, tag: Int)] = []
@@ -32,16 +34,19 @@ public final class EventLoop: @unchecked Sendable {
     public init(index: Int = 0) throws(SystemError) {
         self.index = index
         mailbox = try Mailbox()
+        timers = try TimerQueue()
         guard let config = event_config_new() else { throw .last("event_config_new") }
         defer { event_config_free(config) }
-        // One thread per base, so no locks; timerfd, because epoll's own time-outs are whole milliseconds.
-        let flags = EVENT_BASE_FLAG_NOLOCK.rawValue | EVENT_BASE_FLAG_PRECISE_TIMER.rawValue
-        event_config_set_flag(config, Int32(flags | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue))
+        // One thread per base, so no locks; and no time is asked for, because libevent has no timer here.
+        let flags = EVENT_BASE_FLAG_NOLOCK.rawValue | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue
+        event_config_set_flag(config, Int32(flags))
         guard let base = event_base_new_with_config(config) else { throw .last("event_base_new_with_config") }
         self.base = base
         scratch = .allocate(byteCount: EventLoop.scratchCapacity, alignment: 4_096)
         wakeEvent = .allocate(capacity: 1)
         wakeEvent.initialize(to: event())
+        timerEvent = .allocate(capacity: 1)
+        timerEvent.initialize(to: event())
         event_assign(
             wakeEvent,
             base,
@@ -54,14 +59,30 @@ public final class EventLoop: @unchecked Sendable {
             Unmanaged.passUnretained(self).toOpaque()
         )
         event_add(wakeEvent, nil)
+        event_assign(
+            timerEvent,
+            base,
+            timers.wakeDescriptor,
+            Int16(EV_READ | EV_ET | EV_PERSIST),
+            { _, _, context in
+                guard let context else { return }
+                Unmanaged<EventLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { loop in
+                    loop.timers.fire { loop.now }
+                }
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        event_add(timerEvent, nil)
         try startThread()
     }
 
     deinit {
         // The base goes through the events that are still with it, so their memory goes last.
         event_del(wakeEvent)
+        event_del(timerEvent)
         event_base_free(base)
         wakeEvent.deallocate()
+        timerEvent.deallocate()
         scratch.deallocate()
     }
 
@@ -171,6 +192,7 @@ public final class EventLoop: @unchecked Sendable {
         ready.removeAll()
         graveyard.removeAll()
         event_del(wakeEvent)
+        event_del(timerEvent)
         slabs.drain()
         // The system gives the identity of a thread that has ended to another.
         threadIdentity.store(0, ordering: .relaxed)

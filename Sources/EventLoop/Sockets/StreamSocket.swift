@@ -44,12 +44,24 @@ public final class StreamSocket {
     private unowned(unsafe) var handler: LoopHandler?
     private var tag = 0
     /// The error that broke the connection. The system tells it once only, to whichever call comes first.
-    private var failure: SystemError?
+    private var failure: Failure?
+    /// Whether the loop has heard something of the peer since the system was last asked for an error.
+    private var hasNews = false
+
+    /// A system error, in few bytes.
+    private struct Failure {
+        enum Call: UInt8 { case connect, recv, send, getsockopt }
+        let call: Call
+        let code: Int32
+
+        var error: SystemError { SystemError(call: "\(call)", code: code) }
+    }
 
     /// Takes over an accepted connection; `nil` when somebody else has taken it.
     public convenience init?(_ detached: DetachedSocket, on loop: EventLoop) {
         let descriptor = detached.take()
         guard descriptor >= 0 else { return nil }
+        // The listening socket has handed TCP_NODELAY on, see tcp(7).
         self.init(descriptor, loop)
     }
 
@@ -71,6 +83,7 @@ public final class StreamSocket {
             Glibc.close(descriptor)
             throw error
         }
+        StreamSocket.setNoDelay(descriptor)
         self.init(descriptor, loop)
     }
 
@@ -80,6 +93,10 @@ public final class StreamSocket {
         self.loop = loop
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
+    }
+
+    /// Has small pieces sent at once (TCP_NODELAY, tcp(7)). What a listening socket accepts has it as well.
+    static func setNoDelay(_ descriptor: Int32) {
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -114,13 +131,16 @@ public final class StreamSocket {
     public var isOpen: Bool { descriptor >= 0 }
 
     /// Why connecting failed; `nil` when it succeeded. To be asked when the handler is first called.
-    public func connectionError() -> SystemError? { pendingError("connect") }
+    public func connectionError() -> SystemError? {
+        // An error makes the socket readable as well; one that is only writable has connected.
+        isReadable || !isWritable ? pendingError(.connect)?.error : nil
+    }
 
-    private func pendingError(_ call: String) -> SystemError? {
+    private func pendingError(_ call: Failure.Call) -> Failure? {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
-        return code == 0 ? nil : SystemError(call: call, code: code)
+        return code == 0 ? nil : Failure(call: call, code: code)
     }
 
     /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer, behind its first `offset` bytes.
@@ -129,7 +149,7 @@ public final class StreamSocket {
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
         let count = recv(descriptor, loop.scratch + offset, min(limit, EventLoop.scratchCapacity - offset), 0)
         if count > 0 { return .received(count) }
-        if count == 0 { return failure.map(ReceiveResult.failed) ?? .ended }
+        if count == 0 { return failure.map { .failed($0.error) } ?? .ended }
         switch errno {
         case EAGAIN:
             isReadable = false
@@ -137,7 +157,7 @@ public final class StreamSocket {
         case EINTR:
             return .wouldBlock
         default:
-            return .failed(remembered(.last("recv")))
+            return .failed(remembered(Failure(call: .recv, code: errno)))
         }
     }
 
@@ -166,7 +186,10 @@ public final class StreamSocket {
     /// Whether the connection is broken, as a rule by a reset. Asks the system: after the peer's end of
     /// stream a receive goes on to tell that end, and nothing else tells of a reset behind it.
     public func isBroken() -> Bool {
-        failure = failure ?? pendingError("getsockopt")
+        if failure != nil { return true }
+        guard hasNews else { return false }
+        hasNews = false
+        failure = pendingError(.getsockopt)
         return failure != nil
     }
 
@@ -236,17 +259,20 @@ public final class StreamSocket {
         case EINTR:
             return .wouldBlock
         default:
-            return .failed(remembered(.last("send")))
+            return .failed(remembered(Failure(call: .send, code: errno)))
         }
     }
 
-    private func remembered(_ error: SystemError) -> SystemError {
-        failure = failure ?? error
-        return error
+    private func remembered(_ failure: Failure) -> SystemError {
+        self.failure = self.failure ?? failure
+        return failure.error
     }
 
     private func fire(_ what: Int32) {
-        if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
+        if what & (EV_READ | EV_CLOSED) != 0 {
+            isReadable = true
+            hasNews = true
+        }
         if what & EV_WRITE != 0 { isWritable = true }
         if what & EV_CLOSED != 0 { hasPeerEnded = true }
         handler?.socketIsReady(tag)

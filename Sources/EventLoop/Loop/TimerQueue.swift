@@ -1,0 +1,130 @@
+import CLibevent
+import Glibc
+import Units
+
+/// The timers of a loop that are set, the earliest first, and the one timer of the system that wakes the loop for them.
+///
+/// libevent's own timers set that of the system before each wait, whether or not anything has changed. This one is set
+/// when something has to happen earlier than it would ring, so a loop whose timers don't move makes no call for them.
+final class TimerQueue {
+    /// How long before its moment a timer has the loop woken, and so how long it may keep the loop at most: 50 µs.
+    /// Waking a thread that sleeps takes the system about as long.
+    private static let lead: Int64 = 50_000
+    /// A sleep of this and more lets the processor go so deep that waking takes longer than the lead: 2 ms.
+    private static let deepSleep: Int64 = 2_000_000
+    /// How long before the lead such a sleep is broken off; what is left is slept lightly: 200 µs.
+    private static let lightSleep: Int64 = 200_000
+
+    /// A binary heap by moment; each timer knows its place. Timers take themselves out before they go.
+    private var heap: [Entry] = []
+    private let descriptor: Int32
+    /// When the system's timer rings; `distantFuture` is never.
+    private var ring = Moment.distantFuture
+
+    private struct Entry {
+        var moment: Moment
+        unowned(unsafe) let timer: LoopTimer
+    }
+
+    init() throws(SystemError) {
+        descriptor = squall_timerfd()
+        if descriptor < 0 { throw .last("timerfd_create") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// What becomes readable when the loop has to call `fire`; it needs no reading, if it is watched edge-triggered.
+    var wakeDescriptor: Int32 { descriptor }
+
+    /// Puts a timer in, or moves it.
+    func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
+        if timer.place < 0 {
+            timer.place = heap.count
+            heap.append(Entry(moment: moment, timer: timer))
+            rise(from: timer.place)
+        } else {
+            let place = timer.place
+            heap[place].moment = moment
+            rise(from: place)
+            sink(from: timer.place)
+        }
+        arm(now)
+    }
+
+    /// Takes a timer out, if it is in.
+    func remove(_ timer: LoopTimer) {
+        let place = timer.place
+        guard place >= 0 else { return }
+        timer.place = -1
+        let last = heap.removeLast()
+        guard last.timer !== timer else { return }
+        heap[place] = last
+        last.timer.place = place
+        rise(from: place)
+        sink(from: last.timer.place)
+    }
+
+    /// Calls the handlers of the timers whose moment has come, or comes within the lead, each at its moment.
+    func fire(_ clock: () -> Moment) {
+        ring = .distantFuture
+        var now = clock()
+        // A handler may set its timer again at once; others of the loop have their turn first.
+        var turns = heap.count
+        while turns > 0, let first = heap.first {
+            let wait = first.moment.nanoseconds.subtractingSaturated(now.nanoseconds)
+            guard wait <= (first.timer.isCoarse ? 0 : TimerQueue.lead) else { break }
+            while now < first.moment { now = clock() }
+            remove(first.timer)
+            first.timer.fire()
+            turns -= 1
+            now = clock()
+        }
+        arm(now)
+    }
+
+    /// Has the system ring for the first timer, unless it rings in time anyway.
+    private func arm(_ now: Moment) {
+        guard let first = heap.first, first.moment < .distantFuture else { return }
+        var early = first.moment.nanoseconds
+        if !first.timer.isCoarse {
+            early = early.subtractingSaturated(TimerQueue.lead)
+            if early.subtractingSaturated(now.nanoseconds) > TimerQueue.deepSleep { early -= TimerQueue.lightSleep }
+        }
+        // A moment of zero would turn the system's timer off; one that has passed rings at once.
+        let wanted = Moment(nanoseconds: max(1, early))
+        guard wanted < ring else { return }
+        ring = wanted
+        squall_timerfd_set(descriptor, wanted.nanoseconds)
+    }
+
+    private func rise(from start: Int) {
+        var place = start
+        let entry = heap[place]
+        while place > 0 {
+            let parent = (place - 1) / 2
+            guard entry.moment < heap[parent].moment else { break }
+            put(heap[parent], at: place)
+            place = parent
+        }
+        put(entry, at: place)
+    }
+
+    private func sink(from start: Int) {
+        var place = start
+        let entry = heap[place]
+        while true {
+            var child = 2 * place + 1
+            guard child < heap.count else { break }
+            if child + 1 < heap.count, heap[child + 1].moment < heap[child].moment { child += 1 }
+            guard heap[child].moment < entry.moment else { break }
+            put(heap[child], at: place)
+            place = child
+        }
+        put(entry, at: place)
+    }
+
+    private func put(_ entry: Entry, at place: Int) {
+        heap[place] = entry
+        entry.timer.place = place
+    }
+}
