@@ -49,7 +49,7 @@ public struct Hang: Sendable {
         guard !sources.isEmpty else { return nil }
         let phase = schedule.stretch(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        let source = sources.first { $0.window.contains(age: age, currentPhase: phase) }
+        let source = sources.first { $0.window.contains(at: now, age: age, currentPhase: phase) }
         return source.map { Strike(fault: $0.fault, offset: nil, effect: .hangs) }
     }
 

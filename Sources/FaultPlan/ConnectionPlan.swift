@@ -88,7 +88,7 @@ public struct Interruptions: Sendable {
     public func strike(at now: Moment, lastPassed: Moment) -> (strike: Strike, how: Cut.Ending)? {
         let phase = schedule.stretch(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        for source in sources where source.window.contains(age: age, currentPhase: phase) {
+        for source in sources where source.window.contains(at: now, age: age, currentPhase: phase) {
             switch source.cause {
             case .outage:
                 return (Strike(fault: source.fault, offset: nil, effect: .resets), .reset)

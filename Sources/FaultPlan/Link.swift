@@ -158,7 +158,7 @@ public struct Link: Sendable {
             let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
             let isPicked = alterSlots[chosen].gate?.state(at: offset + marks.vanished).isOn ?? true
             guard isPicked, offset >= arrived,
-                alterSlots[chosen].window.contains(age: age, currentPhase: stretch.phase)
+                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
             else {
                 alterSlots[chosen].alterer.miss()
                 continue
@@ -314,7 +314,7 @@ public struct Link: Sendable {
     ) -> Reach {
         var visit = Visit(now: now, delivered: delivered, settled: takesAhead ? arrived : delivered)
         visit.age = age
-        visit.isActive = isPicked && slots[index].window.contains(age: age, currentPhase: stretch.phase)
+        visit.isActive = isPicked && slots[index].window.contains(at: now, age: age, currentPhase: stretch.phase)
         visit.passed = slots[index].passed
         let passing = slots[index].stage.advance(reach, &visit)
         slots[index].passed = passing.position

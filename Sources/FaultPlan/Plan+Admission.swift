@@ -24,13 +24,8 @@ extension Plan {
     /// What happens to everybody who connects at `now`, and when to ask again. A refusal goes before a silence.
     public func admission(at now: Moment) -> (admission: Admission, until: Moment) {
         let refusing = refusal(at: now)
-        let hanging = standing(at: now) { fault in
-            guard case .connect(let connect) = fault.kind, connect.how == .hang else { return false }
-            return fault.condition == Condition()
-        }
-        let limited = standing(at: now) { fault in
-            if case .connectionLimit = fault.kind { true } else { false }
-        }
+        let hanging = standing(at: now) { hangsEverybody($0) }
+        let limited = standing(at: now) { isLimit($0) }
         let until = min(refusing.until, hanging.until, limited.until)
         if let fault = refusing.fault { return (.refused(fault: fault), until) }
         if let fault = hanging.fault { return (.unanswered(fault: fault), until) }
@@ -59,15 +54,30 @@ extension Plan {
         let stretch = schedule.stretch(at: now)
         var until = Moment.distantFuture
         var standing: Int?
-        for (index, fault) in faults.enumerated() where isMeant(fault) {
-            if phaseOfFault[index] != nil { until = stretch.end }
-            if isOn(index, at: now) { standing = standing ?? index }
+        for (index, fault) in faults.enumerated() where isMeant(fault) && struck.allow(index) {
+            let window = window(of: index)
+            until = min(until, window.nextChange(after: now, opened: now, stretchEnd: stretch.end))
+            if window.contains(at: now, age: 0, currentPhase: stretch.phase) { standing = standing ?? index }
         }
         return (standing, until)
     }
 
+    /// Whether a fault is one that `admission` or `room` tells of.
+    func standsForEverybody(_ fault: Fault) -> Bool {
+        refusesEverybody(fault) || hangsEverybody(fault) || isLimit(fault)
+    }
+
+    private func hangsEverybody(_ fault: Fault) -> Bool {
+        guard case .connect(let connect) = fault.kind, connect.how == .hang else { return false }
+        return fault.condition.isForEverybody
+    }
+
+    private func isLimit(_ fault: Fault) -> Bool {
+        if case .connectionLimit = fault.kind { true } else { false }
+    }
+
     private func isOn(_ index: Int, at now: Moment) -> Bool {
-        guard let phase = phaseOfFault[index] else { return true }
-        return phase == schedule.stretch(at: now).phase
+        let phase = schedule.stretch(at: now).phase
+        return struck.allow(index) && window(of: index).contains(at: now, age: 0, currentPhase: phase)
     }
 }

@@ -24,6 +24,8 @@ public struct Plan: Sendable {
     /// The rates that all connections share, by the index of their fault.
     private let sharedRates: [Int: BucketPair]
     private var clientRates = ClientBuckets()
+    /// Which faults have struck, of those that others come after. All copies of the plan share it.
+    let struck: StruckFaults
     private var turns: [Int]
     private var accepted: UInt64 = 0
 
@@ -41,7 +43,7 @@ public struct Plan: Sendable {
         self.seed = seed
         self.proxy = proxy
         self.holdLimit = holdLimit
-        schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start)
+        schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start, seed: seed)
         var faults = profile.faults
         var phaseOfFault = [Int?](repeating: nil, count: faults.count)
         for (index, phase) in profile.phases.enumerated() {
@@ -60,13 +62,15 @@ public struct Plan: Sendable {
         self.faults = faults
         self.phaseOfFault = phaseOfFault
         self.sharedRates = sharedRates
+        struck = StruckFaults(faults)
         turns = [Int](repeating: 0, count: faults.count)
     }
 
     /// Whether `accept` has to know the address of the client.
     public var asksForClient: Bool {
         faults.contains { fault in
-            if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
+            if !fault.condition.clients.isEmpty { return true }
+            return if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
         }
     }
 
@@ -84,10 +88,12 @@ public struct Plan: Sendable {
         var messageFault: Int?
         var beginning = Beginning()
         let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
+        let address = client.flatMap { IPAddress($0) }
         for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
+            guard fault.condition.admits(address), struck.allow(index) else { continue }
             let window = window(of: index)
             if case .connect(let connect) = fault.kind {
-                if window.contains(age: 0, currentPhase: phase(at: now)) {
+                if window.contains(at: now, age: 0, currentPhase: phase(at: now)) {
                     beginning.add(connect, fault: index, window: window, key: connectionKey.adding(fault.name))
                 }
                 continue
@@ -101,7 +107,7 @@ public struct Plan: Sendable {
                 continue
             }
             if case .loss(let loss) = fault.kind, fault.condition.http == nil,
-                window.contains(age: 0, currentPhase: phase(at: now))
+                window.contains(at: now, age: 0, currentPhase: phase(at: now))
             {
                 let key = connectionKey.adding(fault.name).adding("connect")
                 beginning.add(ConnectDelay(loss, fault: index, key: key))
@@ -153,6 +159,35 @@ public struct Plan: Sendable {
         standing(at: now) { refusesEverybody($0) }
     }
 
+    /// A fault has struck: those that come after it are on for the connections that are accepted from now on. To be
+    /// called for every strike, from any thread and on any copy of the plan.
+    ///
+    /// - Returns: whether `admission` may answer otherwise from now on.
+    @discardableResult
+    public func note(_ strike: Strike) -> Bool {
+        // That a stream isn't HTTP is told of a fault which does nothing to it.
+        strike.effect == .isNoHTTP ? false : noteStrike(of: strike.fault)
+    }
+
+    /// The fault at an index has struck, see `note`.
+    @discardableResult
+    package func noteStrike(of fault: Int) -> Bool {
+        guard struck.note(fault) else { return false }
+        let name = faults[fault].name
+        return faults.contains { $0.condition.after == name && standsForEverybody($0) }
+    }
+
+    /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
+    /// proxy's clock comes to where a condition has it so.
+    public func nextChange(after now: Moment) -> Moment {
+        let end = schedule.stretch(at: now).end
+        var next = end
+        for (index, fault) in faults.enumerated() where fault.condition.clock != nil || fault.condition.duty != nil {
+            next = min(next, window(of: index).nextChange(after: now, opened: now, stretchEnd: end))
+        }
+        return next
+    }
+
     /// What the journal says of a strike. `connection` and `direction` are `nil` where it concerns the
     /// proxy, or both directions.
     public func journalEntry(
@@ -175,8 +210,8 @@ public struct Plan: Sendable {
 
     /// An outage that hits all connections refuses them by not listening; any other is told to a
     /// connection once it has been accepted.
-    private func refusesEverybody(_ fault: Fault) -> Bool {
-        guard fault.condition == Condition() else { return false }
+    func refusesEverybody(_ fault: Fault) -> Bool {
+        guard fault.condition.isForEverybody else { return false }
         if case .connect(let connect) = fault.kind { return connect.how == .refuse }
         guard case .outage(let outage) = fault.kind else { return false }
         return outage.how == .refuse
@@ -198,13 +233,8 @@ public struct Plan: Sendable {
 
     private func phase(at now: Moment) -> Int? { schedule.stretch(at: now).phase }
 
-    private func window(of index: Int) -> Window {
-        let condition = faults[index].condition
-        return Window(
-            phase: phaseOfFault[index],
-            ageFrom: condition.ageFrom.nanoseconds,
-            ageUntil: condition.ageUntil?.nanoseconds ?? .max
-        )
+    func window(of index: Int) -> Window {
+        Window(faults[index].condition, phase: phaseOfFault[index], start: schedule.start)
     }
 
     /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first

@@ -2,8 +2,11 @@ import FaultProfile
 import Units
 
 /// The phases of a profile laid on the clock of a proxy. A pure function from time to phase.
+///
+/// Where lengths vary they are drawn for two rounds of the phases at a time, and what the first has more the second
+/// has less. So two rounds take twice the nominal time, and any moment is found without counting from the start.
 public struct Schedule: Hashable, Sendable {
-    /// A stretch of time in one phase, or after all of them.
+    /// A stretch of time in one phase, or outside all of them.
     public struct Stretch: Hashable, Sendable {
         /// The index of the phase in the profile; `nil` outside all phases.
         public var phase: Int?
@@ -13,15 +16,31 @@ public struct Schedule: Hashable, Sendable {
         public var end: Moment
     }
 
+    /// How much the length of a phase varies.
+    private struct Jitter: Hashable {
+        /// In nanoseconds, either way.
+        let most: Int64
+        let key: RandomKey
+
+        /// What the phase has more in the first of two rounds, which are the pair of this number.
+        func draw(_ pair: Int64) -> Int64 {
+            guard most > 0 else { return 0 }
+            let span = 2 * UInt64(most) + 1
+            return Int64(bitPattern: key.bits(at: pair).multipliedFullWidth(by: span).high &- UInt64(most))
+        }
+    }
+
     /// The moment at which the first phase begins.
     public let start: Moment
     /// Where each phase ends, in nanoseconds after `start`; the last may be `Int64.max`.
     private let ends: [Int64]
     private let repeats: Bool
+    /// How much each phase varies; empty when none does.
+    private let jitters: [Jitter]
 
     /// Lays `phases` end to end from `start`; with `repeats` they begin again after the last, unless
-    /// the last has no duration and so never ends.
-    public init(phases: [Phase], repeats: Bool, start: Moment) {
+    /// the last has no duration and so never ends. Lengths that vary are drawn from `seed` and the name of the phase.
+    public init(phases: [Phase], repeats: Bool, start: Moment, seed: UInt64) {
         var ends: [Int64] = []
         var total: Int64 = 0
         for phase in phases {
@@ -31,27 +50,52 @@ public struct Schedule: Hashable, Sendable {
         self.ends = ends
         self.start = start
         self.repeats = repeats && total > 0 && total < .max
+        let isSteady = phases.allSatisfy { $0.jitter == .zero }
+        let key = RandomKey(seed: seed).adding("phase")
+        jitters = isSteady ? [] : phases.map { Jitter(most: $0.jitter.nanoseconds, key: key.adding($0.name)) }
     }
 
-    /// The stretch that `moment` lies in. Before `start` counts as the first phase.
+    /// The stretch that `moment` lies in. Before `start` no phase runs.
     public func stretch(at moment: Moment) -> Stretch {
         guard let total = ends.last else { return Stretch(phase: nil, begin: start, end: .distantFuture) }
-        var origin = start
-        var elapsed = max(0, moment.nanoseconds.subtractingSaturated(start.nanoseconds))
-        if elapsed >= total, total < .max {
-            guard repeats else {
-                return Stretch(phase: nil, begin: start.advanced(byNanoseconds: total), end: .distantFuture)
-            }
-            let cycles = elapsed / total
-            origin = start.advanced(byNanoseconds: cycles * total)
-            elapsed -= cycles * total
+        guard moment >= start else { return Stretch(phase: nil, begin: Moment(nanoseconds: .min), end: start) }
+        let elapsed = moment.nanoseconds.subtractingSaturated(start.nanoseconds)
+        guard jitters.isEmpty else { return jitteredStretch(elapsed) }
+        guard elapsed >= total, total < .max else { return nominalStretch(elapsed, origin: start) }
+        guard repeats else {
+            return Stretch(phase: nil, begin: start.advanced(byNanoseconds: total), end: .distantFuture)
         }
+        let (rounds, rest) = elapsed.quotientAndRemainder(dividingBy: total)
+        return nominalStretch(rest, origin: start.advanced(byNanoseconds: rounds * total))
+    }
+
+    /// The stretch at a time of a round that begins at `origin`.
+    private func nominalStretch(_ elapsed: Int64, origin: Moment) -> Stretch {
         let index = ends.firstIndex { elapsed < $0 } ?? ends.count - 1
         let begin = index == 0 ? 0 : ends[index - 1]
-        return Stretch(
-            phase: index,
-            begin: origin.advanced(byNanoseconds: begin),
-            end: origin.advanced(byNanoseconds: ends[index])
-        )
+        return stretch(index, from: begin, to: ends[index], origin: origin)
+    }
+
+    private func jitteredStretch(_ elapsed: Int64) -> Stretch {
+        let total = ends[ends.count - 1]
+        let pairLength = repeats ? total.addingSaturated(total) : .max
+        let (pair, rest) = pairLength < .max ? elapsed.quotientAndRemainder(dividingBy: pairLength) : (0, elapsed)
+        let origin = start.advanced(byNanoseconds: pair * pairLength)
+        var end: Int64 = 0
+        for round in 0..<(repeats ? 2 : 1) {
+            for index in ends.indices {
+                let nominal = ends[index] - (index == 0 ? 0 : ends[index - 1])
+                let more = jitters[index].draw(pair)
+                let begin = end
+                let length = nominal.addingSaturated(round == 0 ? more : -more)
+                end = ends[index] == .max ? .max : end.addingSaturated(length)
+                if rest < end || end == .max { return stretch(index, from: begin, to: end, origin: origin) }
+            }
+        }
+        return Stretch(phase: nil, begin: origin.advanced(byNanoseconds: end), end: .distantFuture)
+    }
+
+    private func stretch(_ index: Int, from begin: Int64, to end: Int64, origin: Moment) -> Stretch {
+        Stretch(phase: index, begin: origin.advanced(byNanoseconds: begin), end: origin.advanced(byNanoseconds: end))
     }
 }

@@ -62,21 +62,37 @@ public struct Condition: Hashable, Sendable {
     public var ageFrom: Duration
     /// The age of the connection at which the fault is off again; `nil` is never. Above `ageFrom`.
     public var ageUntil: Duration?
+    /// The addresses that the client's is to be one of; empty is any client. One that isn't known is in none of them.
+    public var clients: [AddressRange]
+    /// The stretch of the proxy's clock in which the fault is on; `nil` is always.
+    public var clock: ClockWindow?
+    /// When the fault is on and off in turn, on the proxy's clock; `nil` is always on.
+    public var duty: DutyCycle?
+    /// The name of another fault of the profile, which must have struck before the connection was accepted.
+    public var after: String?
     /// The HTTP messages that the fault acts on; `nil` is every byte, whether HTTP or not.
     public var http: HTTPCondition?
 
-    /// Makes a condition; without arguments it holds for every connection at every age.
+    /// Makes a condition; without arguments it holds for every connection at every time.
     public init(
         connections: ConnectionSelection = .all,
         chance: Probability = .always,
         ageFrom: Duration = .zero,
         ageUntil: Duration? = nil,
+        clients: [AddressRange] = [],
+        clock: ClockWindow? = nil,
+        duty: DutyCycle? = nil,
+        after: String? = nil,
         http: HTTPCondition? = nil
     ) {
         self.connections = connections
         self.chance = chance
         self.ageFrom = ageFrom
         self.ageUntil = ageUntil
+        self.clients = clients
+        self.clock = clock
+        self.duty = duty
+        self.after = after
         self.http = http
     }
 }

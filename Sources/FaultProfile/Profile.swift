@@ -65,13 +65,16 @@ public struct Phase: Hashable, Sendable {
     public var name: String
     /// How long it lasts, above zero; `nil` is for ever, in the last phase only.
     public var duration: Duration?
+    /// How much shorter or longer than `duration` it may last, drawn each time. Zero or more, below `duration`.
+    public var jitter: Duration
     /// The faults that are on in this phase, beside those that always are.
     public var faults: [Fault]
 
-    /// Makes a phase; `duration` is above zero, or `nil` for ever.
-    public init(name: String, duration: Duration? = nil, faults: [Fault] = []) {
+    /// Makes a phase; `duration` is above zero, or `nil` for ever; `jitter` is below it.
+    public init(name: String, duration: Duration? = nil, jitter: Duration = .zero, faults: [Fault] = []) {
         self.name = name
         self.duration = duration
+        self.jitter = jitter
         self.faults = faults
     }
 }

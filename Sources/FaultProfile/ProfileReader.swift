@@ -52,7 +52,7 @@ public enum ProfileReader {
             guard let node = JSONReader.read(source.bytes, file: file, problems: &decoder.problems) else { break }
             let draft = decoder.profile(node)
             drafts.append(draft)
-            guard let extends = draft.extends else { break }
+            guard let extends = draft.extends else { return drafts }
             guard drafts.count <= ProfileLimits.extendsDepth else {
                 decoder.report(
                     "profiles extend each other more than \(ProfileLimits.extendsDepth) deep",
@@ -69,6 +69,8 @@ public enum ProfileReader {
             case .success(let base): current = base
             }
         }
+        // The faults of a base that can't be had.
+        decoder.hasLostFaults = true
         return drafts
     }
 

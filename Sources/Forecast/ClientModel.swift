@@ -10,6 +10,8 @@ public protocol RetryModel: Sendable {
 
 /// What is assumed of the client and the server at both ends of a transfer.
 public struct ClientModel: Hashable, Sendable {
+    /// The client's address, for what depends on it: not known unless told.
+    public var address: String?
     /// The bytes of a request: 160 unless told otherwise.
     public var requestBytes: Int64 = 160
     /// The bytes in front of the body of an answer: 320 unless told otherwise. Sent again on each connection.

@@ -12,6 +12,9 @@ struct FaultSummary {
     /// "cut at 64 KiB".
     let text: String
 
+    /// Whether it has a figure: a rate, a delay, or an outage.
+    var hasFigures: Bool { rate != nil || delay > .zero || jitter > .zero || outage != nil }
+
     init(_ kind: FaultKind) {
         switch kind {
         case .latency(let latency):
@@ -169,7 +172,7 @@ extension Trace {
 }
 
 extension Condition {
-    /// "connections 1 to 2, with a chance of 50 %, from an age of 5 s".
+    /// "connections from 1 to 2, with a chance of 50 %, from an age of 5 s".
     var sentence: String {
         var parts: [String] = []
         switch connections {
@@ -184,6 +187,11 @@ extension Condition {
         if chance < .always { parts.append("with a chance of \(chance.text)") }
         if ageFrom > .zero { parts.append("from an age of \(ageFrom.text)") }
         if let ageUntil { parts.append("up to an age of \(ageUntil.text)") }
+        if !clients.isEmpty { parts.append("for \(clients.map(\.text).joined(separator: " and "))") }
+        if let clock, clock.from > .zero || clock.until == nil { parts.append("from \(clock.from.text) on") }
+        if let until = clock?.until { parts.append("until \(until.text)") }
+        if let duty { parts.append("\(duty.on.text) on and \(duty.off.text) off") }
+        if let after { parts.append("after \(after)") }
         if let http { parts.append(http.sentence) }
         return parts.joined(separator: ", ")
     }

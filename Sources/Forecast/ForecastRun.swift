@@ -86,7 +86,7 @@ struct ForecastRun {
         guard isAdmitted() else { return }
         refusing = nil
         let held = forecast.bytes
-        let connection = plan.accept(at: now)
+        let connection = plan.accept(at: now, client: client.address)
         let ordinal = connection.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
         var run = ConnectionRun(connection, transfer, client, held: held)
@@ -124,17 +124,19 @@ struct ForecastRun {
         guard refusing != fault else { return }
         refusing = fault
         let strike = Strike(fault: fault, offset: nil, effect: effect)
+        plan.note(strike)
         forecast.note(.struck(plan.journalEntry(of: strike, connection: nil, direction: nil, at: now)), at: now)
     }
 
     /// Follows a connection until it is lost; `nil` when the file is complete, or the time is over.
     private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
-        var stretchEnd = plan.schedule.stretch(at: now).end
+        var change = plan.nextChange(after: now)
         while hasTime {
             steps += 1
             let step = run.step(at: now)
             note(run)
             for (strike, direction) in run.takeStrikes() {
+                plan.note(strike)
                 let entry = plan.journalEntry(of: strike, connection: run.ordinal, direction: direction, at: now)
                 forecast.note(.struck(entry), at: now)
             }
@@ -142,10 +144,12 @@ struct ForecastRun {
             case .complete: return nil
             case .lost(let loss): return loss
             case .waiting(let wake, let deadline, let isFull):
-                if now >= stretchEnd { stretchEnd = plan.schedule.stretch(at: now).end }
+                if now >= change { change = plan.nextChange(after: now) }
                 // Who comes late to a link that can hold no more keeps its source waiting.
                 let coarse = max(wake, now.advanced(byNanoseconds: isFull ? 1 : max(1, grain)))
-                now = min(coarse, deadline, stretchEnd, end)
+                // What has passed by then has passed, so it is looked at just before a fault comes on, and again when it has.
+                let before = change.advanced(byNanoseconds: -1)
+                now = min(coarse, deadline, now < before ? before : change, end)
             }
         }
         return nil

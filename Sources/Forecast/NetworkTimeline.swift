@@ -19,24 +19,31 @@ public struct NetworkTimeline: Hashable, Sendable {
     /// The segments that are kept at most: 10,000. What comes after them is left out.
     public static let limit = 10_000
 
+    /// The sets of faults whose conditions are kept for the next time that they are on: 1,024.
+    private static let knownLimit = 1_024
+
     /// The segments from the start of the clock on, without a gap.
     public let segments: [Segment]
 
-    /// The timeline of `profile` in one direction, from the origin of the clock until `end`, which is later.
-    public init(of profile: Profile, direction: Direction, until end: Moment) {
-        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: .zero)
-        let always = profile.faults
-        var known: [Int?: NetworkConditions] = [:]
+    /// The timeline of `profile` in one direction, from the origin of the clock until `end`, which is later. The seed
+    /// is that of the draws by which phases are longer or shorter.
+    public init(of profile: Profile, direction: Direction, until end: Moment, seed: UInt64 = 0) {
+        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: .zero, seed: seed)
+        let faults = TimedFault.all(of: profile)
+        var known: [[Int]: NetworkConditions] = [:]
         var segments: [Segment] = []
         var now = Moment.zero
         while now < end, segments.count < NetworkTimeline.limit {
             let stretch = schedule.stretch(at: now)
-            let phase = stretch.phase
-            let faults = always + (phase.map { profile.phases[$0].faults } ?? [])
-            let conditions = known[phase] ?? NetworkConditions(faults: faults, direction: direction)
-            known[phase] = conditions
-            segments.append(Segment(begin: now, end: min(stretch.end, end), phase: phase, conditions: conditions))
-            now = stretch.end
+            let on = faults.indices.filter { faults[$0].window.contains(at: now, age: 0, currentPhase: stretch.phase) }
+            let conditions = known[on] ?? NetworkConditions(faults: on.map { faults[$0].fault }, direction: direction)
+            if known.count < NetworkTimeline.knownLimit { known[on] = conditions }
+            let next = faults.reduce(stretch.end) {
+                min($0, $1.window.nextChange(after: now, opened: now, stretchEnd: stretch.end))
+            }
+            let segment = Segment(begin: now, end: min(next, end), phase: stretch.phase, conditions: conditions)
+            segments.append(segment)
+            now = next
         }
         self.segments = segments
     }
@@ -58,6 +65,30 @@ public struct NetworkTimeline: Hashable, Sendable {
     }
 }
 
+/// A fault of a profile, and when it is on for everybody.
+private struct TimedFault {
+    /// The fault; where the clock alone decides when it is on, without its condition.
+    var fault: Fault
+    /// When it is on, as far as the clock decides.
+    let window: Window
+
+    /// The faults that are always on, then those of each phase.
+    static func all(of profile: Profile) -> [TimedFault] {
+        profile.faults.map { TimedFault($0, phase: nil) }
+            + profile.phases.enumerated().flatMap { index, phase in phase.faults.map { TimedFault($0, phase: index) } }
+    }
+
+    private init(_ fault: Fault, phase: Int?) {
+        self.fault = fault
+        guard fault.condition.isOnClockAlone else {
+            window = Window(Condition(), phase: phase, start: .zero)
+            return
+        }
+        window = Window(fault.condition, phase: phase, start: .zero)
+        self.fault.condition = Condition()
+    }
+}
+
 /// What the network is like while a set of faults is on, in one direction.
 public struct NetworkConditions: Hashable, Sendable {
     /// The lowest of the rates; `nil` is no limit.
@@ -68,7 +99,8 @@ public struct NetworkConditions: Hashable, Sendable {
     public private(set) var jitter = Duration.zero
     /// The outage that is on, if any.
     public private(set) var outage: Outage.Manner?
-    /// The faults that act at a position, or on some connections only, a short line each.
+    /// The faults that have no figure above, because they act at a position, on some connections only, or otherwise: a
+    /// short line each.
     public private(set) var others: [String] = []
 
     /// The conditions that `faults` make together in `direction`.
@@ -78,7 +110,7 @@ public struct NetworkConditions: Hashable, Sendable {
 
     private mutating func add(_ fault: Fault) {
         let summary = FaultSummary(fault.kind)
-        guard fault.condition == Condition(), !summary.isAtPosition else {
+        guard fault.condition == Condition(), !summary.isAtPosition, summary.hasFigures else {
             others.append("\(summary.text)\(fault.condition == Condition() ? "" : ", \(fault.condition.sentence)")")
             return
         }

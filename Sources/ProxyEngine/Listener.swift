@@ -45,6 +45,7 @@ final class Listener: LoopHandler, LoopTenant {
         loop.add(self)
         let (loop, resident) = (loop, Resident(self, on: loop))
         context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
+        context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
         followOutages()
         return socket.address
     }
@@ -53,6 +54,7 @@ final class Listener: LoopHandler, LoopTenant {
     func close() {
         outageTimer?.cancel()
         retryTimer?.cancel()
+        context.admissionMayChange.withLock { $0 = nil }
         guard let socket else { return }
         context.roomIsFree.withLock { $0 = nil }
         socket.close()
@@ -147,6 +149,12 @@ final class Listener: LoopHandler, LoopTenant {
     private func change(to next: Admission, _ socket: ListeningSocket) {
         let last = admission
         admission = next
+        // Told first, so that who isn't let in finds it in the journal.
+        switch next {
+        case .open: break
+        case .refused(let fault): record(.refuses, fault)
+        case .unanswered(let fault): record(.hangs, fault)
+        }
         switch (last, next) {
         case (.refused, .refused), (.unanswered, .unanswered), (.open, .open):
             // One outage may follow upon another.
@@ -159,11 +167,6 @@ final class Listener: LoopHandler, LoopTenant {
             if case .refused = last { listenAgain(socket) }
         case (.refused, .open), (.unanswered, .open):
             listenAgain(socket)
-        }
-        switch next {
-        case .open: break
-        case .refused(let fault): record(.refuses, fault)
-        case .unanswered(let fault): record(.hangs, fault)
         }
     }
 

@@ -9,7 +9,7 @@ public final class Proxy: Sendable {
     public let configuration: ProxyConfiguration
     /// The address that it listens on, with the port that was chosen for port 0.
     public let address: SocketAddress
-    /// The moment at which its clock, and with it the first phase, began.
+    /// The moment at which its clock, and with it the first phase, begins or began.
     public let started: Moment
     /// The phases of its profile on its clock.
     public let schedule: Schedule
@@ -51,7 +51,7 @@ public final class Proxy: Sendable {
             profile: configuration.profile,
             seed: configuration.seed,
             proxy: configuration.name,
-            start: MonotonicClock.now,
+            start: configuration.clockStart ?? MonotonicClock.now,
             holdLimit: configuration.linkHoldLimit,
             global: configuration.globalBuckets
         )

@@ -26,6 +26,10 @@ public struct ProxyConfiguration: Sendable {
     /// The rates that it shares with other proxies; `nil` if nothing is said: then global rates are its own.
     public var globalBuckets: GlobalBuckets?
 
+    /// When the proxy's clock starts, and with it the first phase: now, before or later. Until then it forwards
+    /// without the faults of phases. `nil` if nothing is said: when the proxy is started.
+    public var clockStart: Moment?
+
     /// Makes a configuration of what has no default.
     public init(name: String, listen: Endpoint, upstream: Endpoint, profile: Profile, seed: UInt64) {
         self.name = name

@@ -3,7 +3,8 @@ import FaultPlan
 import Synchronization
 import Units
 
-/// What the loops of one proxy share: nothing that changes but a count of connections.
+/// What the loops of one proxy share: nothing that changes but a count of connections, which faults have struck, and who
+/// is to be told when the listener has to look at its outages again.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
     let upstreamAddresses: [SocketAddress]
@@ -14,6 +15,8 @@ final class ProxyContext: Sendable {
     let isRoomAwaited = Atomic<Bool>(false)
     /// Called on the loop of a connection that has ended, when room is awaited.
     let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Called when a fault has struck that the end of listening, or of answering, waits for.
+    let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
@@ -37,8 +40,12 @@ final class ProxyContext: Sendable {
         if isRoomAwaited.load(ordering: .sequentiallyConsistent) { roomIsFree.withLock { $0 }?() }
     }
 
-    /// Writes a strike into the journal.
+    /// Writes a strike into the journal, and lets begin what comes after it.
     func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {
+        if plan.note(strike) {
+            let call = admissionMayChange.withLock { $0 }
+            call?()
+        }
         journal(plan.journalEntry(of: strike, connection: connection, direction: direction, at: moment))
     }
 

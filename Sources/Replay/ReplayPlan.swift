@@ -53,7 +53,7 @@ public struct ReplayPlan: Sendable {
             phase.faults.removeAll { ReplayPlan.isAtPosition($0.kind) }
             return phase
         }
-        return result
+        return result.withoutVainWaits
     }
 
     /// The profile that does only what `kept` says. Phases stay as long as one of them has a fault.
@@ -72,13 +72,17 @@ public struct ReplayPlan: Sendable {
             phase.faults.removeAll { !names.contains($0.name) }
             return phase
         }
+        var strikes = explicitFaults(of: kept)
+        let origins = strikes.map(\.name)
+        if isNamedApart { strikes = ReplayPlan.namedApart(strikes, from: names) }
+        let newNames = Dictionary(zip(origins, strikes.map(\.name))) { first, _ in first }
+        result.faults += strikes
+        result.renameAwaited(newNames)
+        result = result.withoutVainWaits
         if result.phases.allSatisfy(\.faults.isEmpty) {
             result.phases = []
             result.repeats = false
         }
-        var strikes = explicitFaults(of: kept)
-        if isNamedApart { strikes = ReplayPlan.namedApart(strikes, from: names) }
-        result.faults += strikes
         return result
     }
 
@@ -165,6 +169,32 @@ public struct ReplayPlan: Sendable {
             }
             fault.name = name
             return fault
+        }
+    }
+}
+
+extension Profile {
+    /// Has the faults that come after one of the old names come after the one of the new name.
+    fileprivate mutating func renameAwaited(_ newNames: [String: String]) {
+        func renamed(_ fault: Fault) -> Fault {
+            guard let after = fault.condition.after, let name = newNames[after] else { return fault }
+            var fault = fault
+            fault.condition.after = name
+            return fault
+        }
+        faults = faults.map(renamed)
+        for index in phases.indices { phases[index].faults = phases[index].faults.map(renamed) }
+    }
+
+    /// The profile without the faults that come after one which isn't there: they would never be on.
+    fileprivate var withoutVainWaits: Profile {
+        var result = self
+        while true {
+            let known = Set((result.faults + result.phases.flatMap(\.faults)).map(\.name))
+            func isVain(_ fault: Fault) -> Bool { fault.condition.after.map { !known.contains($0) } ?? false }
+            guard (result.faults + result.phases.flatMap(\.faults)).contains(where: isVain) else { return result }
+            result.faults.removeAll(where: isVain)
+            for index in result.phases.indices { result.phases[index].faults.removeAll(where: isVain) }
         }
     }
 }

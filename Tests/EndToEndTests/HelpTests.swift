@@ -8,10 +8,10 @@ import Testing
         "demo": ["--size", "--seed", "--keep", "--events"],
         "run": [
             "--listen", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit", "--journal",
-            "--threads",
+            "--start-at", "--threads",
         ],
-        "plan": ["--size", "--direction", "--seed", "--name", "--head", "--until", "--svg", "--events"],
-        "replay": ["--listen", "--upstream", "--name", "--profile", "--journal", "--threads"],
+        "plan": ["--size", "--direction", "--seed", "--name", "--head", "--client", "--until", "--svg", "--events"],
+        "replay": ["--listen", "--upstream", "--name", "--profile", "--journal", "--start-at", "--threads"],
         "shrink": ["--upstream", "--name", "--runs", "--patience", "--output"],
         "check": [],
         "profiles": [],

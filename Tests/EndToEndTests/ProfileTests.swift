@@ -12,6 +12,7 @@ import Testing
         "cell-edge": ("1MiB", 0, 1),
         "cut-every-mebibyte": ("8MiB", 8, 9),
         "elevator": ("1MiB", 0, 1),
+        "flapping": ("1MiB", 1, 2),
         "first-two-fail": ("1MiB", 2, 3),
         "flaky-api": ("1MiB", 3, 5),
         "full-server": ("256KiB", 0, 1),

@@ -123,6 +123,58 @@ import Testing
         }
     }
 
+    private static let twoPhases = """
+        { "name": "two phases", "phases": [
+            { "name": "cut", "for": "1 min", "faults": [ { "kind": "cut", "stream": "downstream", "at": "0 B" } ] },
+            { "name": "gone", "faults": [ { "kind": "outage", "how": "refuse" } ] } ] }
+        """
+
+    @Test func `proxies that are told a time are in step: long ago is the last phase, to come is none`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            let past = ["--start-at", "2020-02-29T12:00:00Z"]
+            try await withProxy(RunTests.twoPhases, to: origin, past + ["--journal", "-"]) { proxy, address in
+                _ = try await proxy.line(with: "refuses")
+                let curl = try await run("curl", ["-s", "http://\(address)/file.bin"])
+                #expect(curl.status == 7)
+            }
+            for start in ["2190-01-01T00:00:00.5+02:00", "+100h"] {
+                try await withProxy(RunTests.twoPhases, to: origin, ["--start-at", start]) { _, address in
+                    let curl = try await run("curl", ["-s", "-f", "http://\(address)/file.bin"])
+                    #expect(curl.status == 0)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [("2020-02-29T12:00:00Z", "clock started", "ago"), ("+100h", "clock starts in 359", "s")])
+    func `the ready line tells when the clock starts`(start: String, begin: String, end: String) async throws {
+        let options = ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9", "--start-at", start]
+        try await withChild(Programs.squall, options) { proxy in
+            let line = try await proxy.line(with: "ready")
+            #expect(line.contains(", \(begin)") && line.hasSuffix(" \(end))"), "\(line)")
+        }
+    }
+
+    @Test(arguments: [
+        ("tomorrow", "“tomorrow” is not a time of RFC 3339: write one such as “2026-11-21T18:00:00Z”"),
+        ("2026-11-21T18:00:00", "“2026-11-21T18:00:00” has no time zone: add Z for UTC, or one such as +01:00"),
+        ("+5", "“5” has no unit: write “5 ms” or “5 s”"),
+    ])
+    func `a start that can't be read is exit 2, with what to write`(start: String, problem: String) async throws {
+        let outcome = try await squall(
+            "run",
+            "slow-3g",
+            "--listen",
+            "127.0.0.1:0",
+            "--upstream",
+            "127.0.0.1:9",
+            "--start-at",
+            start
+        )
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains(problem), "\(outcome.errors)")
+    }
+
     @Test func `a port that is taken is exit 1 and one line with what to do`() async throws {
         try await withProxy("slow-3g", to: "127.0.0.1:9") { _, address in
             let port = try #require(address.split(separator: ":").last)

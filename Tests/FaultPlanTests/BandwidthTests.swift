@@ -140,6 +140,20 @@ struct BandwidthTests {
         #expect(pump.violations.isEmpty)
     }
 
+    @Test(arguments: [(3, 7), (1, 9), (30, 70), (7, 1)])
+    func `passes what it carries in the moments between outages, however short they are`(on: Int, off: Int) {
+        let gone = DutyCycle(on: .milliseconds(off), off: .milliseconds(on))
+        let link = Link.with(
+            .bandwidth(bytesPerSecond: 1_000),
+            .outage(.silence).when(Condition(duty: gone))
+        )
+        var pump = Pump(link, waiting: nil)
+        pump.run(until: .seconds(50))
+        let expected = 50_000 * Int64(on) / Int64(on + off)
+        #expect((expected - 11...expected).contains(pump.link.delivered))
+        #expect(pump.violations.isEmpty)
+    }
+
     @Test
     func `of two is the slower`() {
         let link = Link.with(.bandwidth(bytesPerSecond: 5_000), .bandwidth(bytesPerSecond: 2_000, name: "slower"))

@@ -144,6 +144,10 @@ struct RandomProfile {
         if chance(0.3) {
             let from = Duration.milliseconds(pick([0, 5, 700]))
             fault.condition = Condition(ageFrom: from, ageUntil: chance(0.5) ? from + .milliseconds(300) : nil)
+        } else if chance(0.2) {
+            let on = Duration.milliseconds(pick([3, 400]))
+            let clock = chance(0.5) ? ClockWindow(from: .milliseconds(5)) : nil
+            fault.condition = Condition(clock: clock, duty: DutyCycle(on: on, off: .milliseconds(500)))
         }
         return fault
     }

@@ -8,7 +8,7 @@ import Units
 struct ScheduleTests {
     private func schedule(_ durations: Duration?..., repeats: Bool = false, start: Moment = .zero) -> Schedule {
         let phases = durations.enumerated().map { Phase(name: "\($0.offset)", duration: $0.element) }
-        return Schedule(phases: phases, repeats: repeats, start: start)
+        return Schedule(phases: phases, repeats: repeats, start: start, seed: 1)
     }
 
     @Test
@@ -28,8 +28,19 @@ struct ScheduleTests {
     }
 
     @Test
-    func `counts the time before its start to its first phase`() {
-        #expect(schedule(.seconds(2), start: .seconds(10)).stretch(at: .seconds(3)).phase == 0)
+    func `has no phase before its start`() {
+        let schedule = schedule(.seconds(2), start: .seconds(10))
+        let before = Schedule.Stretch(phase: nil, begin: Moment(nanoseconds: .min), end: .seconds(10))
+        #expect(schedule.stretch(at: .seconds(3)) == before)
+        #expect(schedule.stretch(at: Moment(nanoseconds: 9_999_999_999)) == before)
+        #expect(schedule.stretch(at: Moment(nanoseconds: .min)) == before)
+    }
+
+    @Test
+    func `that began long ago is where it would be had it run all the time`() {
+        let schedule = schedule(.seconds(2), .seconds(3), repeats: true, start: .seconds(-86_400 * 365))
+        #expect(schedule.stretch(at: .zero) == .init(phase: 0, begin: .zero, end: .seconds(2)))
+        #expect(schedule.stretch(at: .seconds(4)) == .init(phase: 1, begin: .seconds(2), end: .seconds(5)))
     }
 
     @Test
@@ -78,22 +89,32 @@ struct WindowTests {
     func `that is always on never changes`() {
         let window = Window(phase: nil, ageFrom: 0, ageUntil: .max)
         #expect(window.isAlways)
-        #expect(window.contains(age: 0, currentPhase: nil) && window.contains(age: .max - 1, currentPhase: 7))
+        #expect(
+            window.contains(at: .zero, age: 0, currentPhase: nil)
+                && window.contains(at: .zero, age: .max - 1, currentPhase: 7)
+        )
         #expect(window.nextChange(after: .zero, opened: .zero, stretchEnd: .seconds(1)) == .distantFuture)
     }
 
     @Test
     func `of a phase is on in it alone, and may change when it ends`() {
         let window = Window(phase: 2, ageFrom: 0, ageUntil: .max)
-        #expect(window.contains(age: 0, currentPhase: 2))
-        #expect(!window.contains(age: 0, currentPhase: 1) && !window.contains(age: 0, currentPhase: nil))
+        #expect(window.contains(at: .zero, age: 0, currentPhase: 2))
+        #expect(
+            !window.contains(at: .zero, age: 0, currentPhase: 1)
+                && !window.contains(at: .zero, age: 0, currentPhase: nil)
+        )
         #expect(window.nextChange(after: .zero, opened: .zero, stretchEnd: .seconds(1)) == .seconds(1))
     }
 
     @Test
     func `of an age includes its first nanosecond and not its last`() {
         let window = Window(phase: nil, ageFrom: 10, ageUntil: 20)
-        #expect([9, 10, 19, 20].map { window.contains(age: $0, currentPhase: nil) } == [false, true, true, false])
+        #expect(
+            [9, 10, 19, 20].map { window.contains(at: .zero, age: $0, currentPhase: nil) } == [
+                false, true, true, false,
+            ]
+        )
         let changes = [0, 14, 15, 25].map { now in
             window.nextChange(
                 after: Moment(nanoseconds: now),

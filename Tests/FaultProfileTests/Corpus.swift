@@ -9,6 +9,9 @@ enum Corpus {
             #""faults": []"#, #""phases": []"#,
             #""proxies": [ { "name": "p", "listen": "[::1]:0", "upstream": "a_b.c:65535" } ]"#,
             #""phases": [ { "name": "p" } ]"#, #""phases": [ { "name": "p", "for": "1 ns", "faults": [] } ]"#,
+            #""phases": [ { "name": "p", "for": "2 s", "jitter": "1.9 s" } ]"#,
+            #""phases": [ { "name": "p", "for": "2 s", "jitter": "0 s" } ]"#,
+            #""faults": [ { "kind": "cut", "at": "1 B" }, { "kind": "stall", "for": "1 s", "when": { "after": "cut" } } ]"#,
             #""summary": "\u0000""#,
         ])
         + faults([
@@ -44,6 +47,7 @@ enum Corpus {
             #""kind": "connect", "how": "hang", "when": { "age": "..5 s" }"#, #""kind": "connect", "how": "refuse""#,
             #""kind": "connect", "how": "close", "when": { "chance": "10 %" }"#,
             #""kind": "connection-limit", "limit": 1"#,
+            #""kind": "connection-limit", "limit": 1, "when": { "clock": "5 s", "duty": { "on": "1 s", "off": "1 s" } }"#,
             #""kind": "connection-limit", "limit": 1000000, "how": "hang", "when": {}"#,
             #""kind": "slow-close", "by": "1 ns""#, #""kind": "slow-close", "by": "5 s", "stream": "upstream""#,
             #""kind": "half-open", "stream": "upstream", "at": "0 B""#,
@@ -67,6 +71,12 @@ enum Corpus {
             #"{ "age": "0 s..1.5 s" }"#,
             #"{ "age": "..10 s" }"#, #"{ "age": "5s.." }"#,
             #"{ "age": "1 s..2 min", "chance": "1 %", "connection": 2 }"#,
+            #"{ "client": "127.0.0.1" }"#, #"{ "client": ["::1", "10.0.0.0/8", "fd00::/8", "0.0.0.0/0", "::/0"] }"#,
+            #"{ "client": "::ffff:192.0.2.7" }"#, #"{ "client": "1:2:3:4:5:6:7:8/128", "clock": "0 s" }"#,
+            #"{ "clock": "5 s..10 s" }"#, #"{ "clock": "..1 min" }"#, #"{ "clock": "1.5 s..", "age": "2 s" }"#,
+            #"{ "duty": { "on": "2 s", "off": "8 s" } }"#,
+            #"{ "duty": { "on": "1 ns", "off": "1 h", "offset": "0 s" } }"#,
+            #"{ "duty": { "off": "1 s", "on": "1 s", "offset": "1 min" }, "clock": "1 s" }"#,
             #"{ "http": {} }"#,
             #"{ "http": { "method": "GET", "path": "/a*?b=*", "request": "2..", "chance": "5 %" } }"#,
             #"{ "http": { "header": { "Range": "bytes=*" }, "request": { "every": 2 } } }"#,
@@ -80,6 +90,7 @@ enum Corpus {
             #""faults": {}"#, #""phases": [ 3 ]"#, #""phases": [ {} ]"#, #""extra": 1"#, #""extends": 3"#,
             #""phases": [ { "name": "p", "for": "0.0 s" } ]"#, #""phases": [ { "name": "p", "for": 5 } ]"#,
             #""phases": [ { "name": "p", "seconds": 5 } ]"#,
+            #""phases": [ { "name": "p", "for": "2 s", "jitter": 1 } ]"#,
             #""proxies": [ { "name": "p", "listen": "h:0" } ]"#,
             #""proxies": [ { "name": "p", "listen": "h:0", "upstream": "h:0" } ]"#,
             #""proxies": [ { "name": "p", "listen": "h:00", "upstream": "h:1" } ]"#,
@@ -172,6 +183,14 @@ enum Corpus {
             #"{ "age": 5 }"#, #"{ "age": "" }"#, #"{ "age": ".." }"#, #"{ "age": "5..6 s" }"#,
             #"{ "age": "5 s...6 s" }"#,
             #"{ "ago": "5 s" }"#,
+            #"{ "client": 127 }"#, #"{ "client": "localhost" }"#, #"{ "client": [] }"#,
+            #"{ "client": "127.0.0.1:80" }"#,
+            #"{ "client": ["::1", 3] }"#, #"{ "client": "10.0.0.0/33" }"#, #"{ "client": "fd00::/129" }"#,
+            #"{ "client": "10.0.0.0/08" }"#, #"{ "client": "[::1]" }"#, #"{ "client": "fe80::1%eth0" }"#,
+            #"{ "client": "10.0.0.0/" }"#, #"{ "client": "" }"#, #"{ "client": "10.0.0" }"#,
+            #"{ "clock": 5 }"#, #"{ "clock": ".." }"#, #"{ "duty": "2 s" }"#, #"{ "duty": { "on": "2 s" } }"#,
+            #"{ "duty": { "on": "0 s", "off": "1 s" } }"#, #"{ "duty": { "on": "1 s", "off": "1 s", "at": "1 s" } }"#,
+            #"{ "after": "" }"#, #"{ "after": 3 }"#,
             #"{ "http": "GET" }"#, #"{ "http": { "method": "GET /" } }"#, #"{ "http": { "path": "file" } }"#,
             #"{ "http": { "status": 99 } }"#, #"{ "http": { "status": "6xx" } }"#,
             #"{ "http": { "header": "Range" } }"#,
@@ -183,6 +202,8 @@ enum Corpus {
         members([
             #""phases": [ { "name": "a" }, { "name": "b" } ]"#, #""extends": """#, #""extends": "other""#,
             #""phases": [ { "name": "a", "for": "1 s" }, { "name": "a" } ]"#,
+            #""phases": [ { "name": "a", "for": "1 s", "jitter": "1 s" } ]"#,
+            #""phases": [ { "name": "a", "jitter": "1 s" } ]"#,
             #""proxies": [ { "name": "p", "listen": "1.2.3.256:0", "upstream": "h:1" } ]"#,
             #""proxies": [ { "name": "p", "listen": "[::1::]:0", "upstream": "h:1" } ]"#,
             #""proxies": [ { "name": "p", "listen": "a..b:0", "upstream": "h:1" } ]"#,
@@ -219,6 +240,7 @@ enum Corpus {
             #""kind": "connect", "how": "close", "jitter": "1 s""#,
             #""kind": "connect", "how": "refuse", "when": { "age": "1 s.." }"#,
             #""kind": "connection-limit", "limit": 5, "when": { "connection": 3 }"#,
+            #""kind": "connection-limit", "limit": 5, "when": { "client": "::1" }"#,
             #""kind": "connection-limit", "limit": 5, "when": { "age": "..3 s" }"#,
             #""kind": "latency", "quantiles": ["2 s", "1 s"]"#, #""kind": "latency", "delay": "1 s", "minimum": "2 s""#,
             #""kind": "latency", "quantiles": ["1 s", "2 s"], "jitter": "1 s""#,
@@ -227,6 +249,9 @@ enum Corpus {
         ])
         + conditions([
             #"{ "connection": "2..1" }"#, #"{ "age": "2 s..1 s" }"#, #"{ "age": "1 s..1 s" }"#,
+            #"{ "client": "10.0.0.256" }"#, #"{ "client": "10.0.0.1/8" }"#, #"{ "client": "1::2::3" }"#,
+            #"{ "client": "010.0.0.1" }"#, #"{ "client": "::ffff:10.0.0.0/64" }"#, #"{ "clock": "2 s..1 s" }"#,
+            #"{ "after": "nothing" }"#, #"{ "after": "stall" }"#,
         ])
 
     private static func members(_ members: [String]) -> [String] {

@@ -236,8 +236,8 @@ import Testing
         ),
         (
             #"{ "kind": "connection-limit", "limit": 5, "when": { "chance": "5 %" } }"#,
-            "2:43: a connection-limit fault counts every open connection, whichever it is (delete “connection”, "
-                + "“chance” and “age” from “when”)"
+            "2:43: a connection-limit fault counts every open connection, whichever it is (leave “clock”, "
+                + "“duty” and “after” in “when”, and delete the rest)"
         ),
         (#"{ "kind": "slow-close" }"#, "2:1: a slow-close fault needs the key “by” (add “\"by\": \"250 ms\"”)"),
         (

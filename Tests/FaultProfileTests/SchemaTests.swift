@@ -14,6 +14,7 @@ import Testing
         [
             ("profile", .profile), ("proxy", .proxy), ("phase", .phase), ("condition", .condition),
             ("connectionStep", .connectionStep), ("spikes", .spikes), ("step", .step), ("wave", .wave),
+            ("duty", .duty),
             ("httpCondition", .httpCondition), ("answer", .answer), ("hexadecimalPattern", .hexadecimalPattern),
         ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
 
@@ -44,7 +45,8 @@ import Testing
             #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
         case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
             .connections,
-            .connectionNumber, .connectionCount, .age, .listenAddress, .upstreamAddress, .cutOffsets, .sizeRange,
+            .connectionNumber, .connectionCount, .age, .clients, .duty, .listenAddress, .upstreamAddress, .cutOffsets,
+            .sizeRange,
             .quantiles, .spikes,
             .tracePath, .burstLength, .steps, .wave,
             .condition, .httpCondition, .token, .textPattern, .fieldPatterns, .status, .pattern, .answer, .answerStatus,

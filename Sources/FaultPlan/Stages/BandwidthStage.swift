@@ -18,6 +18,8 @@ struct BandwidthStage {
     private var anchorOffset: Int64 = 0
     private var anchorTime: Int64?
     private var isBusy = false
+    /// What was due, below a quantum, when an outage came between.
+    private var owed: Int64 = 0
     private var announced = false
 
     init(_ bandwidth: Bandwidth) {
@@ -35,11 +37,18 @@ struct BandwidthStage {
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
             isBusy = false
+            owed = 0
             announced = false
             return reach
         }
         let wanted = reach.bytesAtHorizon
         guard wanted > visit.passed else {
+            if isBusy, let anchorTime {
+                // Nothing was let out since the last whole quantum. It isn't lost: where a rate is on for a
+                // shorter time than a quantum takes, again and again, nothing would ever pass.
+                let due = line(from: anchorTime, at: visit.age).subtractingSaturated(visit.passed)
+                owed = min(max(due, 0), Self.quantum(of: curve.rate(at: visit.age)))
+            }
             isBusy = false
             return reach
         }
@@ -50,6 +59,7 @@ struct BandwidthStage {
         let now = visit.age
         let quantum = Self.quantum(of: curve.rate(at: now))
         let start = anchor(passed: visit.passed, now: now, quantum: quantum)
+        owed = 0
         let limit = line(from: start, at: now)
         // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
         isBusy = wanted > min(limit, reach.bytes)
@@ -74,7 +84,7 @@ struct BandwidthStage {
         // A busy link comes when a quantum is due, and up to the allowance later; one byte is for rounding.
         let before = now.subtractingSaturated(Self.latenessAllowance)
         let lateness = curve.bytes(from: before, to: now).addingSaturated(quantum + 1)
-        let allowance = isBusy ? burst.addingSaturated(lateness) : burst
+        let allowance = isBusy ? burst.addingSaturated(lateness) : max(burst, owed)
         if let anchorTime, credit <= allowance, isBusy || credit >= 0 { return anchorTime }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
         anchorTime = now

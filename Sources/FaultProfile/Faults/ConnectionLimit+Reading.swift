@@ -17,11 +17,10 @@ extension ConnectionLimit {
 
     /// Reports a condition that picks connections: all that are open are counted.
     func check(_ condition: Condition, in object: CheckedObject, _ decoder: inout ProfileDecoder) {
-        let picks = condition.connections != .all || condition.chance < .always
-        guard picks || condition.ageFrom > .zero || condition.ageUntil != nil else { return }
+        guard !condition.isForEverybody else { return }
         decoder.report(
             "a connection-limit fault counts every open connection, whichever it is",
-            remedy: "delete “connection”, “chance” and “age” from “when”",
+            remedy: "leave “clock”, “duty” and “after” in “when”, and delete the rest",
             at: object.place(of: "when")
         )
     }

@@ -6,6 +6,8 @@ struct FaultDraft {
     let place: SourcePlace
     let stream: StreamSelection
     let condition: Condition
+    /// Where the name of the fault that it comes after stands, if it says one.
+    let afterPlace: SourcePlace?
     let kind: FaultKind
 }
 
@@ -14,6 +16,7 @@ struct PhaseDraft {
     let name: String
     let place: SourcePlace
     let duration: Duration?
+    let jitter: Duration
     let faults: [FaultDraft]
 }
 

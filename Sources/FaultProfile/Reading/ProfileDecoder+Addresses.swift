@@ -60,7 +60,8 @@ enum AddressText {
 
     private static func check(host: String, in text: String, example: String) throws(UnitError) {
         if host.hasPrefix("[") && host.hasSuffix("]") {
-            if isIPv6(host.dropFirst().dropLast()) { return }
+            let inside = host.dropFirst().dropLast()
+            if inside.contains(":"), IPAddress(inside) != nil { return }
             throw UnitError(
                 problem: "\(host.quoted) is not an IPv6 address",
                 remedy: "write one such as “[::1]”"
@@ -73,7 +74,7 @@ enum AddressText {
             )
         }
         let looksLikeIPv4 = host.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") }
-        guard looksLikeIPv4 ? isIPv4(host[...]) : isName(host) else {
+        guard looksLikeIPv4 ? IPAddress(host) != nil : isName(host) else {
             throw UnitError(
                 problem: "\(host.quoted) is neither a host name nor an address",
                 remedy: "write one such as “localhost”, “127.0.0.1” or “[::1]”"
@@ -93,37 +94,5 @@ enum AddressText {
             }
             return isInside && (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
         }
-    }
-
-    private static func isIPv4(_ host: Substring) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4
-            && parts.allSatisfy { part in
-                part.utf8.allSatisfy { (48...57).contains($0) } && (part == "0" || !part.hasPrefix("0"))
-                    && UInt8(part) != nil
-            }
-    }
-
-    private static func isIPv6(_ host: Substring) -> Bool {
-        guard host.utf8.count <= 45 else { return false }
-        let halves = host.split(separator: "::", omittingEmptySubsequences: false)
-        guard halves.count <= 2 else { return false }
-        var groups = 0
-        for (position, half) in halves.enumerated() {
-            if half.isEmpty && halves.count == 2 { continue }
-            let parts = half.split(separator: ":", omittingEmptySubsequences: false)
-            for (index, part) in parts.enumerated() {
-                let isLast = position == halves.count - 1 && index == parts.count - 1
-                if isLast && part.contains(".") {
-                    guard isIPv4(part) else { return false }
-                    groups += 2
-                } else {
-                    let isHexadecimal = part.allSatisfy { $0.isASCII && $0.isHexDigit }
-                    guard isHexadecimal, (1...4).contains(part.utf8.count) else { return false }
-                    groups += 1
-                }
-            }
-        }
-        return halves.count == 2 ? groups <= 7 : groups == 8
     }
 }

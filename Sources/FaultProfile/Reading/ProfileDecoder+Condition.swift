@@ -9,10 +9,16 @@ extension ProfileDecoder {
             condition.connections = connections
         }
         if let chance = chance(object, "chance") { condition.chance = chance }
-        if let node = object["age"], let (from, until) = age(node) {
+        if let node = object["age"], let (from, until) = window(node, key: "age", noun: "age", article: "an") {
             condition.ageFrom = from
             condition.ageUntil = until
         }
+        condition.clients = object["client"].map { clients($0) } ?? []
+        if let node = object["clock"], let (from, until) = window(node, key: "clock", noun: "time", article: "a") {
+            condition.clock = ClockWindow(from: from, until: until)
+        }
+        condition.duty = object["duty"].flatMap { duty($0) }
+        condition.after = name(object, "after")
         condition.http = object["http"].flatMap { HTTPCondition($0, &self) }
         return condition
     }
@@ -63,19 +69,24 @@ extension ProfileDecoder {
         return number
     }
 
-    private mutating func age(_ node: JSONNode) -> (from: Duration, until: Duration?)? {
+    private mutating func window(
+        _ node: JSONNode,
+        key: String,
+        noun: String,
+        article: String
+    ) -> (from: Duration, until: Duration?)? {
         let remedy = "write “5 s” (from then on), “5 s..10 s” or “..10 s”"
         let text: String
         switch node.value {
         case .text(let given), .number(let given): text = given
         case .object, .array, .boolean, .null, .unreadable:
-            reportType(of: node, expected: "a text with a unit", key: "age", remedy: remedy)
+            reportType(of: node, expected: "a text with a unit", key: key, remedy: remedy)
             return nil
         }
         let (first, last) = rangeEnds(of: text) ?? (text, "")
         let isTooLong = text.unicodeScalars.count > ProfileLimits.valueLength
         if isTooLong || (first.isEmpty && last.isEmpty) {
-            report("\(text.quoted) is not an age", remedy: remedy, at: node.place)
+            report("\(text.quoted) is not \(article) \(noun)", remedy: remedy, at: node.place)
             return nil
         }
         do {
@@ -83,8 +94,8 @@ extension ProfileDecoder {
             let until = try last.isEmpty ? nil : Duration(parsing: last)
             if let until, until <= from {
                 report(
-                    "the age \(text.quoted) ends where it begins, or before",
-                    remedy: "write the smaller age first",
+                    "the \(noun) \(text.quoted) ends where it begins, or before",
+                    remedy: "write the smaller \(noun) first",
                     at: node.place
                 )
                 return nil

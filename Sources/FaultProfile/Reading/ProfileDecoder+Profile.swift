@@ -42,10 +42,16 @@ extension ProfileDecoder {
     }
 
     private mutating func phases(_ node: JSONNode) -> [PhaseDraft]? {
-        guard let nodes = list(node, key: "phases", limit: ProfileLimits.phases, of: "phases") else { return nil }
+        guard let nodes = list(node, key: "phases", limit: ProfileLimits.phases, of: "phases") else {
+            hasLostFaults = true
+            return nil
+        }
         var phases: [PhaseDraft] = []
         for (index, node) in nodes.enumerated() {
-            guard let object = object(node, .phase) else { continue }
+            guard let object = object(node, .phase) else {
+                hasLostFaults = true
+                continue
+            }
             let name = name(object)
             let duration = positiveDuration(object, "for")
             let faults = object["faults"].flatMap { self.faults($0) } ?? []
@@ -56,16 +62,41 @@ extension ProfileDecoder {
                     at: node.place
                 )
             }
-            guard let name else { continue }
+            let jitter = jitter(object, of: duration)
+            guard let name else {
+                hasLostFaults = true
+                continue
+            }
             let place = object["name"]?.place ?? node.place
-            phases.append(PhaseDraft(name: name, place: place, duration: duration, faults: faults))
+            phases.append(PhaseDraft(name: name, place: place, duration: duration, jitter: jitter, faults: faults))
         }
         return phases
     }
 
+    /// How much the length of a phase varies: by less than the length, which must be given.
+    private mutating func jitter(_ object: CheckedObject, of duration: Duration?) -> Duration {
+        guard let jitter = self.duration(object, "jitter"), let node = object["jitter"] else { return .zero }
+        if object["for"] == nil {
+            report(
+                "a phase that lasts for ever has no “jitter”",
+                remedy: "delete it, or say how long the phase lasts: add “\"for\": \"5 s\"”",
+                at: node.place
+            )
+        } else if let duration, jitter >= duration {
+            report(
+                "the jitter, \(jitter.text), is not below what it is a part of, \(duration.text)",
+                remedy: "write less than “for”",
+                at: node.place
+            )
+        }
+        return jitter
+    }
+
     private mutating func faults(_ node: JSONNode) -> [FaultDraft]? {
         let nodes = list(node, key: "faults", limit: ProfileLimits.faults, of: "faults")
-        return nodes?.compactMap { fault($0) }
+        let faults = nodes?.compactMap { fault($0) }
+        if nodes == nil || faults?.count != nodes?.count { hasLostFaults = true }
+        return faults
     }
 
     private mutating func fault(_ node: JSONNode) -> FaultDraft? {
@@ -110,6 +141,7 @@ extension ProfileDecoder {
                 place: object["name"]?.place ?? node.place,
                 stream: stream,
                 condition: condition,
+                afterPlace: object["when"].flatMap { place(ofAfter: $0) },
                 kind: $0
             )
         }

@@ -31,6 +31,8 @@ struct ProfileDecoder {
     let resolve: ProfileReader.Resolver
     /// The file that is being read.
     var file = ""
+    /// Whether there are faults that couldn't be read, so that a name which nobody has may be one of theirs.
+    var hasLostFaults = false
     /// The traces that have been read by their paths; `nil` for one that can't be.
     var traces: [String: [UInt32]?] = [:]
 
@@ -137,6 +139,8 @@ extension ValueForm {
         case .burstLength: "5"
         case .connectionCount: "100"
         case .age: "\"5 s\""
+        case .clients: "\"10.0.0.0/8\""
+        case .duty: "{ \"on\": \"2 s\", \"off\": \"8 s\" }"
         case .listenAddress: "\"127.0.0.1:8080\""
         case .upstreamAddress: "\"127.0.0.1:80\""
         case .sizeRange: "[\"1 MB\", \"10 MB\"]"

@@ -6,6 +6,7 @@ struct ProfileFinisher {
     private var decoder: ProfileDecoder
     private var namedFaults: [String: SourcePlace] = [:]
     private var faultCount = 0
+    private var order = FaultOrder()
 
     private init(decoder: ProfileDecoder) {
         self.decoder = decoder
@@ -26,10 +27,16 @@ struct ProfileFinisher {
             proxies: proxies.map(\.definition),
             faults: finisher.named(draft.faults ?? [], prefix: ""),
             phases: phases.map {
-                Phase(name: $0.name, duration: $0.duration, faults: finisher.named($0.faults, prefix: "\($0.name)/"))
+                Phase(
+                    name: $0.name,
+                    duration: $0.duration,
+                    jitter: $0.jitter,
+                    faults: finisher.named($0.faults, prefix: "\($0.name)/")
+                )
             },
             repeats: draft.repeats ?? false
         )
+        finisher.order.check(&finisher.decoder)
         decoder = finisher.decoder
         return profile
     }
@@ -61,6 +68,7 @@ struct ProfileFinisher {
                 namedFaults[name] = draft.place
             }
             countFault(at: draft.place)
+            order.add(name, after: draft.condition.after, at: draft.afterPlace ?? draft.place)
             faults.append(Fault(name: name, stream: draft.stream, condition: draft.condition, kind: draft.kind))
         }
         return faults

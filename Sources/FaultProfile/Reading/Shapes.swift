@@ -15,6 +15,8 @@ enum ValueForm: Hashable {
     case connectionNumber
     case connectionCount
     case age
+    case clients
+    case duty
     case listenAddress
     case upstreamAddress
     case cutOffsets
@@ -96,6 +98,7 @@ struct ObjectShape {
         keys: [
             .required("name", .name),
             .optional("for", .positiveDuration),
+            .optional("jitter", .duration),
             .optional("faults", .faults),
         ]
     )
@@ -106,7 +109,20 @@ struct ObjectShape {
             .optional("connection", .connections),
             .optional("chance", .chance),
             .optional("age", .age),
+            .optional("client", .clients),
+            .optional("clock", .age),
+            .optional("duty", .duty),
+            .optional("after", .name),
             .optional("http", .httpCondition),
+        ]
+    )
+
+    static let duty = ObjectShape(
+        title: "“duty”",
+        keys: [
+            .required("on", .positiveDuration),
+            .required("off", .positiveDuration),
+            .optional("offset", .duration),
         ]
     )
 

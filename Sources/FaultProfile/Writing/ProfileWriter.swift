@@ -32,6 +32,7 @@ public enum ProfileWriter {
     private static func phase(_ phase: Phase) -> JSONText {
         var members: [(key: String, value: JSONText)] = [("name", .text(phase.name))]
         if let duration = phase.duration { members.append(("for", .text(duration.text))) }
+        if phase.jitter > .zero { members.append(("jitter", .text(phase.jitter.text))) }
         if !phase.faults.isEmpty { members.append(("faults", .array(phase.faults.map(fault)))) }
         return .object(members)
     }
@@ -50,13 +51,30 @@ public enum ProfileWriter {
         var members: [(key: String, value: JSONText)] = []
         if let numbers = condition.connections.written { members.append(("connection", numbers)) }
         if condition.chance < .always { members.append(("chance", .text(condition.chance.text))) }
-        switch (condition.ageFrom > .zero, condition.ageUntil) {
-        case (false, nil): break
-        case (true, nil): members.append(("age", .text(condition.ageFrom.text)))
-        case (false, let until?): members.append(("age", .text("..\(until.text)")))
-        case (true, let until?): members.append(("age", .text("\(condition.ageFrom.text)..\(until.text)")))
+        if condition.ageFrom > .zero || condition.ageUntil != nil {
+            members.append(("age", window(from: condition.ageFrom, until: condition.ageUntil)))
         }
+        if condition.clients.count > 1 {
+            members.append(("client", .array(condition.clients.map { .text($0.text) })))
+        } else if let client = condition.clients.first {
+            members.append(("client", .text(client.text)))
+        }
+        if let clock = condition.clock { members.append(("clock", window(from: clock.from, until: clock.until))) }
+        if let duty = condition.duty { members.append(("duty", self.duty(duty))) }
+        if let after = condition.after { members.append(("after", .text(after))) }
         if let http = condition.http { members.append(("http", http.written)) }
+        return .object(members)
+    }
+
+    /// "5 s", "5 s..10 s", "..10 s".
+    private static func window(from: Duration, until: Duration?) -> JSONText {
+        guard let until else { return .text(from.text) }
+        return .text(from > .zero ? "\(from.text)..\(until.text)" : "..\(until.text)")
+    }
+
+    private static func duty(_ duty: DutyCycle) -> JSONText {
+        var members: [(key: String, value: JSONText)] = [("on", .text(duty.on.text)), ("off", .text(duty.off.text))]
+        if duty.offset > .zero { members.append(("offset", .text(duty.offset.text))) }
         return .object(members)
     }
 }

@@ -37,6 +37,9 @@ struct PlanCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The bytes in front of the body of each answer.", valueName: "size"))
     var head = ByteCount(320)
 
+    @Option(help: ArgumentHelp("The client's address, for faults that go by it.", valueName: "address"))
+    var client: String?
+
     @Option(help: ArgumentHelp("The virtual time after which the prediction ends.", valueName: "duration"))
     var until = Until(duration: .seconds(86_400))
 
@@ -50,6 +53,9 @@ struct PlanCommand: ParsableCommand {
         guard size.bytes > 0, size <= .mebibytes(16 << 20) else {
             throw ValidationError("--size is from 1 B to 16384 GiB, such as 64MiB")
         }
+        if let client, IPAddress(client) == nil {
+            throw ValidationError("--client is an IP address, such as 192.0.2.7")
+        }
         guard head <= .kibibytes(64) else { throw ValidationError("--head is at most 64 KiB") }
     }
 
@@ -59,6 +65,7 @@ struct PlanCommand: ParsableCommand {
         let transfer = Transfer(direction: direction, bytes: size)
         var client = ClientModel()
         client.headBytes = head.bytes
+        client.address = self.client
         let forecast = TransferForecast(
             of: transfer,
             through: Plan(profile: profile, seed: seed, proxy: name, start: .zero),

@@ -38,6 +38,8 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
     var journal: String?
 
+    @OptionGroup var start: StartOptions
+
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
 
@@ -52,13 +54,14 @@ struct ReplayCommand: AsyncParsableCommand {
         guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
             throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
         }
-        let configuration = ProxyConfiguration(
+        var configuration = ProxyConfiguration(
             name: proxy.name,
             listen: listen,
             upstream: upstream,
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
         )
+        configuration.clockStart = start.moment
         try await ProxyRunner(configurations: [configuration], journal: journal, threads: threads).run()
     }
 }

@@ -20,6 +20,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var start: StartOptions
+
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
     var journal: String?
 
@@ -31,7 +33,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configurations = try proxy.configurations(for: ProfileLibrary.profile(profile))
+        let profile = try ProfileLibrary.profile(profile)
+        let configurations = try proxy.configurations(for: profile, clockStart: start.moment)
         try await ProxyRunner(configurations: configurations, journal: journal, threads: threads).run()
     }
 }

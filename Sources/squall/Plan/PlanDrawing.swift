@@ -145,17 +145,15 @@ struct PlanDrawing {
 
     private var legend: String {
         let phases = report.profile.phases
-        guard !phases.isEmpty else {
-            return "always: "
-                + PlanReport.sentence(
-                    report.timeline.segments.first?.conditions ?? .init(faults: [], direction: .downstream)
-                )
-        }
         let direction = report.transfer.direction
+        guard !phases.isEmpty else {
+            return "always: " + PlanReport.sentence(.init(faults: report.profile.faults, direction: direction))
+        }
         var lines = phases.prefix(PlanDrawing.listed).enumerated().map { index, phase in
             let mark = index < PlanDrawing.letters.count ? PlanDrawing.letters[index] : "·"
             let conditions = NetworkConditions(faults: report.profile.faults + phase.faults, direction: direction)
-            let length = phase.duration?.text ?? "for ever"
+            let jitter = phase.jitter > .zero ? " ± \(phase.jitter.text)" : ""
+            let length = phase.duration.map { $0.text + jitter } ?? "for ever"
             return "\(mark)  \(phase.name), \(length): \(PlanReport.sentence(conditions))"
         }
         if phases.count > lines.count { lines.append("   … and \(phases.count - lines.count) phases more") }

@@ -26,7 +26,7 @@ struct PlanReport {
         self.forecast = forecast
         let phases = profile.phases.reduce(Duration.zero) { $0 + ($1.duration ?? .seconds(1)) }
         shown = max(.milliseconds(1), forecast.duration, min(phases, PlanReport.longestShown))
-        timeline = NetworkTimeline(of: profile, direction: transfer.direction, until: .zero + shown)
+        timeline = NetworkTimeline(of: profile, direction: transfer.direction, until: .zero + shown, seed: seed)
     }
 
     /// "complete after 11.5 s (46.3 Mbit/s)".

@@ -2,10 +2,14 @@ import Units
 
 /// Numbers as a person reads them.
 enum Formatting {
-    /// "12.3 s", in a width that keeps columns straight up to 999 s.
-    static func seconds(_ duration: Duration) -> String {
-        let tenths = max(0, duration.nanoseconds) / 100_000_000
-        let text = "\(tenths / 10).\(tenths % 10) s"
+    /// "12.3 s", in a width that keeps columns straight up to 999 s; never below zero.
+    static func seconds(_ duration: Duration) -> String { signedSeconds(max(.zero, duration)) }
+
+    /// "12.3 s" or "-12.3 s", rounded towards zero, in the same width.
+    static func signedSeconds(_ duration: Duration) -> String {
+        let tenths = duration.nanoseconds.magnitude / 100_000_000
+        let sign = duration < .zero && tenths > 0 ? "-" : ""
+        let text = "\(sign)\(tenths / 10).\(tenths % 10) s"
         return String(repeating: " ", count: max(0, 7 - text.count)) + text
     }
 

@@ -7,11 +7,16 @@ import Units
 /// Tells a person at a terminal what the proxy does to connections, a line each.
 final class Narrator: Sendable {
     private let lines = LineWriter(standardError: ())
-    private let started = MonotonicClock.now
+    private let started: Moment
+
+    /// A narrator whose times are those of the proxy's clock, which starts now if nothing else is said.
+    init(clockStart: Moment? = nil) {
+        started = clockStart ?? MonotonicClock.now
+    }
 
     /// Tells of a fault that acted.
     func tell(_ entry: JournalEntry) {
-        let seconds = Formatting.seconds(entry.moment - started)
+        let seconds = Formatting.signedSeconds(entry.moment - started)
         lines.write("\(seconds)  \(Narrator.sentence(entry))")
     }
 

@@ -52,8 +52,12 @@ struct ProxyOptions: ParsableArguments {
         }
     }
 
-    /// The proxies to run: the one of the command line, or else those of the profile.
-    func configurations(for profile: Profile) throws(CommandFailure) -> [ProxyConfiguration] {
+    /// The proxies to run: the one of the command line, or else those of the profile. Their clocks start at
+    /// `clockStart`, or when they do.
+    func configurations(
+        for profile: Profile,
+        clockStart: Moment?
+    ) throws(CommandFailure) -> [ProxyConfiguration] {
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         var definitions = profile.proxies.compactMap { definition -> (String, Endpoint, Endpoint)? in
             guard let listen = Endpoint(definition.listen), let upstream = Endpoint(definition.upstream) else {
@@ -65,7 +69,7 @@ struct ProxyOptions: ParsableArguments {
         guard !definitions.isEmpty else {
             throw .wrongInput("the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT")
         }
-        let globalBuckets = GlobalBuckets(profile, start: MonotonicClock.now)
+        let globalBuckets = GlobalBuckets(profile, start: clockStart ?? MonotonicClock.now)
         return definitions.map { name, listen, upstream in
             var configuration = ProxyConfiguration(
                 name: name,
@@ -76,6 +80,7 @@ struct ProxyOptions: ParsableArguments {
             )
             configuration.linkHoldLimit = linkMemory
             configuration.globalBuckets = globalBuckets
+            configuration.clockStart = clockStart
             configuration.connectionLimit = connectionLimit
             return configuration
         }

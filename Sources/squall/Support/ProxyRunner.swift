@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import ProxyEngine
+import Units
 
 /// Proxies in the foreground, until Ctrl-C.
 struct ProxyRunner {
@@ -24,7 +25,7 @@ struct ProxyRunner {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
         let journal = output.map { Journal($0, header: JournalHeader(of: configurations)) }
-        let narrator = Console.isTerminal ? Narrator() : nil
+        let narrator = Console.isTerminal ? Narrator(clockStart: configurations.first?.clockStart) : nil
         let warnings = Warnings()
         var proxies: [Proxy] = []
         for configuration in configurations {
@@ -65,12 +66,21 @@ struct ProxyRunner {
         let configuration = proxy.configuration
         let line =
             "ready: \(proxy.address) -> \(configuration.upstream) "
-            + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed))"
+            + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed)"
+            + "\(clock(of: proxy)))"
         if journal == "-" {
             Console.error(lines: line)
         } else {
             Console.print(line)
         }
+    }
+
+    /// Where the clock of a proxy is, if it was told when to start: ", clock starts in 4.8 s".
+    private func clock(of proxy: Proxy) -> String {
+        guard proxy.configuration.clockStart != nil else { return "" }
+        let since = MonotonicClock.now - proxy.started
+        let seconds = Formatting.seconds(since < .zero ? .zero - since : since).drop { $0 == " " }
+        return since < .zero ? ", clock starts in \(seconds)" : ", clock started \(seconds) ago"
     }
 
     /// Writes out what the journal still holds.

@@ -110,6 +110,7 @@ func withProxy<Result>(
     connectTimeout: Duration? = nil,
     connectionLimit: Int? = nil,
     global: GlobalBuckets? = nil,
+    clockStart: Moment? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
     let loops = try EventLoopGroup(count: threads)
@@ -124,6 +125,7 @@ func withProxy<Result>(
     )
     if let connectTimeout { configuration.connectTimeout = connectTimeout }
     configuration.globalBuckets = global
+    configuration.clockStart = clockStart
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     let result: Swift.Result<Result, any Error>
     do {

@@ -1,0 +1,316 @@
+import FaultProfile
+import Testing
+import Units
+
+@testable import FaultPlan
+
+@Suite("A trigger")
+struct TriggerTests {
+    private func duty(_ on: Int, _ off: Int, offset: Int = 0) -> Condition {
+        Condition(
+            duty: DutyCycle(on: .milliseconds(on), off: .milliseconds(off), offset: .milliseconds(offset))
+        )
+    }
+
+    private func clock(_ from: Int, _ until: Int? = nil) -> Condition {
+        Condition(clock: ClockWindow(from: .milliseconds(from), until: until.map { .milliseconds($0) }))
+    }
+
+    // MARK: Client
+
+    private func hit(_ clients: [String?], by ranges: String...) throws -> [Bool] {
+        let condition = Condition(clients: try ranges.map { try AddressRange(parsing: $0) })
+        var plan = Plan.of(.of([.cut(at: 0).when(condition)]))
+        return clients.map { !plan.accept(at: .zero, client: $0).upstream.isTransparent }
+    }
+
+    @Test
+    func `by address picks the clients of its ranges, and nobody who isn't known`() throws {
+        let clients = ["127.0.0.1", "127.0.0.2", "::ffff:127.0.0.2", "::1", "fd00::7", "nonsense", nil]
+        #expect(try hit(clients, by: "127.0.0.2") == [false, true, true, false, false, false, false])
+        #expect(try hit(clients, by: "127.0.0.0/8") == [true, true, true, false, false, false, false])
+        #expect(try hit(clients, by: "::1", "fd00::/8") == [false, false, false, true, true, false, false])
+    }
+
+    @Test
+    func `by address has the plan ask for it`() throws {
+        let condition = Condition(clients: [try AddressRange(parsing: "::1")])
+        #expect(Plan.of(.of([.cut(at: 0).when(condition)])).asksForClient)
+        #expect(!Plan.of(.of([.cut(at: 0)])).asksForClient)
+    }
+
+    // MARK: Clock
+
+    @Test
+    func `by the clock is on and off for a live connection`() {
+        let silence = Fault.outage(.silence).when(clock(2, 5))
+        #expect(timeline(of: .with(silence), arrivals: "11111111|") == "11---411|")
+        #expect(timeline(of: .with(.outage(.silence).when(clock(3))), arrivals: "1111|", ticks: 9) == "111------")
+    }
+
+    @Test
+    func `by the clock counts from the start of the proxy and not of the connection`() {
+        var plan = Plan(
+            profile: .of([.outage(.silence).when(clock(1, 4))]),
+            seed: 1,
+            proxy: "p",
+            start: .milliseconds(2)
+        )
+        #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "11111111|") == "111---41|")
+        #expect(timeline(of: plan.accept(at: .milliseconds(6)).downstream, arrivals: "------11|") == "------11|")
+    }
+
+    // MARK: Duty
+
+    @Test
+    func `by a duty cycle is on and off in turn`() {
+        #expect(timeline(of: .with(.outage(.silence).when(duty(2, 3))), arrivals: "1111111111|") == "--311--311--|")
+        let late = Fault.outage(.silence).when(duty(1, 2, offset: 3))
+        #expect(timeline(of: .with(late), arrivals: "1111111111|") == "111-21-21-(1|)")
+    }
+
+    @Test
+    func `by a duty cycle begins with the proxy's clock`() {
+        var plan = Plan(
+            profile: .of([.outage(.silence).when(duty(2, 2))]),
+            seed: 1,
+            proxy: "p",
+            start: .milliseconds(3)
+        )
+        #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "11111111|") == "111--31--(1|)")
+    }
+
+    @Test
+    func `needs everything that a condition says`() {
+        var condition = duty(2, 2)
+        condition.clock = ClockWindow(from: .milliseconds(3), until: .milliseconds(9))
+        // On at 0, 1, 4, 5, 8, 9, and of those from 3 to 8.
+        #expect(timeline(of: .with(.outage(.silence).when(condition)), arrivals: "1111111111|") == "1111--31-2|")
+        let phases = [Phase.lasting(.milliseconds(5)), .lasting(nil, .outage(.silence).when(duty(2, 2)))]
+        #expect(timeline(of: .with(phases: phases), arrivals: "1111111111|") == "11111-21--(2|)")
+    }
+
+    @Test
+    func `by a duty cycle interrupts a live connection when its turn comes`() {
+        var plan = Plan.of(.of([.outage(.reset).when(duty(10, 90, offset: 50))]))
+        let interruptions = plan.accept(at: .milliseconds(60)).interruptions
+        #expect(interruptions.strike(at: .milliseconds(60), lastPassed: .zero) == nil)
+        #expect(interruptions.nextChange(after: .milliseconds(60), lastPassed: .zero) == .milliseconds(150))
+        #expect(interruptions.strike(at: .milliseconds(150), lastPassed: .zero)?.how == .reset)
+        #expect(interruptions.nextChange(after: .milliseconds(150), lastPassed: .zero) == .milliseconds(160))
+    }
+
+    // MARK: Refusing
+
+    @Test
+    func `of time refuses by not listening, and says when it changes`() {
+        let plan = Plan.of(.of([.outage(.refuse).when(duty(2, 8, offset: 1))]))
+        #expect(plan.refusal(at: .zero).fault == nil && plan.refusal(at: .zero).until == .milliseconds(1))
+        #expect(plan.refusal(at: .milliseconds(1)) == (0, .milliseconds(3)))
+        #expect(plan.refusal(at: .milliseconds(3)).fault == nil)
+        #expect(plan.refusal(at: .milliseconds(3)).until == .milliseconds(11))
+        #expect(plan.refusal(at: .milliseconds(12)) == (0, .milliseconds(13)))
+        let window = Plan.of(.of([.outage(.refuse).when(clock(5, 9))]))
+        #expect(window.refusal(at: .milliseconds(4)).until == .milliseconds(5))
+        #expect(window.refusal(at: .milliseconds(5)) == (0, .milliseconds(9)))
+        #expect(window.refusal(at: .milliseconds(9)).fault == nil)
+        #expect(window.refusal(at: .milliseconds(9)).until == .distantFuture)
+    }
+
+    @Test
+    func `of time in a phase refuses in that phase alone`() {
+        let phases = [
+            Phase.lasting(.milliseconds(10)), .lasting(.milliseconds(10), .outage(.refuse).when(duty(4, 4))),
+        ]
+        let plan = Plan.of(.of([], phases: phases, repeats: true))
+        let refused = (0..<40).filter { plan.refusal(at: .milliseconds(Int64($0))).fault != nil }
+        #expect(refused == [10, 11, 16, 17, 18, 19, 32, 33, 34, 35])
+        var now = Moment.zero
+        for _ in 0..<20 {
+            let (fault, until) = plan.refusal(at: now)
+            let between = stride(from: now.nanoseconds, to: min(until.nanoseconds, 40_000_000), by: 250_000)
+            #expect(between.allSatisfy { plan.refusal(at: Moment(nanoseconds: $0)).fault == fault })
+            now = until
+        }
+    }
+
+    @Test
+    func `of time comes with the other conditions, and then refuses nobody`() throws {
+        var aged = duty(2, 2)
+        aged.ageFrom = .milliseconds(1)
+        var foreign = duty(2, 2)
+        foreign.clients = [try AddressRange(parsing: "::1")]
+        for condition in [aged, foreign] {
+            let refusal = Plan.of(.of([.outage(.refuse).when(condition)])).refusal(at: .zero)
+            #expect(refusal.fault == nil && refusal.until == .distantFuture)
+        }
+    }
+
+    @Test
+    func `of time leaves everybody without an answer, or without room, and says when it changes`() {
+        let hang = Fault(name: "hang", condition: clock(5, 9), kind: .connect(Connect(how: .hang)))
+        let limit = Fault(
+            name: "limit",
+            condition: duty(2, 8),
+            kind: .connectionLimit(ConnectionLimit(limit: 1, how: .refuse))
+        )
+        let plan = Plan.of(.of([hang, limit]))
+        let expected: [(Moment, Admission, Moment)] = [
+            (.zero, .open, .milliseconds(2)), (.milliseconds(2), .open, .milliseconds(5)),
+            (.milliseconds(5), .unanswered(fault: 0), .milliseconds(9)), (.milliseconds(9), .open, .milliseconds(10)),
+        ]
+        for (now, admission, until) in expected {
+            #expect(plan.admission(at: now).admission == admission)
+            #expect(plan.admission(at: now).until == until)
+        }
+        let rooms = [1, 2, 11].map { plan.room(for: 1, at: .milliseconds($0)) }
+        #expect(rooms == [.refused(fault: 1), .free, .refused(fault: 1)])
+    }
+
+    @Test
+    func `of another fault leaves everybody without an answer, or without room, once that one has struck`() {
+        let after = Condition(after: "crash")
+        let hang = Fault(name: "hang", condition: after, kind: .connect(Connect(how: .hang)))
+        let limit = Fault(
+            name: "limit",
+            condition: after,
+            kind: .connectionLimit(ConnectionLimit(limit: 1, how: .refuse))
+        )
+        for (fault, admission, room) in [
+            (hang, Admission.unanswered(fault: 1), Room.free), (limit, .open, .refused(fault: 1)),
+        ] {
+            let plan = Plan.of(.of([crash, fault]))
+            #expect(plan.admission(at: .zero).admission == .open)
+            #expect(plan.room(for: 1, at: .zero) == .free)
+            #expect(plan.noteStrike(of: 0))
+            #expect(plan.admission(at: .zero).admission == admission)
+            #expect(plan.room(for: 1, at: .zero) == room)
+        }
+    }
+
+    // MARK: After
+
+    private let crash = Fault.cut(at: 5, name: "crash").when(Condition(connections: .range(1...1)))
+
+    private func stall(_ name: String, after: String) -> Fault {
+        Fault.stall(at: 0, for: .milliseconds(3), name: name).when(Condition(after: after))
+    }
+
+    @Test
+    func `by another fault waits until that one has struck, for connections accepted afterwards`() {
+        var plan = Plan.of(.of([crash, stall("slow", after: "crash")]))
+        let first = plan.accept(at: .zero)
+        let second = plan.accept(at: .zero)
+        var simulation = LinkSimulation(first.downstream, arrivals: [.init(at: .zero, bytes: 9)])
+        simulation.run()
+        for strike in simulation.strikes { plan.note(strike) }
+        #expect(simulation.strikes.map(\.offset) == [5])
+        #expect(timeline(of: second.downstream, arrivals: "9|") == "9|", "it was accepted before")
+        #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "9|") == "---(9|)")
+    }
+
+    /// What the next connection of a copy of the plan makes of nine bytes.
+    private func next(_ plan: Plan) -> String {
+        var plan = plan
+        return timeline(of: plan.accept(at: .zero).downstream, arrivals: "9|")
+    }
+
+    @Test
+    func `by another fault is not met by a third one's strike, and chains are`() {
+        var plan = Plan.of(.of([crash, stall("slow", after: "crash"), stall("slower", after: "slow")]))
+        _ = plan.accept(at: .zero)
+        plan.noteStrike(of: 2)
+        #expect(next(plan) == "9|")
+        plan.noteStrike(of: 1)
+        #expect(next(plan) == "---(9|)", "whoever has struck has struck")
+        plan.noteStrike(of: 0)
+        plan.noteStrike(of: 0)
+        #expect(next(plan) == "------(9|)")
+    }
+
+    @Test
+    func `by another fault is known to every copy of the plan, and to no other plan`() {
+        let profile = Profile.of([.cut(at: 50, name: "crash"), stall("slow", after: "crash")])
+        let (plan, other) = (Plan.of(profile), Plan.of(profile))
+        let copy = plan
+        plan.note(Strike(fault: 0, offset: nil, effect: .isNoHTTP))
+        #expect(next(copy) == "9|", "that is no strike")
+        plan.noteStrike(of: 0)
+        #expect(next(copy) == "---(9|)")
+        #expect(next(other) == "9|")
+    }
+
+    @Test
+    func `by a fault that isn't there is never on`() {
+        var plan = Plan.of(.of([stall("slow", after: "nothing")]))
+        plan.noteStrike(of: 0)
+        #expect(plan.accept(at: .zero).downstream.isTransparent)
+    }
+
+    @Test
+    func `by another fault lets a refusal begin, and says so once`() {
+        let gone = Fault.outage(.refuse, name: "gone").when(Condition(after: "crash"))
+        let plan = Plan.of(.of([crash, stall("slow", after: "crash"), gone]))
+        #expect(plan.refusal(at: .zero).fault == nil)
+        let others = Plan.of(.of([crash, stall("slow", after: "crash")]))
+        #expect(!others.noteStrike(of: 0), "no refusal waits for it")
+        #expect(!plan.noteStrike(of: 1))
+        #expect(plan.noteStrike(of: 0))
+        #expect(!plan.noteStrike(of: 0))
+        #expect(plan.refusal(at: .zero) == (2, .distantFuture))
+    }
+}
+
+@Suite("A window of the clock")
+struct ClockWindowTests {
+    @Test
+    func `changes exactly when it says so, whatever it is made of`() {
+        var generator = SeededGenerator(seed: 5)
+        func random(_ limit: UInt64) -> Int64 { Int64(generator.next() % limit) }
+        for _ in 0..<300 {
+            let from = Duration.nanoseconds(random(40))
+            let age = Duration.nanoseconds(random(30))
+            let condition = Condition(
+                ageFrom: random(2) == 0 ? .zero : age,
+                ageUntil: random(2) == 0 ? nil : age + .nanoseconds(1 + random(40)),
+                clock: random(2) == 0 ? nil : ClockWindow(from: from, until: from + .nanoseconds(1 + random(50))),
+                duty: DutyCycle(
+                    on: .nanoseconds(1 + random(7)),
+                    off: .nanoseconds(1 + random(7)),
+                    offset: .nanoseconds(random(9))
+                )
+            )
+            let window = Window(condition, phase: nil, start: Moment(nanoseconds: random(20)))
+            let opened = Moment(nanoseconds: random(20))
+            let states = (0..<200 as Range<Int64>).map { now in
+                window.contains(at: Moment(nanoseconds: now), age: now - opened.nanoseconds, currentPhase: nil)
+            }
+            for now in Int(opened.nanoseconds)..<100 {
+                let next = window.nextChange(
+                    after: Moment(nanoseconds: Int64(now)),
+                    opened: opened,
+                    stretchEnd: .distantFuture
+                )
+                let isSteady = states[now..<Int(min(next.nanoseconds, 200))].allSatisfy { $0 == states[now] }
+                #expect(next.nanoseconds > now && isSteady, "\(window), opened at \(opened), at \(now)")
+            }
+        }
+    }
+
+    @Test
+    func `is right to the end of the clock`() {
+        let long = Duration.nanoseconds(Int64.max)
+        let window = Window(Condition(duty: DutyCycle(on: long, off: long)), phase: nil, start: .seconds(1))
+        #expect(window.contains(at: .seconds(1), age: 0, currentPhase: nil))
+        #expect(!window.contains(at: .zero, age: 0, currentPhase: nil))
+        #expect(window.nextChange(after: .zero, opened: .zero, stretchEnd: .distantFuture) == .seconds(1))
+        #expect(window.nextChange(after: .seconds(2), opened: .zero, stretchEnd: .distantFuture) == .distantFuture)
+        let last = Moment(nanoseconds: .max - 1)
+        let short = Window(
+            Condition(duty: DutyCycle(on: .nanoseconds(1), off: .nanoseconds(2))),
+            phase: nil,
+            start: Moment(nanoseconds: .min)
+        )
+        #expect(short.nextChange(after: last, opened: .zero, stretchEnd: .distantFuture) == .distantFuture)
+    }
+}

@@ -1,0 +1,111 @@
+import FaultPlan
+import FaultProfile
+import Forecast
+import Testing
+import Units
+
+@Suite("A forecast with triggers")
+struct TriggerForecastTests {
+    @Test
+    func `lets come what comes after a strike, on the next connection`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "cut", "name": "crash", "stream": "downstream", "at": "1100 B", "when": { "connection": 1 } },
+                { "kind": "stall", "name": "slow", "stream": "downstream", "for": "2 s", "when": { "after": "crash" } } ] }
+            """
+        let forecast = try forecast(text, bytes: 5_000)
+        #expect(forecast.outcome == .complete && forecast.connections == 2 && forecast.cuts == 1)
+        #expect(forecast.strikes.map(\.fault) == ["crash resets", "slow stalls"])
+        #expect(forecast.strikes.map(\.count) == [1, 1])
+        #expect(forecast.duration == .milliseconds(2_100), "100 ms until the client comes back, then the stall")
+    }
+
+    @Test
+    func `lets a refusal come after a strike`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "cut", "name": "crash", "stream": "downstream", "at": "1100 B" },
+                { "kind": "outage", "how": "refuse", "when": { "after": "crash" } } ] }
+            """
+        let forecast = try forecast(text, bytes: 5_000)
+        #expect(forecast.outcome == .givesUp && forecast.connections == 1 && forecast.refusals == 9)
+    }
+
+    @Test
+    func `meets every turn of a duty cycle, however short and late`() throws {
+        let text = """
+            { "name": "x", "faults": [ { "kind": "bandwidth", "stream": "downstream", "rate": "1 MB/s" },
+                { "kind": "outage", "how": "silence", "when": { "duty": { "on": "20 ms", "off": "60 ms" } } } ] }
+            """
+        let forecast = try forecast(text, bytes: 30_000_000)
+        let seconds = Double(forecast.duration.nanoseconds) / 1e9
+        #expect(forecast.outcome == .complete && abs(seconds - 40) < 0.8, "30 s of rate took \(seconds) s")
+    }
+
+    @Test
+    func `goes by the address of its client, if it is told one`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "latency", "delay": "100 ms", "when": { "client": "10.0.0.0/8" } } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let durations = ["10.1.2.3", "192.0.2.7", nil].map { address in
+            var client = ClientModel()
+            client.address = address
+            return TransferForecast(
+                of: Transfer(direction: .downstream, bytes: ByteCount(100)),
+                through: Plan(profile: profile, seed: 1, proxy: "p", start: .zero),
+                client: client,
+                retries: SteadyRetries()
+            ).duration
+        }
+        #expect(durations == [.milliseconds(200), .zero, .zero])
+    }
+
+    @Test
+    func `draws what the proxy's clock turns on and off`() throws {
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "outage", "how": "reset", "when": { "duty": { "on": "2 s", "off": "3 s", "offset": "1 s" } } },
+                { "kind": "bandwidth", "rate": "1 Mbit/s", "when": { "clock": "..4 s" } } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let timeline = NetworkTimeline(of: profile, direction: .downstream, until: .zero + .seconds(10))
+        #expect(timeline.segments.map(\.begin) == [0, 1, 3, 4, 6, 8].map { .zero + .seconds($0) })
+        #expect(timeline.segments.map { $0.conditions.outage != nil } == [false, true, false, false, true, false])
+        #expect(timeline.segments.map { $0.conditions.rate != nil } == [true, true, true, false, false, false])
+        let always = NetworkConditions(faults: profile.faults, direction: .downstream)
+        #expect(always.others == ["outage by reset, 2 s on and 3 s off", "bandwidth 1 Mbit/s, until 4 s"])
+    }
+
+    @Test
+    func `names its triggers, and the faults that have no figures`() throws {
+        let text = """
+            { "name": "x", "faults": [ { "kind": "loss", "rate": "2 %", "rtt": "50 ms" },
+                { "kind": "slice", "size": "100 B" },
+                { "kind": "latency", "delay": "1 s",
+                  "when": { "client": ["::1", "10.0.0.0/8"], "clock": "1 s..2 s", "after": "slice" } } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let conditions = NetworkConditions(faults: profile.faults, direction: .downstream)
+        #expect(
+            conditions.others == [
+                "loss 2 %, round trip 50 ms, cubic", "slice 100 B",
+                "latency 1 s, for ::1 and 10.0.0.0/8, from 1 s on, until 2 s, after slice",
+            ]
+        )
+    }
+
+    @Test
+    func `has the phases of its seed where they vary`() throws {
+        let text = """
+            { "name": "x", "repeat": true, "phases": [ { "name": "a", "for": "2 s", "jitter": "1 s" },
+                { "name": "b", "for": "1 s", "faults": [ { "kind": "outage", "how": "silence" } ] } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let schedule = Schedule(phases: profile.phases, repeats: true, start: .zero, seed: 9)
+        let timeline = NetworkTimeline(of: profile, direction: .downstream, until: .zero + .seconds(60), seed: 9)
+        #expect(timeline.segments.dropLast().allSatisfy { schedule.stretch(at: $0.begin).end == $0.end })
+        #expect(timeline.segments.count == 40)
+    }
+}
