@@ -11,6 +11,7 @@
 #include <event2/thread.h>
 #include <linux/filter.h>
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -74,6 +75,11 @@ static inline int squall_timerfd(void) {
 static inline void squall_timerfd_set(int descriptor, int64_t moment) {
     struct itimerspec when = {.it_value = {.tv_sec = moment / 1000000000, .tv_nsec = moment % 1000000000}};
     timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, 0);
+}
+
+/// Gives freed memory back to the system (malloc_trim(3)).
+static inline void squall_give_memory_back(void) {
+    malloc_trim(0);
 }
 
 /// Prepares the calling thread to be a loop: names it in what ps and perf show (15 bytes of the name are

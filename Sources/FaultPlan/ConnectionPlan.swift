@@ -22,6 +22,12 @@ public struct ConnectionPlan: Sendable {
     public let reading: StreamInterest
     /// For how long nobody accepts the connection.
     public let hang: Hang
+
+    /// Whether no fault concerns the connection.
+    public var isPlain: Bool {
+        upstream.isTransparent && downstream.isTransparent && !interruptions.arePossible && receiveWindow.isEmpty
+            && connectDelay == nil && reading.isNone && hang.sources.isEmpty
+    }
 }
 
 /// What the faults of a connection have to know of its bytes.

@@ -15,13 +15,15 @@ extension Connection {
         let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
         attemptDeadline = now.advanced(byNanoseconds: share)
         do {
-            let server = try StreamSocket(connectingTo: addresses[address], receiveBuffer: serverWindow, on: loop)
+            let server = try StreamSocket(
+                connectingTo: addresses[address],
+                receiveBuffer: circumstances?.serverWindow,
+                on: loop
+            )
             server.watch(by: self, tag: Tag.server)
             state = .connecting(server: server, address: address)
             shard.connectWatch.add(self)
-            if interruptions.arePossible {
-                setTimer(to: interruptions.nextChange(after: now, lastPassed: passed.moment))
-            }
+            if let circumstances { setTimer(to: circumstances.nextInterruption(after: now)) }
         } catch {
             failToConnect(nil, address, error)
         }

@@ -8,13 +8,13 @@ extension Connection {
     func keepHanging() {
         let now = loop.now
         if isInterrupted(at: now) { return }
-        guard hang.strike(at: now) != nil else {
-            vigil = nil
+        guard let circumstances, circumstances.hang.strike(at: now) != nil else {
+            circumstances?.vigil = nil
             open(at: now)
             return
         }
         guard let until = watch(nil, at: now) else { return }
-        let change = min(hang.nextChange(after: now), interruptions.nextChange(after: now, lastPassed: passed.moment))
+        let change = min(circumstances.hang.nextChange(after: now), circumstances.nextInterruption(after: now))
         setTimer(to: min(until, change))
     }
 
@@ -22,7 +22,7 @@ extension Connection {
         up.close(loop)
         down.close(loop)
         state = .silent(server: server)
-        vigil = Vigil(beginning: now)
+        circumstances?.vigil = Vigil(beginning: now)
         keepSilent(server)
     }
 
@@ -33,10 +33,10 @@ extension Connection {
     /// When to look again at peers that may give up; `nil` when they have, and the connection is over. A client
     /// without a server has given up when it has reset, because one that has ended its stream may go on reading.
     func watch(_ server: StreamSocket?, at now: Moment) -> Moment? {
-        var vigil = self.vigil ?? Vigil(beginning: now)
+        var vigil = circumstances?.vigil ?? Vigil(beginning: now)
         let isServerGone = server?.hasPeerGone ?? client.isBroken()
         let verdict = vigil.verdict(isClientGone: client.hasPeerGone, isServerGone: isServerGone, at: now)
-        self.vigil = vigil
+        circumstances?.vigil = vigil
         switch verdict {
         case .keep(let until): return until
         case .release:

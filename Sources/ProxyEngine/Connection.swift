@@ -1,7 +1,6 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
-import StreamReading
 import Units
 
 /// One client's connection and the one to the server behind it, on one loop from accept to close.
@@ -17,7 +16,7 @@ final class Connection: LoopHandler {
         /// Accepted by the system alone: not read, and no server connected to.
         case hanging
         /// Waiting to connect, because the first packets were lost, until the moment.
-        case delayed(until: Moment, ConnectDelay)
+        case delayed(until: Moment)
         /// Connecting to the upstream's address of this index.
         case connecting(server: StreamSocket, address: Int)
         /// Bytes flow.
@@ -36,18 +35,7 @@ final class Connection: LoopHandler {
     let shard: Shard
     let client: StreamSocket
     private let ordinal: UInt64
-    let interruptions: Interruptions
-    /// The receive buffer of the socket to the server, if it is bounded.
-    let serverWindow: Int?
-    private let connectDelay: ConnectDelay?
-    let hang: Hang
-    /// Says when a connection on which nothing passes is let go.
-    var vigil: Vigil?
-    /// Finds the positions that faults ask for, where some do.
-    private let reader: StreamReader?
-    /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
-    private var answering: (request: Int64, fault: Int)?
-    private var isAnswered = false
+    let circumstances: Circumstances?
     var up: LinkPump
     var down: LinkPump
     var state = State.closed
@@ -56,21 +44,14 @@ final class Connection: LoopHandler {
     /// When the client is told that nobody could be reached, and when the next address is tried.
     var connectDeadline = Moment.zero
     var attemptDeadline = Moment.zero
-    /// The bytes that had passed, and when the last of them did, when this was last looked at.
-    var passed: (bytes: Int64, moment: Moment)
 
     /// A connection for an accepted socket that nobody watches yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
         self.client = client
         self.shard = shard
         ordinal = plan.ordinal
-        interruptions = plan.interruptions
-        passed = (0, plan.opened)
-        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        circumstances = Circumstances(plan)
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
-        connectDelay = plan.connectDelay
-        reader = plan.reading.isNone ? nil : StreamReader(plan.reading)
-        hang = plan.hang
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
     }
@@ -85,9 +66,9 @@ final class Connection: LoopHandler {
         client.watch(by: self, tag: Tag.client)
         let now = loop.now
         if isInterrupted(at: now) { return }
-        if let strike = hang.strike(at: now) {
+        if let circumstances, let strike = circumstances.hang.strike(at: now) {
             record(strike, nil, now)
-            vigil = Vigil(beginning: now, grace: Vigil.hangGrace)
+            circumstances.vigil = Vigil(beginning: now, grace: Vigil.hangGrace)
             state = .hanging
             keepHanging()
         } else {
@@ -97,12 +78,10 @@ final class Connection: LoopHandler {
 
     /// Connects to the upstream, late where that is due.
     func open(at now: Moment) {
-        if let connectDelay {
-            record(connectDelay.strike, nil, now)
-            state = .delayed(until: now + connectDelay.duration, connectDelay)
-            setTimer(
-                to: min(now + connectDelay.duration, interruptions.nextChange(after: now, lastPassed: passed.moment))
-            )
+        if let circumstances, let delay = circumstances.connectDelay {
+            record(delay.strike, nil, now)
+            state = .delayed(until: now + delay.duration)
+            setTimer(to: min(now + delay.duration, circumstances.nextInterruption(after: now)))
         } else {
             beginConnecting(at: now)
         }
@@ -128,12 +107,12 @@ final class Connection: LoopHandler {
 
     override func timerFired(_ tag: Int) {
         switch state {
-        case .delayed(let end, let delay):
+        case .delayed(let end):
             let now = loop.now
             if isInterrupted(at: now) { return }
             if now < end {
-                setTimer(to: min(end, interruptions.nextChange(after: now, lastPassed: passed.moment)))
-            } else if delay.isFailure {
+                setTimer(to: min(end, nextInterruption(after: now)))
+            } else if circumstances?.connectDelay?.isFailure == true {
                 giveUp(SystemError(call: "connect", code: SystemError.timedOut))
             } else {
                 beginConnecting(at: now)
@@ -141,7 +120,7 @@ final class Connection: LoopHandler {
         case .connecting:
             let now = loop.now
             if isInterrupted(at: now) { return }
-            setTimer(to: interruptions.nextChange(after: now, lastPassed: passed.moment))
+            setTimer(to: nextInterruption(after: now))
         case .flowing(let server):
             run(server)
         case .parting(let parting):
@@ -178,12 +157,13 @@ final class Connection: LoopHandler {
     func run(_ server: StreamSocket) {
         let now = loop.now
         if isInterrupted(at: now) { return }
+        let reader = circumstances?.reader
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
-        if isAnswerDue { answer(instead: server, now) }
+        if let circumstances, circumstances.isAnswerDue { answer(instead: server, circumstances, now) }
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
-        if let reader, isAnswerDue || reader.mustRelease(.upstream) { queueTurn() }
+        if let circumstances, circumstances.isAnswerDue || reader?.mustRelease(.upstream) == true { queueTurn() }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
             abandon(reset: false)
@@ -205,11 +185,11 @@ final class Connection: LoopHandler {
             guard let until = watch(server, at: now) else { return }
             wake = min(wake, until)
         }
-        if interruptions.arePossible { notePassed(at: now) }
-        setTimer(
-            to: interruptions.arePossible
-                ? min(wake, interruptions.nextChange(after: now, lastPassed: passed.moment)) : wake
-        )
+        if let circumstances {
+            circumstances.notePassed(up.link.delivered + down.link.delivered, at: now)
+            wake = min(wake, circumstances.nextInterruption(after: now))
+        }
+        setTimer(to: wake)
     }
 
     /// Carries out what a link has come to; `true` when the connection doesn't flow any more.
@@ -231,9 +211,9 @@ final class Connection: LoopHandler {
             // The sink's own direction tells the source of the reset, in its turn.
             return false
         case .ended(.answer(let request, let fault)):
-            answering = (request, fault)
+            circumstances?.answering = (request, fault)
             return false
-        case .ended(.finish) where isAnswered && direction == .downstream:
+        case .ended(.finish) where direction == .downstream && circumstances?.isAnswered == true:
             // The client may still be sending what nobody takes.
             client.shutdownWrite()
             part(from: source, to: sink, .close)
@@ -263,17 +243,11 @@ final class Connection: LoopHandler {
         loop.callSoon(self, tag: Tag.turn)
     }
 
-    /// Whether a request is to be answered in the server's place, and the responses to those before it have come.
-    private var isAnswerDue: Bool {
-        guard let answering, let reader else { return false }
-        return reader.hasAnswered(requestsBefore: answering.request)
-    }
-
     /// Answers a request in the server's place.
-    private func answer(instead server: StreamSocket, _ now: Moment) {
-        guard let (request, fault) = answering, let reader else { return }
-        answering = nil
-        isAnswered = true
+    private func answer(instead server: StreamSocket, _ circumstances: Circumstances, _ now: Moment) {
+        guard let (request, fault) = circumstances.answering, let reader = circumstances.reader else { return }
+        circumstances.answering = nil
+        circumstances.isAnswered = true
         server.close()
         guard case .http(.answer(let answer)) = shard.context.plan.faults[fault].kind else {
             preconditionFailure("only an http fault with an answer ends a stream in front of a request")
@@ -298,9 +272,7 @@ final class Connection: LoopHandler {
 
     /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
     func isInterrupted(at now: Moment) -> Bool {
-        guard interruptions.arePossible,
-            let (strike, how) = interruptions.strike(at: now, lastPassed: passed.moment)
-        else { return false }
+        guard let (strike, how) = circumstances?.interruption(at: now) else { return false }
         record(strike, nil, now)
         switch (state, how) {
         case (.connecting(let server, _), .close), (.flowing(let server), .close):
@@ -324,9 +296,8 @@ final class Connection: LoopHandler {
         return true
     }
 
-    private func notePassed(at now: Moment) {
-        let bytes = up.link.delivered + down.link.delivered
-        if bytes != passed.bytes { passed = (bytes, now) }
+    private func nextInterruption(after now: Moment) -> Moment {
+        circumstances?.nextInterruption(after: now) ?? .distantFuture
     }
 
     // MARK: Parting

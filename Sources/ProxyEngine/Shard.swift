@@ -6,10 +6,16 @@ import Synchronization
 final class Shard: LoopTenant {
     let loop: EventLoop
     let context: ProxyContext
+    /// So many connections at a time take enough memory for it to be given back when all have gone: 1,000.
+    private static let manyConnections = 1_000
+
     private var connections: [Connection] = []
     private var past = Statistics()
     private var isTenant = false
     private var isClosed = false
+    /// The most connections at a time since memory was last given back.
+    private var most = 0
+    private let memory: MemoryReturn
     /// Gives up the connections that the upstream doesn't answer.
     let connectWatch: ConnectWatch
 
@@ -17,6 +23,7 @@ final class Shard: LoopTenant {
         self.loop = loop
         self.context = context
         connectWatch = ConnectWatch(loop: loop)
+        memory = MemoryReturn(loop: loop)
     }
 
     /// Takes over an accepted connection.
@@ -47,6 +54,11 @@ final class Shard: LoopTenant {
             last.position = connection.position
         }
         loop.bury(connection)
+        most = max(most, connections.count + 1)
+        if connections.isEmpty, most >= Shard.manyConnections {
+            most = 0
+            loop.callSoon(memory, tag: 0)
+        }
         context.connectionEnded()
     }
 
@@ -70,5 +82,19 @@ final class Shard: LoopTenant {
             total.downstreamBytes += downstream
         }
         return total
+    }
+}
+
+/// Gives memory back to the system, once the connections that had it are really gone.
+private final class MemoryReturn: LoopHandler {
+    private let loop: EventLoop
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    override func socketIsReady(_ tag: Int) {
+        // What was buried in the turn before has gone by the next.
+        if tag == 0 { loop.callSoon(self, tag: 1) } else { HeapMemory.giveBack() }
     }
 }

@@ -1,0 +1,59 @@
+import FaultPlan
+import FaultProfile
+import StreamReading
+import Units
+
+/// What the faults of a connection need to know beside its links. A connection that no fault concerns has none, and so
+/// costs less memory.
+final class Circumstances {
+    /// What ends the connection as a whole.
+    let interruptions: Interruptions
+    /// The receive buffer of the socket to the server, if it is bounded.
+    let serverWindow: Int?
+    /// The wait before the server is connected to.
+    let connectDelay: ConnectDelay?
+    /// For how long nobody accepts the connection.
+    let hang: Hang
+    /// Finds the positions that faults ask for, where some do.
+    let reader: StreamReader?
+    /// Says when a connection on which nothing passes is let go.
+    var vigil: Vigil?
+    /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
+    var answering: (request: Int64, fault: Int)?
+    /// Whether the answer is.
+    var isAnswered = false
+    /// The bytes that had passed, and when the last of them did, when this was last looked at.
+    private var passed: (bytes: Int64, moment: Moment)
+
+    /// Those of a connection; `nil` where no fault concerns it.
+    init?(_ plan: ConnectionPlan) {
+        if plan.isPlain { return nil }
+        interruptions = plan.interruptions
+        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        connectDelay = plan.connectDelay
+        hang = plan.hang
+        reader = plan.reading.isNone ? nil : StreamReader(plan.reading)
+        passed = (0, plan.opened)
+    }
+
+    /// What ends the connection at `now`, if something does.
+    func interruption(at now: Moment) -> (strike: Strike, how: Cut.Ending)? {
+        interruptions.arePossible ? interruptions.strike(at: now, lastPassed: passed.moment) : nil
+    }
+
+    /// When to ask for an interruption again; `distantFuture` when none can come.
+    func nextInterruption(after now: Moment) -> Moment {
+        interruptions.arePossible ? interruptions.nextChange(after: now, lastPassed: passed.moment) : .distantFuture
+    }
+
+    /// So many bytes have passed in both directions by `now`.
+    func notePassed(_ bytes: Int64, at now: Moment) {
+        if bytes != passed.bytes { passed = (bytes, now) }
+    }
+
+    /// Whether a request is to be answered in the server's place, and the responses to those before it have come.
+    var isAnswerDue: Bool {
+        guard let answering, let reader else { return false }
+        return reader.hasAnswered(requestsBefore: answering.request)
+    }
+}
