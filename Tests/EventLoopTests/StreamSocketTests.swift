@@ -80,6 +80,42 @@ struct StreamSocketTests {
         #expect(seen.last == "reset")
     }
 
+    @Test func `in a busy loop, too, every reset behind bytes is heard of`() async throws {
+        let count = 16
+        try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            async let peers: Void = blocking {
+                let sockets = try (0..<count).map { _ in try listener.accepted() }
+                // Many sockets at a time, several times over: the loop is busy when the resets come.
+                for round in 0..<50 {
+                    for socket in sockets { try socket.send([UInt8(round)]) }
+                }
+                for socket in sockets {
+                    try socket.send([50])
+                    socket.resetAtClose()
+                    socket.close()
+                }
+            }
+            let ends: [String] = await answer(of: loop) { reply in
+                var ends: [String] = []
+                for _ in 0..<count {
+                    let observer = Observer()
+                    observer.socket = try? StreamSocket(connectingTo: address, on: loop)
+                    var seen: [String] = []
+                    observer.whenReady = { socket in
+                        guard StreamSocketTests.observe(socket, &seen) else { return }
+                        observer.close()
+                        ends.append(seen.last ?? "")
+                        if ends.count == count { reply(ends) }
+                    }
+                    observer.socket?.watch(by: observer, tag: 0)
+                }
+            }
+            try await peers
+            #expect(ends == [String](repeating: "reset", count: count))
+        }
+    }
+
     @Test func `a reset behind the end of the stream is told to who asks`() async throws {
         try await withLoop { loop in
             let (listener, address) = TestSocket.listening()

@@ -18,6 +18,7 @@ public final class EventLoop: @unchecked Sendable {
     let scratch: UnsafeMutableRawPointer
     let slabs = SlabPool()
     let timers: TimerQueue
+    let doubts = DoubtList()
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
@@ -73,6 +74,7 @@ public final class EventLoop: @unchecked Sendable {
             Unmanaged.passUnretained(self).toOpaque()
         )
         event_add(timerEvent, nil)
+        doubts.serve(self)
         try startThread()
     }
 
@@ -184,6 +186,7 @@ public final class EventLoop: @unchecked Sendable {
                 for entry in running { entry.handler.socketIsReady(entry.tag) }
                 running.removeAll(keepingCapacity: true)
             }
+            doubts.endTurn()
             if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
         }
         for job in mailbox.close() { job() }
@@ -193,6 +196,7 @@ public final class EventLoop: @unchecked Sendable {
         graveyard.removeAll()
         event_del(wakeEvent)
         event_del(timerEvent)
+        doubts.close()
         slabs.drain()
         // The system gives the identity of a thread that has ended to another.
         threadIdentity.store(0, ordering: .relaxed)

@@ -47,6 +47,8 @@ public final class StreamSocket {
     private var failure: Failure?
     /// Whether the loop has heard of what may be an error since the system was last asked for one.
     private var hasNews = false
+    /// The place among the sockets that the loop asks again; −1 while it isn't one.
+    var doubtPlace = -1
 
     /// A system error, in few bytes.
     private struct Failure {
@@ -147,8 +149,15 @@ public final class StreamSocket {
     public func receive(limit: Int, behind offset: Int = 0) -> ReceiveResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
-        let count = recv(descriptor, loop.scratch + offset, min(limit, EventLoop.scratchCapacity - offset), 0)
-        if count > 0 { return .received(count) }
+        let room = min(limit, EventLoop.scratchCapacity - offset)
+        let count = recv(descriptor, loop.scratch + offset, room, 0)
+        if count > 0 {
+            if count < room, !hasPeerEnded, loop.doubts.isBusy {
+                isReadable = false
+                loop.doubts.add(self)
+            }
+            return .received(count)
+        }
         if count == 0 { return failure.map { .failed($0.error) } ?? .ended }
         switch errno {
         case EAGAIN:
@@ -206,6 +215,7 @@ public final class StreamSocket {
     public func close() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
+        loop.doubts.remove(self)
         // In this order epoll forgets the socket as it is closed, and is told of it in vain, which is cheaper.
         Glibc.close(descriptor)
         if handler != nil { event_del(watcher) }
@@ -269,7 +279,15 @@ public final class StreamSocket {
         return failure.error
     }
 
+    /// Has the handler receive once more, to hear of what may have come along with the last bytes.
+    func askAgain() {
+        isReadable = true
+        handler?.socketIsReady(tag)
+    }
+
     private func fire(_ what: Int32) {
+        loop.doubts.readySockets += 1
+        loop.doubts.remove(self)
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
         // libevent makes reading of an error, and tells of an end only where there is none.
         if what & EV_READ != 0, what & EV_CLOSED == 0 { hasNews = true }

@@ -1,0 +1,82 @@
+import Units
+
+/// The sockets of a busy loop that gave less than they were asked for, and so have nothing more, but perhaps an error
+/// that came along with it.
+///
+/// A socket tells by an edge that something has come. A second receive finds out that there is nothing more, and costs a
+/// call for each message. Where many sockets are served, the next message comes before anybody would miss that answer;
+/// a socket from which none has come for a while is asked after all.
+final class DoubtList: LoopHandler {
+    /// How long a socket waits to be asked, at least; at most, twice as long: 10 ms.
+    static let patience: Int64 = 10_000_000
+    /// With so many sockets ready in a turn, a loop is busy: 4.
+    static let busyTurn = 4
+
+    private struct Entry {
+        unowned(unsafe) let socket: StreamSocket
+        let since: Moment
+    }
+
+    /// The loop, which has this list and outlives it.
+    private unowned(unsafe) var loop: EventLoop?
+    private var entries: [Entry] = []
+    private var timer: LoopTimer?
+    /// Sockets that were ready in this turn.
+    var readySockets = 0
+    /// Whether sockets may be doubted: many were ready in the last turn.
+    private(set) var isBusy = false
+
+    /// Begins to serve the loop.
+    func serve(_ loop: EventLoop) { self.loop = loop }
+
+    /// The socket will be asked again, unless it tells something before.
+    func add(_ socket: StreamSocket) {
+        guard let loop, socket.doubtPlace < 0 else { return }
+        let now = loop.now
+        socket.doubtPlace = entries.count
+        entries.append(Entry(socket: socket, since: now))
+        let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: 0, isCoarse: true)
+        self.timer = timer
+        if timer.moment == nil { timer.set(to: now.advanced(byNanoseconds: DoubtList.patience)) }
+    }
+
+    /// Nothing has to be asked any more.
+    func remove(_ socket: StreamSocket) {
+        let place = socket.doubtPlace
+        guard place >= 0 else { return }
+        socket.doubtPlace = -1
+        let last = entries.removeLast()
+        guard last.socket !== socket else { return }
+        entries[place] = last
+        last.socket.doubtPlace = place
+    }
+
+    /// Ends a turn of the loop.
+    func endTurn() {
+        isBusy = readySockets >= DoubtList.busyTurn
+        readySockets = 0
+    }
+
+    override func timerFired(_ tag: Int) {
+        guard let now = loop?.now else { return }
+        // Who is asked gives everything.
+        isBusy = false
+        var place = entries.count - 1
+        while place >= 0 {
+            // Handlers may close sockets, and so shorten the list.
+            if place < entries.count, (now - entries[place].since).nanoseconds >= DoubtList.patience {
+                let socket = entries[place].socket
+                remove(socket)
+                socket.askAgain()
+            }
+            place -= 1
+        }
+        if !entries.isEmpty { timer?.set(to: now.advanced(byNanoseconds: DoubtList.patience)) }
+    }
+
+    /// Lets go of the timer, when the loop ends.
+    func close() {
+        timer?.cancel()
+        timer = nil
+    }
+}
