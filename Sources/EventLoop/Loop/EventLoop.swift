@@ -31,11 +31,15 @@ public final class EventLoop: @unchecked Sendable {
     private var isStopping = false
     private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
+    /// What is to be done once in the process, before anything of libevent is used.
+    private static let prepareLibevent: Void = squall_keep_records_apart()
+
     /// Makes a loop and starts its thread.
     public init(index: Int = 0) throws(SystemError) {
         self.index = index
         mailbox = try Mailbox()
         timers = try TimerQueue()
+        EventLoop.prepareLibevent
         guard let config = event_config_new() else { throw .last("event_config_new") }
         defer { event_config_free(config) }
         // One thread per base, so no locks; and no time is asked for, because libevent has no timer here.
