@@ -57,6 +57,7 @@ final class Shard: LoopTenant {
         most = max(most, connections.count + 1)
         if connections.isEmpty, most >= Shard.manyConnections {
             most = 0
+            connections = []
             loop.callSoon(memory, tag: 0)
         }
         context.connectionEnded()

@@ -31,6 +31,9 @@ public final class EventLoop: @unchecked Sendable {
     private var isStopping = false
     private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
+    /// With so many objects buried in a turn, the list of them is made anew: 256.
+    private static let fullGraveyard = 256
+
     /// What is to be done once in the process, before anything of libevent is used.
     private static let prepareLibevent: Void = squall_keep_records_apart()
 
@@ -191,7 +194,7 @@ public final class EventLoop: @unchecked Sendable {
                 running.removeAll(keepingCapacity: true)
             }
             doubts.endTurn()
-            if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
+            if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: graveyard.count < EventLoop.fullGraveyard) }
         }
         for job in mailbox.close() { job() }
         for tenant in tenants.values { tenant.loopWillEnd() }
