@@ -15,6 +15,8 @@ struct BandwidthStage {
 
     private let curve: RateCurve
     private let burst: Int64
+    /// `quantum` of the rate, and what it carries in `latenessAllowance`, where it never changes.
+    private let steady: (quantum: Int64, lateness: Int64)?
     private var anchorOffset: Int64 = 0
     private var anchorTime: Int64?
     private var isBusy = false
@@ -25,6 +27,8 @@ struct BandwidthStage {
     init(_ bandwidth: Bandwidth) {
         curve = RateCurve(bandwidth)
         burst = bandwidth.burst.bytes
+        let rate = bandwidth.rate
+        steady = curve.isSteady ? (Self.quantum(of: rate), rate.bytes(inNanoseconds: Self.latenessAllowance)) : nil
     }
 
     /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of
@@ -57,7 +61,7 @@ struct BandwidthStage {
             visit.effect = .limits
         }
         let now = visit.age
-        let quantum = Self.quantum(of: curve.rate(at: now))
+        let quantum = steady?.quantum ?? Self.quantum(of: curve.rate(at: now))
         let start = anchor(passed: visit.passed, now: now, quantum: quantum)
         owed = 0
         let limit = line(from: start, at: now)
@@ -83,7 +87,7 @@ struct BandwidthStage {
         let credit = anchorTime.map { line(from: $0, at: now).subtractingSaturated(passed) } ?? .max
         // A busy link comes when a quantum is due, and up to the allowance later; one byte is for rounding.
         let before = now.subtractingSaturated(Self.latenessAllowance)
-        let lateness = curve.bytes(from: before, to: now).addingSaturated(quantum + 1)
+        let lateness = (steady?.lateness ?? curve.bytes(from: before, to: now)).addingSaturated(quantum + 1)
         let allowance = isBusy ? burst.addingSaturated(lateness) : max(burst, owed)
         if let anchorTime, credit <= allowance, isBusy || credit >= 0 { return anchorTime }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
