@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test acceptance load bench
+#     scripts/install.sh PURPOSE...     the purposes: build test acceptance load bench allocations
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -45,8 +45,15 @@ for purpose in "$@"; do
         need libnginx-mod-stream test -e /usr/lib/nginx/modules/ngx_stream_module.so
         need socat has socat
         ;;
+    allocations)
+        need python3 has python3
+        need valgrind has callgrind_control
+        need binutils has strip
+        need gcc has cc
+        need libc6-dev test -e /usr/include/stdio.h
+        ;;
     *)
-        echo "$0: unknown purpose $purpose (the purposes are build, test, acceptance, load, bench)" >&2
+        echo "$0: unknown purpose $purpose (the purposes are build, test, acceptance, load, bench, allocations)" >&2
         exit 2
         ;;
     esac

@@ -37,7 +37,7 @@ enum Alterer {
     }
 
     mutating func note(_ mark: Mark) {
-        switch self {
+        switch consume self {
         case .corrupt(var stage):
             stage.note(mark)
             self = .corrupt(stage)
@@ -64,7 +64,7 @@ enum Alterer {
     ///
     /// - Returns: what is done, and what the journal is told, if anything.
     mutating func alter(index: Int64, available: Int64) -> (alteration: Alteration, told: Effect?) {
-        switch self {
+        switch consume self {
         case .corrupt(var stage):
             let (mask, isTold, place) = stage.strike()
             self = .corrupt(stage)
@@ -82,7 +82,7 @@ enum Alterer {
 
     /// The fault was off when the byte at `next` came.
     mutating func miss() {
-        switch self {
+        switch consume self {
         case .corrupt(var stage):
             stage.miss()
             self = .corrupt(stage)

@@ -32,77 +32,40 @@ public struct Decision: Hashable, Sendable {
 /// A link never sees a byte, a socket or a clock. Whoever moves the bytes tells it what came
 /// (`bytesArrived`, `sourceEnded`) and what went (`bytesDelivered`), and asks it what may happen now
 /// (`decide`). The same positions at the same moments give the same answers.
+///
+/// Without faults it is a handful of numbers; all that only faults need is in memory of its own (`LinkFaults`).
 public struct Link: Sendable {
     /// What `decide` is told when bytes wait in front of the link and nobody has counted them.
     public static let uncounted: Int64 = 1 << 40
     /// The bytes that a link holds at most if nothing else is said: 8 MiB.
     public static let defaultHoldLimit = ByteCount.mebibytes(8)
 
-    /// One fault's stage and when it is on.
-    struct Slot: Sendable {
-        let fault: Int
-        let window: Window
-        var stage: Stage
-        /// The messages that the fault is narrowed to, if any.
-        var gate: MessageGate?
-        /// How far the stream has come into the stage, and out of it.
-        var entered: Int64 = 0
-        var passed: Int64 = 0
-
-        init(fault: Int, window: Window, stage: Stage, gate: MessageGate? = nil) {
-            self.fault = fault
-            self.window = window
-            self.stage = stage
-            self.gate = gate
-        }
-    }
-
-    /// One fault that changes bytes, and when it is on.
-    struct AlterSlot: Sendable {
-        let fault: Int
-        let window: Window
-        var alterer: Alterer
-        /// The messages that the fault is narrowed to, if any, in bytes of the source.
-        var gate: MessageGate?
-    }
-
-    /// What the stages said in one round, beside how far the stream may come.
-    private struct Outcome {
-        var readHorizon: Int64?
-        var writeLimit = Int64.max
-        var wake = Moment.distantFuture
-        var awaitsWindow = false
-        var isSilent = false
-    }
-
-    /// Which direction it is.
-    public let direction: Direction
     /// Bytes taken from the source.
     public private(set) var arrived: Int64 = 0
     /// Bytes handed to the sink.
     public private(set) var delivered: Int64 = 0
+    /// Faults that struck and have not been taken yet.
+    public private(set) var strikes: [Strike] = []
+    private let holdLimit: Int64
+    /// The faults, if there are any: one element or none. They are changed in place, without a count of references.
+    private var faults: ContiguousArray<LinkFaults> = []
+    /// Whether one of the faults is a stage.
+    private let hasStages: Bool
+    /// Which direction it is.
+    public let direction: Direction
     /// Whether `decide` wants a count of the bytes that wait in front of the link; if not, any
     /// positive number (`uncounted`) stands for "some".
     public let measuresAvailability: Bool
-    /// How the source ended, once it has.
-    public private(set) var sourceEnd: Ending?
+    /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
+    /// best left where they are until they may pass.
+    public let takesAhead: Bool
+    /// Whether `nextAlteration` is to be asked about what is taken from the source.
+    public let altersBytes: Bool
     /// Whether `decide` has handed out the end.
     public private(set) var isFinished = false
     /// Whether a fault holds whatever is left of the stream for good, its end included.
     public private(set) var isDeaf = false
-    /// Faults that struck and have not been taken yet.
-    public private(set) var strikes: [Strike] = []
-
-    private let opened: Moment
-    private let schedule: Schedule
-    private let holdLimit: Int64
-    private var stretch: Schedule.Stretch
-    private var slots: [Slot]
-    private var alterSlots: [AlterSlot]
-    private var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
-    private var marks = MarkQueue()
-    /// The first fault that acts on messages; `nil` where none does.
-    private let messageFault: Int?
+    private var sourceEnding = SourceEnding.none
 
     init(
         direction: Direction,
@@ -113,27 +76,30 @@ public struct Link: Sendable {
         opened: Moment,
         holdLimit: ByteCount
     ) {
-        self.messageFault = messageFault
-        self.alterSlots = alterSlots
         self.direction = direction
-        self.slots = slots
-        self.schedule = schedule
-        self.opened = opened
         self.holdLimit = max(1, holdLimit.bytes)
+        hasStages = !slots.isEmpty
+        altersBytes = !alterSlots.isEmpty
         measuresAvailability = slots.contains { $0.stage.measuresAvailability }
-        takesAhead = slots.contains { $0.stage.holds }
-        stretch = schedule.stretch(at: opened)
+        takesAhead = slots.contains { $0.holds }
+        guard hasStages || altersBytes || messageFault != nil else { return }
+        faults = [
+            LinkFaults(
+                slots: slots,
+                alterSlots: alterSlots,
+                messageFault: messageFault,
+                schedule: schedule,
+                opened: opened
+            )
+        ]
     }
 
     /// Whether no fault is on this link: every byte may pass at any time.
-    public var isTransparent: Bool { slots.isEmpty && alterSlots.isEmpty }
+    public var isTransparent: Bool { !hasStages && !altersBytes }
 
-    /// Whether `nextAlteration` is to be asked about what is taken from the source.
-    public var altersBytes: Bool { !alterSlots.isEmpty }
+    /// How the source ended, once it has.
+    public var sourceEnd: Ending? { sourceEnding.ending }
 
-    /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
-    /// best left where they are until they may pass.
-    public let takesAhead: Bool
     /// Whether the link may hold another byte.
     public var hasRoom: Bool { held < holdLimit }
 
@@ -146,38 +112,8 @@ public struct Link: Sendable {
     /// To be asked until it says `nil`, with the count that is left each time. The answers go through the bytes
     /// from the first to the last.
     public mutating func nextAlteration(of count: Int64, now: Moment) -> Alteration? {
-        while true {
-            var chosen = 0
-            for index in alterSlots.indices.dropFirst()
-            where alterSlots[index].alterer.next(vanished: marks.vanished)
-                < alterSlots[chosen].alterer.next(vanished: marks.vanished)
-            { chosen = index }
-            let offset = alterSlots[chosen].alterer.next(vanished: marks.vanished)
-            guard offset < arrived.addingSaturated(count) else { return nil }
-            if now >= stretch.end { stretch = schedule.stretch(at: now) }
-            let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-            let isPicked = alterSlots[chosen].gate?.state(at: offset + marks.vanished).isOn ?? true
-            guard isPicked, offset >= arrived,
-                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
-            else {
-                alterSlots[chosen].alterer.miss()
-                continue
-            }
-            let index = offset - arrived
-            let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
-            if case .drop(_, let dropped) = alteration { marks.bytesVanished(dropped, at: offset) }
-            if let told {
-                strikes.append(
-                    Strike(
-                        fault: alterSlots[chosen].fault,
-                        offset: told.request == nil ? told.place?.offset ?? offset : nil,
-                        place: told.place?.place ?? told.request,
-                        effect: told.effect
-                    )
-                )
-            }
-            return alteration
-        }
+        guard altersBytes else { return nil }
+        return faults[0].nextAlteration(of: count, behind: arrived, now: now, &strikes)
     }
 
     /// `count` bytes, more than 0, were taken from the source by a simulation, which has no bytes to change: those
@@ -199,31 +135,19 @@ public struct Link: Sendable {
     /// Tells of a position in the bytes that were just taken from the source, before `nextAlteration` and
     /// `bytesArrived` are told of those. Positions come in their order.
     public mutating func note(_ mark: Mark) {
-        for index in alterSlots.indices {
-            alterSlots[index].gate?.note(mark)
-            alterSlots[index].alterer.note(mark)
-        }
-        marks.append(mark)
-        if case .unreadable(let offset) = mark, let messageFault {
-            strikes.append(Strike(fault: messageFault, offset: offset, effect: .isNoHTTP))
-        }
+        if !faults.isEmpty { faults[0].note(mark, &strikes) }
     }
 
     /// `count` bytes, more than 0, were taken from the source.
     public mutating func bytesArrived(_ count: Int64) {
-        precondition(sourceEnd == nil, "bytes can't arrive after the end of their stream")
+        precondition(sourceEnding == .none, "bytes can't arrive after the end of their stream")
         arrived += count
-        while let mark = marks.next() {
-            for index in slots.indices {
-                slots[index].gate?.note(mark)
-                slots[index].stage.note(mark)
-            }
-        }
+        if !faults.isEmpty { faults[0].takeMarks() }
     }
 
     /// The source has ended; its end is a position behind its last byte. A second end is ignored.
     public mutating func sourceEnded(_ ending: Ending) {
-        if sourceEnd == nil { sourceEnd = ending }
+        if sourceEnding == .none { sourceEnding = SourceEnding(ending) }
     }
 
     /// `count` bytes were handed to the sink.
@@ -239,28 +163,21 @@ public struct Link: Sendable {
     /// have come to wait in front of the link, and at `Decision.wake`. The end of the source is no
     /// byte: it may be reported whatever `readLimit` is.
     public mutating func decide(available: Int64, now: Moment) -> Decision {
-        if slots.isEmpty || isFinished { return decideWithoutFaults() }
-        let position = arrived + (sourceEnd == nil ? 0 : 1)
-        let horizon = sourceEnd == nil ? position.addingSaturated(available) : position
-        var reach = Reach(position: position, horizon: horizon, hasEnded: sourceEnd != nil)
-        var outcome = Outcome()
-        if now >= stretch.end { stretch = schedule.stretch(at: now) }
-        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        for index in slots.indices {
-            reach = advance(index, reach, age: age, now: now, &outcome)
-        }
-        let readHorizon = outcome.readHorizon ?? reach.horizon
-        if outcome.isSilent { reach.clamp(to: delivered) }
-        let furthest = min(horizon, stop.map { $0.offset + 1 } ?? .max)
-        if reach.position < furthest || outcome.awaitsWindow {
-            outcome.wake = min(outcome.wake, nextWindowChange(after: now))
-        }
-
-        let endOffset = stop?.offset ?? (sourceEnd == nil ? nil : arrived)
-        let writeOffset = min(reach.bytes, endOffset ?? .max, outcome.writeLimit)
-        let readLimit = endOffset == nil ? max(0, min(readHorizon - arrived, holdLimit - held)) : 0
-        let end = reach.hasEnded && delivered == endOffset ? takeEnd() : nil
-        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: outcome.wake)
+        if !hasStages || isFinished { return decideWithoutFaults() }
+        let hasEnded = sourceEnding != .none
+        let position = arrived + (hasEnded ? 1 : 0)
+        let horizon = hasEnded ? position : position.addingSaturated(available)
+        let reach = Reach(position: position, horizon: horizon, hasEnded: hasEnded)
+        let settled = takesAhead ? arrived : delivered
+        let passing = faults[0].advance(reach, delivered: delivered, settled: settled, now: now, &strikes)
+        if passing.isDeaf { isDeaf = true }
+        let endOffset = passing.stop ?? (hasEnded ? arrived : nil)
+        let writeOffset = min(passing.reach.bytes, endOffset ?? .max, passing.writeLimit)
+        let readLimit =
+            endOffset == nil
+            ? max(0, min((passing.readHorizon ?? passing.reach.horizon) - arrived, holdLimit - held)) : 0
+        let end = passing.reach.hasEnded && delivered == endOffset ? takeEnd() : nil
+        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: passing.wake)
     }
 
     /// The faults that struck since this was last called, in the order in which they did.
@@ -271,100 +188,55 @@ public struct Link: Sendable {
 
     /// Gives back what the link shares with others. To be called once, when its connection is over.
     public mutating func close() {
-        for index in slots.indices { slots[index].stage.leave() }
+        if !faults.isEmpty { faults[0].leave() }
     }
 
     private mutating func decideWithoutFaults() -> Decision {
-        let readLimit = sourceEnd == nil && !isFinished ? max(0, holdLimit - held) : 0
+        let hasEnded = sourceEnding != .none
+        let readLimit = !hasEnded && !isFinished ? max(0, holdLimit - held) : 0
         let writeOffset = isFinished ? delivered : arrived
-        let end = sourceEnd != nil && delivered == arrived ? takeEnd() : nil
+        let end = hasEnded && delivered == arrived ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: .distantFuture)
-    }
-
-    private mutating func advance(
-        _ index: Int,
-        _ reach: Reach,
-        age: Int64,
-        now: Moment,
-        _ outcome: inout Outcome
-    ) -> Reach {
-        guard slots[index].gate != nil else {
-            return advanceOnce(index, reach, isPicked: true, age: age, now: now, &outcome)
-        }
-        // Where the stream comes to the end of a picked message, or to the start of one, the stage is asked once more.
-        while true {
-            let position = slots[index].stage.holds ? slots[index].entered : slots[index].passed
-            let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
-            var entering = reach
-            entering.clamp(to: max(boundary, position))
-            let passing = advanceOnce(index, entering, isPicked: isPicked, age: age, now: now, &outcome)
-            slots[index].entered = entering.position
-            let reached = slots[index].stage.holds ? entering.position : passing.position
-            if reached < boundary || reach.horizon <= boundary { return passing }
-        }
-    }
-
-    private mutating func advanceOnce(
-        _ index: Int,
-        _ reach: Reach,
-        isPicked: Bool,
-        age: Int64,
-        now: Moment,
-        _ outcome: inout Outcome
-    ) -> Reach {
-        var visit = Visit(now: now, delivered: delivered, settled: takesAhead ? arrived : delivered)
-        visit.age = age
-        visit.isActive = isPicked && slots[index].window.contains(at: now, age: age, currentPhase: stretch.phase)
-        visit.passed = slots[index].passed
-        let passing = slots[index].stage.advance(reach, &visit)
-        slots[index].passed = passing.position
-        if slots[index].stage.holds {
-            // What the first such stage could take in, if all of them have room for it.
-            outcome.readHorizon = min(outcome.readHorizon ?? reach.horizon, visit.takeLimit)
-        }
-        outcome.writeLimit = min(outcome.writeLimit, visit.writeLimit)
-        outcome.wake = min(outcome.wake, visit.wake)
-        outcome.awaitsWindow = outcome.awaitsWindow || visit.awaitsWindow
-        outcome.isSilent = outcome.isSilent || visit.isSilent
-        if visit.isDeaf { isDeaf = true }
-        let fault = slots[index].fault
-        if let ended = visit.cut, ended.offset < stop?.offset ?? .max {
-            stop = (ended.offset, .cut(ended.how), fault, visit.effectPlace)
-        }
-        if let answer = visit.answer, answer.position < stop?.offset ?? .max {
-            let place = MessagePlace(origin: .connection, request: answer.number)
-            let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
-            stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
-        }
-        if let effect = visit.effect {
-            let place = visit.effectPlace
-            let offset = place?.offset ?? visit.effectOffset
-            strikes.append(Strike(fault: fault, offset: offset, place: place?.place, effect: effect))
-        }
-        return passing
     }
 
     private mutating func takeEnd() -> Ending? {
         guard !isFinished else { return nil }
         isFinished = true
-        guard let stop else { return sourceEnd }
-        let offset = stop.place?.offset ?? stop.offset
-        switch stop.ending {
-        case .cut(let how):
-            strikes.append(Strike(fault: stop.fault, offset: offset, place: stop.place?.place, effect: .cuts(how)))
-        case .answer:
-            strikes.append(Strike(fault: stop.fault, offset: nil, place: stop.place?.place, effect: .answers))
-        case .finish, .reset:
-            preconditionFailure("a fault ends a stream by a cut, or in front of an answered request")
+        guard hasStages, let (ending, strike) = faults[0].stopped() else { return sourceEnd }
+        strikes.append(strike)
+        return ending
+    }
+}
+
+/// How the source of a link ended, in a byte.
+private enum SourceEnding {
+    case none
+    case finish
+    case reset
+    case closed
+    case aborted
+    case silenced
+
+    /// The end of a source, which is no answer to a request: only a fault on a link ends a stream in front of one.
+    init(_ ending: Ending) {
+        switch ending {
+        case .finish: self = .finish
+        case .reset: self = .reset
+        case .cut(.close): self = .closed
+        case .cut(.reset): self = .aborted
+        case .cut(.silence): self = .silenced
+        case .answer: preconditionFailure("a source doesn't end in front of a request that is answered")
         }
-        return stop.ending
     }
 
-    private func nextWindowChange(after now: Moment) -> Moment {
-        var next = Moment.distantFuture
-        for slot in slots where !slot.window.isAlways {
-            next = min(next, slot.window.nextChange(after: now, opened: opened, stretchEnd: stretch.end))
+    var ending: Ending? {
+        switch self {
+        case .none: nil
+        case .finish: .finish
+        case .reset: .reset
+        case .closed: .cut(.close)
+        case .aborted: .cut(.reset)
+        case .silenced: .cut(.silence)
         }
-        return next
     }
 }

@@ -251,26 +251,26 @@ public struct Plan: Sendable {
         switch faults[index].kind {
         case .cut(let cut):
             let stage = CutStage(cut, fault: index, filter: filter, key: key, turn: turns[index])
-            return stage.map { (0, .cut($0)) }
+            return stage.map { (0, .cut(Box($0))) }
         case .http(.answer):
             return (0, .http(HTTPStage(filter)))
         case .bandwidth(let bandwidth):
             if let rate { return (5, .sharedBandwidth(SharedBandwidthStage(rate))) }
-            return (4, .bandwidth(BandwidthStage(bandwidth)))
+            return (4, .bandwidth(Box(BandwidthStage(bandwidth))))
         case .stall(let stall):
-            return (2, .stall(StallStage(stall, filter)))
+            return (2, .stall(Box(StallStage(stall, filter))))
         case .latency(let latency):
-            return (8, .latency(LatencyStage(latency, key: key)))
+            return (8, .latency(Box(LatencyStage(latency, key: key))))
         case .trace(let trace):
-            return (7, .trace(TraceStage(trace)))
+            return (7, .trace(Box(TraceStage(trace))))
         case .slice(let slice):
-            return (3, .slice(SliceStage(slice, key: key)))
+            return (3, .slice(Box(SliceStage(slice, key: key))))
         case .slowReader(let reader):
-            return (4, .slowReader(SlowReaderStage(reader)))
+            return (4, .slowReader(Box(SlowReaderStage(reader))))
         case .outage(let outage):
             return (1, .silence(SilenceStage(outage, key: key)))
         case .loss(let loss):
-            return (6, .loss(LossStage(loss, key: key)))
+            return (6, .loss(Box(LossStage(loss, key: key))))
         case .halfOpen(let halfOpen):
             return (1, .halfOpen(HalfOpenStage(halfOpen)))
         case .slowClose(let close):

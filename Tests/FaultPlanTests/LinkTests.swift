@@ -39,6 +39,29 @@ struct LinkTests {
     }
 
     @Test
+    func `takes a cache line at most, beside what its faults need`() {
+        #expect(MemoryLayout<Link>.stride <= 64)
+        #expect(MemoryLayout<Stage>.size <= 64)
+    }
+
+    @Test
+    func `is a value: what one copy comes to, another doesn't`() {
+        let link = Link.with(
+            .latency(.milliseconds(1)),
+            .bandwidth(bytesPerSecond: 1_000),
+            .stall(at: 3, for: .seconds(1))
+        )
+        var pump = Pump(link, waiting: 5)
+        pump.run(until: .milliseconds(500))
+        #expect(link.arrived == 0)
+        var again = Pump(link, waiting: 5)
+        again.run(until: .milliseconds(500))
+        #expect(pump.link.delivered == 3)
+        #expect(again.link.arrived == pump.link.arrived)
+        #expect(again.link.delivered == pump.link.delivered)
+    }
+
+    @Test
     func `hands its end out only when the sink has every byte`() {
         var link = Link.with()
         link.bytesArrived(4)

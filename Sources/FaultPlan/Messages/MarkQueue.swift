@@ -10,6 +10,9 @@ struct MarkQueue {
     /// What vanished of the bytes that have not arrived yet, in bytes of the source.
     private var gaps: [Range<Int64>] = []
 
+    /// Whether no mark waits, nor one that `next` has given out lately.
+    var isEmpty: Bool { marks.isEmpty }
+
     mutating func append(_ mark: Mark) { marks.append(mark) }
 
     /// `count` bytes vanished behind `offset` bytes that are left.
@@ -22,8 +25,9 @@ struct MarkQueue {
     /// The next mark, with the offset that it has among the bytes that are left.
     mutating func next() -> Mark? {
         guard head < marks.count else {
-            marks.removeAll(keepingCapacity: true)
-            gaps.removeAll(keepingCapacity: true)
+            // One by one, as they mostly come: to replace what is in an array would count references.
+            while marks.popLast() != nil {}
+            while gaps.popLast() != nil {}
             head = 0
             return nil
         }

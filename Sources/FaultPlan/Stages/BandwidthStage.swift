@@ -15,6 +15,8 @@ struct BandwidthStage {
 
     private let curve: RateCurve
     private let burst: Int64
+    /// `quantum` of the rate, and what it carries in `latenessAllowance`, where it never changes.
+    private let steady: (quantum: Int64, lateness: Int64)?
     private var anchorOffset: Int64 = 0
     private var anchorTime: Int64?
     private var isBusy = false
@@ -25,6 +27,8 @@ struct BandwidthStage {
     init(_ bandwidth: Bandwidth) {
         curve = RateCurve(bandwidth)
         burst = bandwidth.burst.bytes
+        let rate = bandwidth.rate
+        steady = curve.isSteady ? (Self.quantum(of: rate), rate.bytes(inNanoseconds: Self.latenessAllowance)) : nil
     }
 
     /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of
@@ -57,10 +61,9 @@ struct BandwidthStage {
             visit.effect = .limits
         }
         let now = visit.age
-        let quantum = Self.quantum(of: curve.rate(at: now))
-        let start = anchor(passed: visit.passed, now: now, quantum: quantum)
+        let quantum = steady?.quantum ?? Self.quantum(of: curve.rate(at: now))
+        let (start, limit) = anchor(passed: visit.passed, now: now, quantum: quantum)
         owed = 0
-        let limit = line(from: start, at: now)
         // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
         isBusy = wanted > min(limit, reach.bytes)
         if wanted <= limit { return reach }
@@ -77,18 +80,19 @@ struct BandwidthStage {
         return passing
     }
 
-    /// Moves the anchor if it has to move, and returns its moment. A link that wants to pass bytes for
-    /// the first time finds the whole burst.
-    private mutating func anchor(passed: Int64, now: Int64, quantum: Int64) -> Int64 {
-        let credit = anchorTime.map { line(from: $0, at: now).subtractingSaturated(passed) } ?? .max
+    /// Moves the anchor if it has to move, and returns its moment and where the line is by now. A link that wants to
+    /// pass bytes for the first time finds the whole burst.
+    private mutating func anchor(passed: Int64, now: Int64, quantum: Int64) -> (start: Int64, limit: Int64) {
+        let limit = anchorTime.map { line(from: $0, at: now) }
+        let credit = limit?.subtractingSaturated(passed) ?? .max
         // A busy link comes when a quantum is due, and up to the allowance later; one byte is for rounding.
         let before = now.subtractingSaturated(Self.latenessAllowance)
-        let lateness = curve.bytes(from: before, to: now).addingSaturated(quantum + 1)
+        let lateness = (steady?.lateness ?? curve.bytes(from: before, to: now)).addingSaturated(quantum + 1)
         let allowance = isBusy ? burst.addingSaturated(lateness) : max(burst, owed)
-        if let anchorTime, credit <= allowance, isBusy || credit >= 0 { return anchorTime }
+        if let anchorTime, let limit, credit <= allowance, isBusy || credit >= 0 { return (anchorTime, limit) }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
         anchorTime = now
-        return now
+        return (now, anchorOffset)
     }
 
     private func line(from start: Int64, at now: Int64) -> Int64 {

@@ -43,7 +43,7 @@ struct SliceStage {
             writeEnd = start
         }
         while writeEnd <= visit.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
-        visit.writeLimit = writeEnd
+        visit.limitWrites(to: writeEnd)
         if pause == 0 { return reach }
         let now = visit.now.nanoseconds
         if now >= pausedUntil, reach.bytes >= end {

@@ -1,17 +1,18 @@
 /// One fault's say in one link: how far the stream may have come behind it by now.
 ///
-/// An enum of values, so that asking a stage neither allocates nor counts references.
+/// An enum of values, so that asking a stage neither allocates nor counts references. Those that are larger than a
+/// few words lie in a `Box`, since a case is moved out of the enum and back when its stage is asked.
 enum Stage {
-    case latency(LatencyStage)
-    case bandwidth(BandwidthStage)
+    case latency(Box<LatencyStage>)
+    case bandwidth(Box<BandwidthStage>)
     case sharedBandwidth(SharedBandwidthStage)
-    case cut(CutStage)
-    case stall(StallStage)
+    case cut(Box<CutStage>)
+    case stall(Box<StallStage>)
     case silence(SilenceStage)
-    case trace(TraceStage)
-    case slice(SliceStage)
-    case slowReader(SlowReaderStage)
-    case loss(LossStage)
+    case trace(Box<TraceStage>)
+    case slice(Box<SliceStage>)
+    case slowReader(Box<SlowReaderStage>)
+    case loss(Box<LossStage>)
     case http(HTTPStage)
     case halfOpen(HalfOpenStage)
     case slowClose(SlowCloseStage)
@@ -34,15 +35,23 @@ enum Stage {
         }
     }
 
+    /// Whether the stage, once it has let pass all that came, does nothing before more comes, however late it is asked.
+    var restsBehindAll: Bool {
+        switch self {
+        case .latency, .bandwidth, .sharedBandwidth, .slowReader: true
+        case .cut, .stall, .silence, .trace, .slice, .loss, .http, .halfOpen, .slowClose: false
+        }
+    }
+
     /// Asks the stage: with the stream at `reach` in front of it, how far has it come behind?
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         switch consume self {
         case .latency(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .latency(stage)
             return passing
         case .bandwidth(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .bandwidth(stage)
             return passing
         case .sharedBandwidth(var stage):
@@ -50,11 +59,11 @@ enum Stage {
             self = .sharedBandwidth(stage)
             return passing
         case .cut(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .cut(stage)
             return passing
         case .stall(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .stall(stage)
             return passing
         case .silence(var stage):
@@ -62,19 +71,19 @@ enum Stage {
             self = .silence(stage)
             return passing
         case .trace(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .trace(stage)
             return passing
         case .slice(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .slice(stage)
             return passing
         case .slowReader(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .slowReader(stage)
             return passing
         case .loss(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .loss(stage)
             return passing
         case .http(var stage):
@@ -96,10 +105,10 @@ enum Stage {
     mutating func note(_ mark: Mark) {
         switch consume self {
         case .cut(var stage):
-            stage.note(mark)
+            stage.value.note(mark)
             self = .cut(stage)
         case .stall(var stage):
-            stage.note(mark)
+            stage.value.note(mark)
             self = .stall(stage)
         case .http(var stage):
             stage.note(mark)

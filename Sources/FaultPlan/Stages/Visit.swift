@@ -2,6 +2,8 @@ import FaultProfile
 import Units
 
 /// What a stage is told when it is asked, and what it says beside how far the stream may come.
+///
+/// One visit goes through all stages of a link, and gathers what they say.
 struct Visit {
     /// The time.
     let now: Moment
@@ -15,33 +17,57 @@ struct Visit {
     var isActive = true
     /// How far the stream had come behind this stage when it was last asked.
     var passed: Int64 = 0
-    /// When to ask again at the latest, as far as this stage knows.
-    var wake = Moment.distantFuture
+    /// When to ask again at the latest, as far as the stages so far know.
+    private(set) var wake = Moment.distantFuture
     /// Up to which offset the link may take bytes in, as far as this stage, which holds them, has room.
     var takeLimit = Int64.max
     /// Up to which offset bytes may be handed to the sink at a time.
-    var writeLimit = Int64.max
-    /// Whether the stage could act as soon as its window opens, although nothing waits to pass.
+    private(set) var writeLimit = Int64.max
+    /// Set by a stage that could act as soon as its window opens, although nothing waits to pass.
     var awaitsWindow = false
-    /// Whether the stage lets nothing out of the link.
+    /// Set by a stage that lets nothing out of the link.
     var isSilent = false
-    /// Whether nothing will pass the stage any more, the end of the stream included.
+    /// Set by a stage that nothing will pass any more, the end of the stream included.
     var isDeaf = false
+    /// Whether the stage did something that is to be kept: what is said from here on.
+    private(set) var hasStruck = false
     /// What the stage did for the first time, if anything.
-    var effect: Strike.Effect?
+    var effect: Strike.Effect? { didSet { hasStruck = true } }
     /// Where it did, if its position decided that and not the clock.
-    var effectOffset: Int64?
+    var effectOffset: Int64? { didSet { hasStruck = true } }
     /// The same in a message, where that is what counts.
-    var effectPlace: MessageAim.Target?
+    var effectPlace: MessageAim.Target? { didSet { hasStruck = true } }
     /// Where, and how, the stage ended the stream.
-    var cut: (offset: Int64, how: Cut.Ending)?
+    var cut: (offset: Int64, how: Cut.Ending)? { didSet { hasStruck = true } }
     /// In front of which request the stage ended the stream, for an answer in the server's place.
-    var answer: (position: Int64, number: Int64)?
+    var answer: (position: Int64, number: Int64)? { didSet { hasStruck = true } }
 
     init(now: Moment, delivered: Int64, settled: Int64) {
         self.now = now
         self.delivered = delivered
         self.settled = settled
+    }
+
+    /// Goes on to the next stage.
+    mutating func begin(isActive: Bool, passed: Int64) {
+        self.isActive = isActive
+        self.passed = passed
+        takeLimit = .max
+    }
+
+    /// Forgets what the stage did, once it is kept.
+    mutating func forgetStrike() {
+        effect = nil
+        effectOffset = nil
+        effectPlace = nil
+        cut = nil
+        answer = nil
+        hasStruck = false
+    }
+
+    /// Lets bytes be handed to the sink up to `offset` at a time.
+    mutating func limitWrites(to offset: Int64) {
+        if offset < writeLimit { writeLimit = offset }
     }
 
     /// Asks for another visit at `moment`.

@@ -1,0 +1,298 @@
+import FaultProfile
+import Units
+
+extension Link {
+    /// One fault's stage and when it is on.
+    struct Slot: Sendable {
+        let fault: Int
+        /// Whether the window is open at all times.
+        let isAlwaysOpen: Bool
+        /// Whether the stage takes bytes in before it lets them out.
+        let holds: Bool
+        /// Whether the stage has let pass all that came, and will do nothing before more comes.
+        private var isResting = false
+        /// How far the stream has come into the stage, and out of it.
+        var entered: Int64 = 0
+        private(set) var passed: Int64 = 0
+        var stage: Stage
+        /// The messages that the fault is narrowed to, if any.
+        var gate: MessageGate?
+        let window: Window
+
+        init(fault: Int, window: Window, stage: Stage, gate: MessageGate? = nil) {
+            self.fault = fault
+            self.window = window
+            self.stage = stage
+            self.gate = gate
+            isAlwaysOpen = window.isAlways
+            holds = stage.holds
+        }
+
+        /// Whether the stage needn't be asked with the stream at `reach`: it would let it pass as it is.
+        func rests(at reach: Reach) -> Bool {
+            isResting && reach.position == passed && reach.horizon == passed
+        }
+
+        mutating func advance(_ reach: Reach, isPicked: Bool, phase: Int?, _ visit: inout Visit) -> Reach {
+            visit.begin(
+                isActive: isPicked
+                    && (isAlwaysOpen || window.contains(at: visit.now, age: visit.age, currentPhase: phase)),
+                passed: passed
+            )
+            let passing = stage.advance(reach, &visit)
+            passed = passing.position
+            isResting =
+                stage.restsBehindAll && isAlwaysOpen && gate == nil && passing == reach
+                && reach.horizon == reach.position
+            return passing
+        }
+    }
+
+    /// One fault that changes bytes, and when it is on.
+    struct AlterSlot: Sendable {
+        let fault: Int
+        let window: Window
+        var alterer: Alterer
+        /// The messages that the fault is narrowed to, if any, in bytes of the source.
+        var gate: MessageGate?
+    }
+}
+
+/// The faults of one link, and what they have come to.
+///
+/// Stages and all else are changed where they are: nothing is copied, allocated or counted when a link is asked.
+struct LinkFaults: Sendable {
+    /// What the stages say in one round.
+    struct Passing {
+        /// How far the stream may have come behind the last of them.
+        var reach: Reach
+        /// Up to where bytes may be taken in, as far as the stages that hold them say, if there are any.
+        fileprivate(set) var readHorizon: Int64?
+        /// Up to where they may be handed over at a time.
+        fileprivate(set) var writeLimit = Int64.max
+        /// When to ask again.
+        fileprivate(set) var wake = Moment.distantFuture
+        /// The offset at which a fault ends the stream.
+        fileprivate(set) var stop: Int64?
+        /// Whether nothing passes any more.
+        fileprivate(set) var isDeaf = false
+
+        fileprivate init(_ reach: Reach) {
+            self.reach = reach
+        }
+
+        /// What the first stage that holds bytes could take in, if all of them have room for it.
+        fileprivate mutating func take(_ horizon: Int64, upTo limit: Int64) {
+            readHorizon = min(readHorizon ?? horizon, limit)
+        }
+    }
+
+    private let opened: Moment
+    private let schedule: Schedule
+    private var stretch: Schedule.Stretch
+    private var slots: [Link.Slot]
+    private var alterSlots: [Link.AlterSlot]
+    private var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
+    private var marks = MarkQueue()
+    /// The first fault that acts on messages; `nil` where none does.
+    private let messageFault: Int?
+
+    init(
+        slots: [Link.Slot],
+        alterSlots: [Link.AlterSlot],
+        messageFault: Int?,
+        schedule: Schedule,
+        opened: Moment
+    ) {
+        self.slots = slots
+        self.alterSlots = alterSlots
+        self.messageFault = messageFault
+        self.schedule = schedule
+        self.opened = opened
+        stretch = schedule.stretch(at: opened)
+    }
+
+    // MARK: Bytes that change
+
+    /// What is to be done to the `count` bytes that come behind `arrived` others, see `Link.nextAlteration`.
+    mutating func nextAlteration(
+        of count: Int64,
+        behind arrived: Int64,
+        now: Moment,
+        _ strikes: inout [Strike]
+    ) -> Alteration? {
+        while true {
+            var chosen = 0
+            var offset = alterSlots[0].alterer.next(vanished: marks.vanished)
+            for index in alterSlots.indices.dropFirst() {
+                let next = alterSlots[index].alterer.next(vanished: marks.vanished)
+                if next < offset { (chosen, offset) = (index, next) }
+            }
+            guard offset < arrived.addingSaturated(count) else { return nil }
+            if now >= stretch.end { stretch = schedule.stretch(at: now) }
+            let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+            let isPicked = alterSlots[chosen].gate?.state(at: offset + marks.vanished).isOn ?? true
+            guard isPicked, offset >= arrived,
+                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
+            else {
+                alterSlots[chosen].alterer.miss()
+                continue
+            }
+            let index = offset - arrived
+            let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
+            if case .drop(_, let dropped) = alteration { marks.bytesVanished(dropped, at: offset) }
+            if let told {
+                strikes.append(
+                    Strike(
+                        fault: alterSlots[chosen].fault,
+                        offset: told.request == nil ? told.place?.offset ?? offset : nil,
+                        place: told.place?.place ?? told.request,
+                        effect: told.effect
+                    )
+                )
+            }
+            return alteration
+        }
+    }
+
+    // MARK: Positions in the bytes
+
+    mutating func note(_ mark: Mark, _ strikes: inout [Strike]) {
+        for index in alterSlots.indices {
+            alterSlots[index].gate?.note(mark)
+            alterSlots[index].alterer.note(mark)
+        }
+        marks.append(mark)
+        if case .unreadable(let offset) = mark, let messageFault {
+            strikes.append(Strike(fault: messageFault, offset: offset, effect: .isNoHTTP))
+        }
+    }
+
+    /// The bytes that the marks tell of have arrived.
+    mutating func takeMarks() {
+        if marks.isEmpty { return }
+        while let mark = marks.next() {
+            for index in slots.indices {
+                slots[index].gate?.note(mark)
+                slots[index].stage.note(mark)
+            }
+        }
+    }
+
+    // MARK: Stages
+
+    /// Asks the stages, from the source to the sink, with the stream at `reach` in front of them.
+    mutating func advance(
+        _ reach: Reach,
+        delivered: Int64,
+        settled: Int64,
+        now: Moment,
+        _ strikes: inout [Strike]
+    ) -> Passing {
+        if now >= stretch.end { stretch = schedule.stretch(at: now) }
+        var visit = Visit(now: now, delivered: delivered, settled: settled)
+        visit.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        var passing = Passing(reach)
+        for index in slots.indices {
+            if slots[index].rests(at: passing.reach) {
+                if slots[index].holds { passing.take(passing.reach.horizon, upTo: .max) }
+            } else if slots[index].gate == nil {
+                advance(index, passing.reach, isPicked: true, &visit, &passing, &strikes)
+            } else {
+                advanceByMessages(index, &visit, &passing, &strikes)
+            }
+        }
+        passing.readHorizon = passing.readHorizon ?? passing.reach.horizon
+        passing.writeLimit = visit.writeLimit
+        passing.wake = visit.wake
+        passing.isDeaf = visit.isDeaf
+        if visit.isSilent { passing.reach.clamp(to: delivered) }
+        passing.stop = stop?.offset
+        let furthest = min(reach.horizon, passing.stop.map { $0 + 1 } ?? .max)
+        if passing.reach.position < furthest || visit.awaitsWindow {
+            passing.wake = min(passing.wake, nextWindowChange(after: now))
+        }
+        return passing
+    }
+
+    /// How a fault ended the stream, if one did, and what the journal is told.
+    func stopped() -> (ending: Ending, strike: Strike)? {
+        guard let stop else { return nil }
+        let place = stop.place?.place
+        switch stop.ending {
+        case .cut(let how):
+            let offset = stop.place?.offset ?? stop.offset
+            return (stop.ending, Strike(fault: stop.fault, offset: offset, place: place, effect: .cuts(how)))
+        case .answer:
+            return (stop.ending, Strike(fault: stop.fault, offset: nil, place: place, effect: .answers))
+        case .finish, .reset:
+            preconditionFailure("a fault ends a stream by a cut, or in front of an answered request")
+        }
+    }
+
+    /// Gives back what the stages share with other links.
+    mutating func leave() {
+        for index in slots.indices { slots[index].stage.leave() }
+    }
+
+    /// Asks a stage whose fault is narrowed to messages: where the stream comes to the end of a picked message, or to
+    /// the start of one, once more.
+    private mutating func advanceByMessages(
+        _ index: Int,
+        _ visit: inout Visit,
+        _ passing: inout Passing,
+        _ strikes: inout [Strike]
+    ) {
+        let reach = passing.reach
+        while true {
+            let position = slots[index].holds ? slots[index].entered : slots[index].passed
+            let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
+            var entering = reach
+            entering.clamp(to: max(boundary, position))
+            advance(index, entering, isPicked: isPicked, &visit, &passing, &strikes)
+            slots[index].entered = entering.position
+            let reached = slots[index].holds ? entering.position : passing.reach.position
+            if reached < boundary || reach.horizon <= boundary { return }
+        }
+    }
+
+    private mutating func advance(
+        _ index: Int,
+        _ reach: Reach,
+        isPicked: Bool,
+        _ visit: inout Visit,
+        _ passing: inout Passing,
+        _ strikes: inout [Strike]
+    ) {
+        passing.reach = slots[index].advance(reach, isPicked: isPicked, phase: stretch.phase, &visit)
+        if slots[index].holds { passing.take(reach.horizon, upTo: visit.takeLimit) }
+        if visit.hasStruck { take(&visit, of: slots[index].fault, &strikes) }
+    }
+
+    /// Keeps what a stage did.
+    private mutating func take(_ visit: inout Visit, of fault: Int, _ strikes: inout [Strike]) {
+        if let ended = visit.cut, ended.offset < stop?.offset ?? .max {
+            stop = (ended.offset, .cut(ended.how), fault, visit.effectPlace)
+        }
+        if let answer = visit.answer, answer.position < stop?.offset ?? .max {
+            let place = MessagePlace(origin: .connection, request: answer.number)
+            let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
+            stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
+        }
+        if let effect = visit.effect {
+            let place = visit.effectPlace
+            let offset = place?.offset ?? visit.effectOffset
+            strikes.append(Strike(fault: fault, offset: offset, place: place?.place, effect: effect))
+        }
+        visit.forgetStrike()
+    }
+
+    private func nextWindowChange(after now: Moment) -> Moment {
+        var next = Moment.distantFuture
+        for index in slots.indices where !slots[index].isAlwaysOpen {
+            let change = slots[index].window.nextChange(after: now, opened: opened, stretchEnd: stretch.end)
+            next = min(next, change)
+        }
+        return next
+    }
+}
