@@ -15,40 +15,35 @@ extension Connection {
         let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
         attemptDeadline = now.advanced(byNanoseconds: share)
         do {
-            let server = try StreamSocket(
-                connectingTo: addresses[address],
-                receiveBuffer: circumstances?.serverWindow,
-                on: loop
-            )
+            try server.connect(to: addresses[address], receiveBuffer: circumstances?.serverWindow)
             server.watch(by: self, tag: Tag.server)
-            state = .connecting(server: server, address: address)
+            state = .connecting(address: address)
             shard.connectWatch.add(self)
             if let circumstances { setTimer(to: circumstances.nextInterruption(after: now)) }
         } catch {
-            failToConnect(nil, address, error)
+            failToConnect(address, error)
         }
     }
 
-    func finishConnecting(_ server: StreamSocket, _ address: Int) {
+    func finishConnecting(_ address: Int) {
         if let error = server.connectionError() {
-            failToConnect(server, address, error)
+            failToConnect(address, error)
             return
         }
         shard.connectWatch.remove(self)
-        timer?.cancel()
-        state = .flowing(server: server)
-        run(server)
+        setTimer(to: .distantFuture)
+        state = .flowing
+        run()
     }
 
     /// The time to connect may have passed.
     func connectTimePassed(_ now: Moment) {
-        guard case .connecting(let server, let address) = state, now >= attemptDeadline else { return }
-        failToConnect(server, address, SystemError(call: "connect", code: SystemError.timedOut))
+        guard case .connecting(let address) = state, now >= attemptDeadline else { return }
+        failToConnect(address, SystemError(call: "connect", code: SystemError.timedOut))
     }
 
-    private func failToConnect(_ server: StreamSocket?, _ address: Int, _ error: SystemError) {
-        server?.close()
-        if let server { loop.bury(server) }
+    private func failToConnect(_ address: Int, _ error: SystemError) {
+        server.close()
         if address + 1 < shard.context.upstreamAddresses.count {
             connect(to: address + 1)
             return

@@ -13,28 +13,28 @@ extension Connection {
             open(at: now)
             return
         }
-        guard let until = watch(nil, at: now) else { return }
+        guard let until = watch(at: now) else { return }
         let change = min(circumstances.hang.nextChange(after: now), circumstances.nextInterruption(after: now))
         setTimer(to: min(until, change))
     }
 
-    func fallSilent(_ server: StreamSocket?, at now: Moment) {
+    func fallSilent(at now: Moment) {
         up.close(loop)
         down.close(loop)
-        state = .silent(server: server)
+        state = .silent
         circumstances?.vigil = Vigil(beginning: now)
-        keepSilent(server)
+        keepSilent()
     }
 
-    func keepSilent(_ server: StreamSocket?) {
-        if let until = watch(server, at: loop.now) { setTimer(to: until) }
+    func keepSilent() {
+        if let until = watch(at: loop.now) { setTimer(to: until) }
     }
 
     /// When to look again at peers that may give up; `nil` when they have, and the connection is over. A client
     /// without a server has given up when it has reset, because one that has ended its stream may go on reading.
-    func watch(_ server: StreamSocket?, at now: Moment) -> Moment? {
+    func watch(at now: Moment) -> Moment? {
         var vigil = circumstances?.vigil ?? Vigil(beginning: now)
-        let isServerGone = server?.hasPeerGone ?? client.isBroken()
+        let isServerGone = server.isOpen ? server.hasPeerGone : client.isBroken()
         let verdict = vigil.verdict(isClientGone: client.hasPeerGone, isServerGone: isServerGone, at: now)
         circumstances?.vigil = vigil
         switch verdict {

@@ -18,13 +18,13 @@ final class Connection: LoopHandler {
         /// Waiting to connect, because the first packets were lost, until the moment.
         case delayed(until: Moment)
         /// Connecting to the upstream's address of this index.
-        case connecting(server: StreamSocket, address: Int)
+        case connecting(address: Int)
         /// Bytes flow.
-        case flowing(server: StreamSocket)
+        case flowing
         /// The receiver of a cut, or of the other side's end, is being let go.
         case parting(Parting)
         /// Nothing passes any more, and nobody is told; both sockets are kept until their peers give up.
-        case silent(server: StreamSocket?)
+        case silent
         case closed
     }
 
@@ -33,13 +33,19 @@ final class Connection: LoopHandler {
     /// The place among those that wait for the upstream; −1 while it doesn't.
     var connectPlace = -1
     let shard: Shard
+    let loop: EventLoop
     let client: StreamSocket
+    /// Closed until the upstream is connected to.
+    let server: StreamSocket
     private let ordinal: UInt64
     let circumstances: Circumstances?
     var up: LinkPump
     var down: LinkPump
     var state = State.closed
-    var timer: LoopTimer?
+    /// A connection that faults concern has one from the start.
+    private let timer: LoopTimer?
+    private var lateTimer: LoopTimer?
+    private var isTimed = false
     private var isQueued = false
     /// When the client is told that nobody could be reached, and when the next address is tried.
     var connectDeadline = Moment.zero
@@ -49,17 +55,20 @@ final class Connection: LoopHandler {
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
         self.client = client
         self.shard = shard
+        loop = shard.loop
+        server = StreamSocket(closedOn: loop)
         ordinal = plan.ordinal
         circumstances = Circumstances(plan)
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
+        timer = circumstances == nil ? nil : LoopTimer(loop: loop, tag: Tag.timer)
+        super.init()
+        timer?.serve(self)
     }
 
     /// The bytes that each direction has passed on so far.
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
-
-    var loop: EventLoop { shard.loop }
 
     /// Begins: an outage may strike at once; otherwise connects to the upstream.
     func start() {
@@ -89,17 +98,18 @@ final class Connection: LoopHandler {
 
     override func socketIsReady(_ tag: Int) {
         switch state {
-        case .connecting(let server, let address):
-            if tag == Tag.server { finishConnecting(server, address) }
-        case .flowing(let server):
-            if tag == Tag.turn { isQueued = false }
-            run(server)
+        case .connecting(let address):
+            if tag == Tag.server { finishConnecting(address) }
+        case .flowing:
+            // Who has a turn to come waits for it, so that others come between.
+            if tag == Tag.turn { isQueued = false } else if isQueued { return }
+            run()
         case .parting(let parting):
             part(parting)
         case .hanging:
             keepHanging()
-        case .silent(let server):
-            keepSilent(server)
+        case .silent:
+            keepSilent()
         case .delayed, .closed:
             break
         }
@@ -121,14 +131,14 @@ final class Connection: LoopHandler {
             let now = loop.now
             if isInterrupted(at: now) { return }
             setTimer(to: nextInterruption(after: now))
-        case .flowing(let server):
-            run(server)
+        case .flowing:
+            run()
         case .parting(let parting):
             part(parting)
         case .hanging:
             keepHanging()
-        case .silent(let server):
-            keepSilent(server)
+        case .silent:
+            keepSilent()
         case .closed:
             break
         }
@@ -137,12 +147,10 @@ final class Connection: LoopHandler {
     /// Ends the connection at once, both ways: `reset` tells the peers by RST, otherwise by FIN.
     func abandon(reset: Bool) {
         switch state {
-        case .connecting(let server, _), .flowing(let server):
+        case .connecting, .flowing, .silent:
             if reset { server.reset() } else { server.close() }
         case .parting(let parting):
             parting.receiver.close()
-        case .silent(let server):
-            if reset { server?.reset() } else { server?.close() }
         case .delayed, .hanging:
             break
         case .closed:
@@ -154,13 +162,13 @@ final class Connection: LoopHandler {
 
     // MARK: Flowing
 
-    func run(_ server: StreamSocket) {
+    func run() {
         let now = loop.now
         if isInterrupted(at: now) { return }
         let reader = circumstances?.reader
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
-        if let circumstances, circumstances.isAnswerDue { answer(instead: server, circumstances, now) }
+        if let circumstances, circumstances.isAnswerDue { answer(circumstances, now) }
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
         if let circumstances, circumstances.isAnswerDue || reader?.mustRelease(.upstream) == true { queueTurn() }
@@ -171,18 +179,18 @@ final class Connection: LoopHandler {
         case (true, false) where client.isBroken():
             // A reset behind an end of stream; the other side is told as of any reset.
             client.reset()
-            part(from: client, to: server, .reset)
+            part(to: server, .reset)
             return
         case (false, true) where server.isBroken():
             server.reset()
-            part(from: server, to: client, .reset)
+            part(to: client, .reset)
             return
         case (true, false), (false, true), (false, false):
             break
         }
         var wake = min(up.wake, down.wake)
         if up.link.isDeaf || down.link.isDeaf {
-            guard let until = watch(server, at: now) else { return }
+            guard let until = watch(at: now) else { return }
             wake = min(wake, until)
         }
         if let circumstances {
@@ -216,7 +224,7 @@ final class Connection: LoopHandler {
         case .ended(.finish) where direction == .downstream && circumstances?.isAnswered == true:
             // The client may still be sending what nobody takes.
             client.shutdownWrite()
-            part(from: source, to: sink, .close)
+            part(to: sink, .close)
             return true
         case .ended(.finish):
             // Closing both sockets says it as well, and follows if the other direction has ended.
@@ -224,15 +232,15 @@ final class Connection: LoopHandler {
             return false
         case .ended(.reset), .ended(.cut(.reset)):
             source.reset()
-            part(from: source, to: sink, .reset)
+            part(to: sink, .reset)
             return true
         case .ended(.cut(.close)):
             sink.shutdownWrite()
             source.close()
-            part(from: source, to: sink, .close)
+            part(to: sink, .close)
             return true
         case .ended(.cut(.silence)):
-            fallSilent(direction == .upstream ? sink : source, at: now)
+            fallSilent(at: now)
             return true
         }
     }
@@ -244,7 +252,7 @@ final class Connection: LoopHandler {
     }
 
     /// Answers a request in the server's place.
-    private func answer(instead server: StreamSocket, _ circumstances: Circumstances, _ now: Moment) {
+    private func answer(_ circumstances: Circumstances, _ now: Moment) {
         guard let (request, fault) = circumstances.answering, let reader = circumstances.reader else { return }
         circumstances.answering = nil
         circumstances.isAnswered = true
@@ -275,18 +283,17 @@ final class Connection: LoopHandler {
         guard let (strike, how) = circumstances?.interruption(at: now) else { return false }
         record(strike, nil, now)
         switch (state, how) {
-        case (.connecting(let server, _), .close), (.flowing(let server), .close):
+        case (.connecting, .close), (.flowing, .close):
             server.close()
             client.shutdownWrite()
-            part(from: server, to: client, .close)
-        case (.connecting(let server, _), .silence), (.flowing(let server), .silence):
-            fallSilent(server, at: now)
-        case (.delayed, .silence), (.hanging, .silence), (.closed, .silence):
-            fallSilent(nil, at: now)
+            part(to: client, .close)
+        case (.connecting, .silence), (.flowing, .silence), (.delayed, .silence), (.hanging, .silence),
+            (.closed, .silence):
+            fallSilent(at: now)
         case (.delayed, .close), (.hanging, .close), (.closed, .close):
             // Nobody has been connected to.
             client.shutdownWrite()
-            part(from: nil, to: client, .close)
+            part(to: client, .close)
         case (.delayed, .reset), (.hanging, .reset), (.connecting, .reset), (.flowing, .reset), (.silent, _):
             abandon(reset: true)
         case (.parting, _), (.closed, .reset):
@@ -302,8 +309,7 @@ final class Connection: LoopHandler {
 
     // MARK: Parting
 
-    private func part(from source: StreamSocket?, to sink: StreamSocket, _ manner: Parting.Manner) {
-        if let source { loop.bury(source) }
+    private func part(to sink: StreamSocket, _ manner: Parting.Manner) {
         up.close(loop)
         down.close(loop)
         let parting = Parting(receiver: sink, manner: manner, now: loop.now)
@@ -324,13 +330,14 @@ final class Connection: LoopHandler {
     }
 
     func setTimer(to moment: Moment) {
-        guard moment < .distantFuture else {
-            timer?.cancel()
-            return
+        if let timer {
+            if moment < .distantFuture { timer.set(to: moment) } else { timer.cancel() }
+        } else if isTimed || moment < .distantFuture {
+            isTimed = true
+            let timer = lateTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.timer)
+            lateTimer = timer
+            if moment < .distantFuture { timer.set(to: moment) } else { timer.cancel() }
         }
-        let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: Tag.timer)
-        self.timer = timer
-        timer.set(to: moment)
     }
 
     /// The last thing that happens to a connection: both sockets are closed already.
@@ -343,15 +350,8 @@ final class Connection: LoopHandler {
             up.close(loop)
             down.close(loop)
         }
-        timer?.cancel()
+        setTimer(to: .distantFuture)
         shard.connectWatch.remove(self)
-        loop.bury(client)
-        switch state {
-        case .connecting(let server, _), .flowing(let server): loop.bury(server)
-        case .parting(let parting): loop.bury(parting.receiver)
-        case .silent(let server): if let server { loop.bury(server) }
-        case .delayed, .hanging, .closed: break
-        }
         state = .closed
         shard.remove(self)
     }

@@ -45,6 +45,8 @@ final class Shard: LoopTenant {
 
     /// Lets go of a connection whose sockets are closed; it lives until the end of the loop's turn.
     func remove(_ connection: Connection) {
+        // First of all, because whoever calls holds no reference of its own, see `LoopHandler`.
+        loop.bury(connection)
         let (upstream, downstream) = connection.passedBytes
         past.upstreamBytes += upstream
         past.downstreamBytes += downstream
@@ -53,7 +55,6 @@ final class Shard: LoopTenant {
             connections[connection.position] = last
             last.position = connection.position
         }
-        loop.bury(connection)
         most = max(most, connections.count + 1)
         if connections.isEmpty, most >= Shard.manyConnections {
             most = 0

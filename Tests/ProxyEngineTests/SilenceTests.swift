@@ -49,7 +49,7 @@ struct SilenceTests {
         }
     }
 
-    @Test(arguments: [Cut.Position.after(.milliseconds(60)), .idle(.milliseconds(60))])
+    @Test(arguments: [Cut.Position.after(.milliseconds(500)), .idle(.milliseconds(500))])
     func `a cut by time can be silent too, and the connection goes when both ends have`(position: Cut.Position)
         async throws
     {

@@ -13,7 +13,8 @@ final class DoubtList: LoopHandler {
     static let busyTurn = 4
 
     private struct Entry {
-        unowned(unsafe) let socket: StreamSocket
+        /// Not counted: a socket takes itself out before it goes.
+        let socket: Unmanaged<StreamSocket>
         let since: Moment
     }
 
@@ -34,7 +35,7 @@ final class DoubtList: LoopHandler {
         guard let loop, socket.doubtPlace < 0 else { return }
         let now = loop.now
         socket.doubtPlace = entries.count
-        entries.append(Entry(socket: socket, since: now))
+        entries.append(Entry(socket: .passUnretained(socket), since: now))
         let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: 0, isCoarse: true)
         self.timer = timer
         if timer.moment == nil { timer.set(to: now.advanced(byNanoseconds: DoubtList.patience)) }
@@ -46,9 +47,9 @@ final class DoubtList: LoopHandler {
         guard place >= 0 else { return }
         socket.doubtPlace = -1
         let last = entries.removeLast()
-        guard last.socket !== socket else { return }
+        guard place < entries.count else { return }
         entries[place] = last
-        last.socket.doubtPlace = place
+        last.socket._withUnsafeGuaranteedRef { $0.doubtPlace = place }
     }
 
     /// Ends a turn of the loop.
@@ -65,9 +66,11 @@ final class DoubtList: LoopHandler {
         while place >= 0 {
             // Handlers may close sockets, and so shorten the list.
             if place < entries.count, (now - entries[place].since).nanoseconds >= DoubtList.patience {
-                let socket = entries[place].socket
-                remove(socket)
-                socket.askAgain()
+                let doubted = entries[place].socket
+                doubted._withUnsafeGuaranteedRef { socket in
+                    remove(socket)
+                    socket.askAgain()
+                }
             }
             place -= 1
         }

@@ -25,7 +25,6 @@ public final class EventLoop: @unchecked Sendable {
     private var timerEvent: UnsafeMutablePointer<event>
     // Strong: what a turn adds while it works this list off outlives the turn's graveyard.
     private var ready: [(handler: LoopHandler, tag: Int)] = []
-    private var running: [(handler: LoopHandler, tag: Int)] = []
     private var tenants: [ObjectIdentifier: any LoopTenant] = [:]
     private var graveyard: [AnyObject] = []
     private var isStopping = false
@@ -188,10 +187,10 @@ public final class EventLoop: @unchecked Sendable {
         squall_prepare_thread("squall-loop-\(index)")
         while !isStopping {
             event_base_loop(base, ready.isEmpty ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
+            // One at a time: who has more to move takes a while, and sockets that are ready meanwhile come before the next.
             if !ready.isEmpty {
-                swap(&ready, &running)
-                for entry in running { entry.handler.socketIsReady(entry.tag) }
-                running.removeAll(keepingCapacity: true)
+                let entry = ready.removeFirst()
+                entry.handler.socketIsReady(entry.tag)
             }
             doubts.endTurn()
             if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: graveyard.count < EventLoop.fullGraveyard) }

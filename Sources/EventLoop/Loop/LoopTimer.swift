@@ -7,7 +7,7 @@ import Units
 /// `TimerQueue`.
 public final class LoopTimer {
     private let loop: EventLoop
-    private unowned(unsafe) let handler: LoopHandler
+    private var handler: Unmanaged<LoopHandler>?
     private let tag: Int
     /// Whether it may be called as late as the system makes it, and costs nothing for being on time.
     let isCoarse: Bool
@@ -18,13 +18,21 @@ public final class LoopTimer {
 
     /// Makes a timer of `loop` that isn't set. `handler` must live as long as the timer is set. One that is coarse is
     /// called up to some 100 µs late, without a wait on the processor.
-    public init(loop: EventLoop, handler: LoopHandler, tag: Int, isCoarse: Bool = false) {
+    public convenience init(loop: EventLoop, handler: LoopHandler, tag: Int, isCoarse: Bool = false) {
+        self.init(loop: loop, tag: tag, isCoarse: isCoarse)
+        serve(handler)
+    }
+
+    /// Makes a timer that has no handler yet.
+    public init(loop: EventLoop, tag: Int, isCoarse: Bool = false) {
         loop.preconditionOnLoop()
         self.loop = loop
-        self.handler = handler
         self.tag = tag
         self.isCoarse = isCoarse
     }
+
+    /// Calls `handler` from now on, which must live as long as the timer is set.
+    public func serve(_ handler: LoopHandler) { self.handler = .passUnretained(handler) }
 
     deinit {
         if place >= 0 { loop.timers.remove(self) }
@@ -48,6 +56,6 @@ public final class LoopTimer {
 
     func fire() {
         moment = nil
-        handler.timerFired(tag)
+        handler?._withUnsafeGuaranteedRef { $0.timerFired(tag) }
     }
 }

@@ -23,7 +23,9 @@ final class TimerQueue {
 
     private struct Entry {
         var moment: Moment
-        unowned(unsafe) let timer: LoopTimer
+        let isCoarse: Bool
+        /// Not counted: a timer takes itself out before it goes.
+        let timer: Unmanaged<LoopTimer>
     }
 
     init() throws(SystemError) {
@@ -40,7 +42,7 @@ final class TimerQueue {
     func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
         if timer.place < 0 {
             timer.place = heap.count
-            heap.append(Entry(moment: moment, timer: timer))
+            heap.append(Entry(moment: moment, isCoarse: timer.isCoarse, timer: .passUnretained(timer)))
             rise(from: timer.place)
         } else {
             let place = timer.place
@@ -57,11 +59,10 @@ final class TimerQueue {
         guard place >= 0 else { return }
         timer.place = -1
         let last = heap.removeLast()
-        guard last.timer !== timer else { return }
-        heap[place] = last
-        last.timer.place = place
+        guard place < heap.count else { return }
+        put(last, at: place)
         rise(from: place)
-        sink(from: last.timer.place)
+        sink(from: last.timer._withUnsafeGuaranteedRef { $0.place })
     }
 
     /// Calls the handlers of the timers whose moment has come, or comes within the lead, each at its moment.
@@ -70,12 +71,16 @@ final class TimerQueue {
         var now = clock()
         // A handler may set its timer again at once; others of the loop have their turn first.
         var turns = heap.count
-        while turns > 0, let first = heap.first {
-            let wait = first.moment.nanoseconds.subtractingSaturated(now.nanoseconds)
-            guard wait <= (first.timer.isCoarse ? 0 : TimerQueue.lead) else { break }
-            while now < first.moment { now = clock() }
-            remove(first.timer)
-            first.timer.fire()
+        while turns > 0, !heap.isEmpty {
+            let moment = heap[0].moment
+            let wait = moment.nanoseconds.subtractingSaturated(now.nanoseconds)
+            guard wait <= (heap[0].isCoarse ? 0 : TimerQueue.lead) else { break }
+            while now < moment { now = clock() }
+            let first = heap[0].timer
+            first._withUnsafeGuaranteedRef { timer in
+                remove(timer)
+                timer.fire()
+            }
             turns -= 1
             now = clock()
         }
@@ -84,9 +89,9 @@ final class TimerQueue {
 
     /// Has the system ring for the first timer, unless it rings in time anyway.
     private func arm(_ now: Moment) {
-        guard let first = heap.first, first.moment < .distantFuture else { return }
-        var early = first.moment.nanoseconds
-        if !first.timer.isCoarse {
+        guard !heap.isEmpty, heap[0].moment < .distantFuture else { return }
+        var early = heap[0].moment.nanoseconds
+        if !heap[0].isCoarse {
             early = early.subtractingSaturated(TimerQueue.lead)
             if early.subtractingSaturated(now.nanoseconds) > TimerQueue.deepSleep { early -= TimerQueue.lightSleep }
         }
@@ -125,6 +130,6 @@ final class TimerQueue {
 
     private func put(_ entry: Entry, at place: Int) {
         heap[place] = entry
-        entry.timer.place = place
+        entry.timer._withUnsafeGuaranteedRef { $0.place = place }
     }
 }

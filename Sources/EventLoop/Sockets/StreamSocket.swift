@@ -41,7 +41,8 @@ public final class StreamSocket {
 
     private var descriptor: Int32
     private let watcher: UnsafeMutablePointer<event>
-    private unowned(unsafe) var handler: LoopHandler?
+    /// Not counted: a reference of its own for each call would cost more than the call.
+    private var handler: Unmanaged<LoopHandler>?
     private var tag = 0
     /// The error that broke the connection. The system tells it once only, to whichever call comes first.
     private var failure: Failure?
@@ -67,10 +68,10 @@ public final class StreamSocket {
         self.init(descriptor, loop)
     }
 
-    /// Begins to connect to `address` and returns at once; once watched, the handler is called when
-    /// that has succeeded or failed, and asks `connectionError` which.
-    ///
-    /// A `receiveBuffer` of so many bytes, 1 or more, is in force from the first segment.
+    /// A socket of `loop` that is closed, until `connect` opens it.
+    public convenience init(closedOn loop: EventLoop) { self.init(-1, loop) }
+
+    /// A socket that begins to connect to `address`; see `connect`.
     ///
     /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once.
     public convenience init(
@@ -78,15 +79,29 @@ public final class StreamSocket {
         receiveBuffer: Int? = nil,
         on loop: EventLoop
     ) throws(SystemError) {
+        self.init(closedOn: loop)
+        try connect(to: address, receiveBuffer: receiveBuffer)
+    }
+
+    /// Begins to connect a closed socket to `address` and returns at once; once watched, the handler is called when
+    /// that has succeeded or failed, and asks `connectionError` which.
+    ///
+    /// A `receiveBuffer` of so many bytes, 1 or more, is in force from the first segment.
+    ///
+    /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once; the socket is closed then.
+    public func connect(to address: SocketAddress, receiveBuffer: Int? = nil) throws(SystemError) {
+        loop.preconditionOnLoop()
+        precondition(descriptor < 0, "a socket is closed before it connects anew")
         let descriptor = try StreamSocket.make(family: address.family)
         if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
-        if address.withSystemAddress({ connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
+        if address.withSystemAddress({ Glibc.connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
             let error = SystemError.last("connect")
             Glibc.close(descriptor)
             throw error
         }
         StreamSocket.setNoDelay(descriptor)
-        self.init(descriptor, loop)
+        self.descriptor = descriptor
+        (failure, hasNews, hasPeerEnded) = (nil, false, false)
     }
 
     private init(_ descriptor: Int32, _ loop: EventLoop) {
@@ -108,7 +123,7 @@ public final class StreamSocket {
     public func watch(by handler: LoopHandler, tag: Int) {
         loop.preconditionOnLoop()
         precondition(self.handler == nil, "a socket is watched by one handler, once")
-        self.handler = handler
+        self.handler = .passUnretained(handler)
         self.tag = tag
         event_assign(
             watcher,
@@ -219,6 +234,7 @@ public final class StreamSocket {
         // In this order epoll forgets the socket as it is closed, and is told of it in vain, which is cheaper.
         Glibc.close(descriptor)
         if handler != nil { event_del(watcher) }
+        handler = nil
         descriptor = -1
         isReadable = false
         isWritable = false
@@ -282,7 +298,7 @@ public final class StreamSocket {
     /// Has the handler receive once more, to hear of what may have come along with the last bytes.
     func askAgain() {
         isReadable = true
-        handler?.socketIsReady(tag)
+        handler?._withUnsafeGuaranteedRef { $0.socketIsReady(tag) }
     }
 
     private func fire(_ what: Int32) {
@@ -293,6 +309,6 @@ public final class StreamSocket {
         if what & EV_READ != 0, what & EV_CLOSED == 0 { hasNews = true }
         if what & EV_WRITE != 0 { isWritable = true }
         if what & EV_CLOSED != 0 { hasPeerEnded = true }
-        handler?.socketIsReady(tag)
+        handler?._withUnsafeGuaranteedRef { $0.socketIsReady(tag) }
     }
 }
