@@ -3,8 +3,8 @@ import FaultProfile
 import StreamReading
 import Units
 
-/// What the faults of a connection need to know beside its links. A connection that no fault concerns has none, and so
-/// costs less memory.
+/// What the faults of a connection need to know beside its links. The connections that no fault concerns share one, and
+/// so cost less memory.
 final class Circumstances {
     /// What ends the connection as a whole.
     let interruptions: Interruptions
@@ -15,7 +15,10 @@ final class Circumstances {
     /// For how long nobody accepts the connection.
     let hang: Hang
     /// Finds the positions that faults ask for, where some do.
-    let reader: StreamReader?
+    let reader: StreamReader
+    /// Whether no fault concerns the connection.
+    let isPlain: Bool
+    private let mayInterrupt: Bool
     /// Says when a connection on which nothing passes is let go.
     var vigil: Vigil?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
@@ -25,35 +28,36 @@ final class Circumstances {
     /// The bytes that had passed, and when the last of them did, when this was last looked at.
     private var passed: (bytes: Int64, moment: Moment)
 
-    /// Those of a connection; `nil` where no fault concerns it.
-    init?(_ plan: ConnectionPlan) {
-        if plan.isPlain { return nil }
+    /// Those of a connection.
+    init(_ plan: ConnectionPlan) {
+        isPlain = plan.isPlain
+        mayInterrupt = plan.interruptions.arePossible
         interruptions = plan.interruptions
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
         connectDelay = plan.connectDelay
         hang = plan.hang
-        reader = plan.reading.isNone ? nil : StreamReader(plan.reading)
+        reader = StreamReader(plan.reading)
         passed = (0, plan.opened)
     }
 
     /// What ends the connection at `now`, if something does.
     func interruption(at now: Moment) -> (strike: Strike, how: Cut.Ending)? {
-        interruptions.arePossible ? interruptions.strike(at: now, lastPassed: passed.moment) : nil
+        mayInterrupt ? interruptions.strike(at: now, lastPassed: passed.moment) : nil
     }
 
     /// When to ask for an interruption again; `distantFuture` when none can come.
     func nextInterruption(after now: Moment) -> Moment {
-        interruptions.arePossible ? interruptions.nextChange(after: now, lastPassed: passed.moment) : .distantFuture
+        mayInterrupt ? interruptions.nextChange(after: now, lastPassed: passed.moment) : .distantFuture
     }
 
     /// So many bytes have passed in both directions by `now`.
     func notePassed(_ bytes: Int64, at now: Moment) {
-        if bytes != passed.bytes { passed = (bytes, now) }
+        if mayInterrupt, bytes != passed.bytes { passed = (bytes, now) }
     }
 
     /// Whether a request is to be answered in the server's place, and the responses to those before it have come.
     var isAnswerDue: Bool {
-        guard let answering, let reader else { return false }
+        guard let answering else { return false }
         return reader.hasAnswered(requestsBefore: answering.request)
     }
 }

@@ -15,11 +15,11 @@ extension Connection {
         let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
         attemptDeadline = now.advanced(byNanoseconds: share)
         do {
-            try server.connect(to: addresses[address], receiveBuffer: circumstances?.serverWindow)
+            try server.connect(to: addresses[address], receiveBuffer: circumstances.serverWindow)
             server.watch(by: self, tag: Tag.server)
             state = .connecting(address: address)
             shard.connectWatch.add(self)
-            if let circumstances { setTimer(to: circumstances.nextInterruption(after: now)) }
+            setTimer(to: circumstances.nextInterruption(after: now))
         } catch {
             failToConnect(address, error)
         }

@@ -8,8 +8,8 @@ extension Connection {
     func keepHanging() {
         let now = loop.now
         if isInterrupted(at: now) { return }
-        guard let circumstances, circumstances.hang.strike(at: now) != nil else {
-            circumstances?.vigil = nil
+        guard circumstances.hang.strike(at: now) != nil else {
+            circumstances.vigil = nil
             open(at: now)
             return
         }
@@ -22,7 +22,7 @@ extension Connection {
         up.close(loop)
         down.close(loop)
         state = .silent
-        circumstances?.vigil = Vigil(beginning: now)
+        circumstances.vigil = Vigil(beginning: now)
         keepSilent()
     }
 
@@ -33,10 +33,10 @@ extension Connection {
     /// When to look again at peers that may give up; `nil` when they have, and the connection is over. A client
     /// without a server has given up when it has reset, because one that has ended its stream may go on reading.
     func watch(at now: Moment) -> Moment? {
-        var vigil = circumstances?.vigil ?? Vigil(beginning: now)
+        var vigil = circumstances.vigil ?? Vigil(beginning: now)
         let isServerGone = server.isOpen ? server.hasPeerGone : client.isBroken()
         let verdict = vigil.verdict(isClientGone: client.hasPeerGone, isServerGone: isServerGone, at: now)
-        circumstances?.vigil = vigil
+        circumstances.vigil = vigil
         switch verdict {
         case .keep(let until): return until
         case .release:

@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import StreamReading
 import Units
 
 /// One client's connection and the one to the server behind it, on one loop from accept to close.
@@ -38,12 +39,15 @@ final class Connection: LoopHandler {
     /// Closed until the upstream is connected to.
     let server: StreamSocket
     private let ordinal: UInt64
-    let circumstances: Circumstances?
+    let circumstances: Circumstances
+    /// That of the circumstances; a reference to it through them would be counted.
+    private let reader: StreamReader
     var up: LinkPump
     var down: LinkPump
     var state = State.closed
-    /// A connection that faults concern has one from the start.
-    private let timer: LoopTimer?
+    /// A connection that faults concern has one from the start, others when they need it, and that of the shard until
+    /// then: what is there from the start isn't counted for each use.
+    private let timer: LoopTimer
     private var lateTimer: LoopTimer?
     private var isTimed = false
     private var isQueued = false
@@ -58,13 +62,14 @@ final class Connection: LoopHandler {
         loop = shard.loop
         server = StreamSocket(closedOn: loop)
         ordinal = plan.ordinal
-        circumstances = Circumstances(plan)
+        circumstances = shard.circumstances(of: plan)
+        reader = circumstances.reader
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
-        timer = circumstances == nil ? nil : LoopTimer(loop: loop, tag: Tag.timer)
+        timer = circumstances.isPlain ? shard.noTimer : LoopTimer(loop: loop, tag: Tag.timer)
         super.init()
-        timer?.serve(self)
+        if !circumstances.isPlain { timer.serve(self) }
     }
 
     /// The bytes that each direction has passed on so far.
@@ -75,7 +80,7 @@ final class Connection: LoopHandler {
         client.watch(by: self, tag: Tag.client)
         let now = loop.now
         if isInterrupted(at: now) { return }
-        if let circumstances, let strike = circumstances.hang.strike(at: now) {
+        if let strike = circumstances.hang.strike(at: now) {
             record(strike, nil, now)
             circumstances.vigil = Vigil(beginning: now, grace: Vigil.hangGrace)
             state = .hanging
@@ -87,7 +92,7 @@ final class Connection: LoopHandler {
 
     /// Connects to the upstream, late where that is due.
     func open(at now: Moment) {
-        if let circumstances, let delay = circumstances.connectDelay {
+        if let delay = circumstances.connectDelay {
             record(delay.strike, nil, now)
             state = .delayed(until: now + delay.duration)
             setTimer(to: min(now + delay.duration, circumstances.nextInterruption(after: now)))
@@ -122,7 +127,7 @@ final class Connection: LoopHandler {
             if isInterrupted(at: now) { return }
             if now < end {
                 setTimer(to: min(end, nextInterruption(after: now)))
-            } else if circumstances?.connectDelay?.isFailure == true {
+            } else if circumstances.connectDelay?.isFailure == true {
                 giveUp(SystemError(call: "connect", code: SystemError.timedOut))
             } else {
                 beginConnecting(at: now)
@@ -165,13 +170,12 @@ final class Connection: LoopHandler {
     func run() {
         let now = loop.now
         if isInterrupted(at: now) { return }
-        let reader = circumstances?.reader
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
-        if let circumstances, circumstances.isAnswerDue { answer(circumstances, now) }
+        if circumstances.isAnswerDue { answer(now) }
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
-        if let circumstances, circumstances.isAnswerDue || reader?.mustRelease(.upstream) == true { queueTurn() }
+        if circumstances.isAnswerDue || !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
             abandon(reset: false)
@@ -193,10 +197,8 @@ final class Connection: LoopHandler {
             guard let until = watch(at: now) else { return }
             wake = min(wake, until)
         }
-        if let circumstances {
-            circumstances.notePassed(up.link.delivered + down.link.delivered, at: now)
-            wake = min(wake, circumstances.nextInterruption(after: now))
-        }
+        circumstances.notePassed(up.link.delivered + down.link.delivered, at: now)
+        wake = min(wake, circumstances.nextInterruption(after: now))
         setTimer(to: wake)
     }
 
@@ -219,9 +221,9 @@ final class Connection: LoopHandler {
             // The sink's own direction tells the source of the reset, in its turn.
             return false
         case .ended(.answer(let request, let fault)):
-            circumstances?.answering = (request, fault)
+            circumstances.answering = (request, fault)
             return false
-        case .ended(.finish) where direction == .downstream && circumstances?.isAnswered == true:
+        case .ended(.finish) where direction == .downstream && circumstances.isAnswered:
             // The client may still be sending what nobody takes.
             client.shutdownWrite()
             part(to: sink, .close)
@@ -252,8 +254,8 @@ final class Connection: LoopHandler {
     }
 
     /// Answers a request in the server's place.
-    private func answer(_ circumstances: Circumstances, _ now: Moment) {
-        guard let (request, fault) = circumstances.answering, let reader = circumstances.reader else { return }
+    private func answer(_ now: Moment) {
+        guard let (request, fault) = circumstances.answering else { return }
         circumstances.answering = nil
         circumstances.isAnswered = true
         server.close()
@@ -280,7 +282,7 @@ final class Connection: LoopHandler {
 
     /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
     func isInterrupted(at now: Moment) -> Bool {
-        guard let (strike, how) = circumstances?.interruption(at: now) else { return false }
+        guard let (strike, how) = circumstances.interruption(at: now) else { return false }
         record(strike, nil, now)
         switch (state, how) {
         case (.connecting, .close), (.flowing, .close):
@@ -304,7 +306,7 @@ final class Connection: LoopHandler {
     }
 
     private func nextInterruption(after now: Moment) -> Moment {
-        circumstances?.nextInterruption(after: now) ?? .distantFuture
+        circumstances.nextInterruption(after: now)
     }
 
     // MARK: Parting
@@ -330,7 +332,7 @@ final class Connection: LoopHandler {
     }
 
     func setTimer(to moment: Moment) {
-        if let timer {
+        if !circumstances.isPlain {
             if moment < .distantFuture { timer.set(to: moment) } else { timer.cancel() }
         } else if isTimed || moment < .distantFuture {
             isTimed = true

@@ -37,11 +37,12 @@ struct LinkPump {
         self.link = link
     }
 
-    /// Moves what can be moved at `now`. A `reader` reads along.
-    mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader?, now: Moment) -> Outcome {
+    /// Moves what can be moved at `now`. The reader reads along, unless it is idle.
+    mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Outcome {
         wake = .distantFuture
         if isSinkBroken || link.isFinished { return .waiting }
-        if let reader, let outcome = release(reader, to: sink, now: now) { return outcome }
+        let reads = !reader.isIdle
+        if reads, let outcome = release(reader, to: sink, now: now) { return outcome }
         let start = link.delivered
         for _ in 0..<LinkPump.roundLimit {
             if link.delivered - start >= LinkPump.turnLimit { return .again }
@@ -58,11 +59,11 @@ struct LinkPump {
             guard let limit = readLimit(decision, available: available, source: source, sink: sink) else {
                 return .waiting
             }
-            let offset = reader.map { putHeldInFront($0, of: sink.loop) } ?? 0
+            let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
             switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
                 let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
-                let ready = reader.map { read(offset + count, $0, in: sink.loop) } ?? count
+                let ready = reads ? read(offset + count, reader, in: sink.loop) : count
                 if let outcome = pass(ready, available: left, to: sink, now: now) { return outcome }
             case .wouldBlock:
                 continue
@@ -92,12 +93,12 @@ struct LinkPump {
 
     private mutating func end(
         _ ending: Ending,
-        _ reader: StreamReader?,
+        _ reader: StreamReader,
         to sink: StreamSocket,
         now: Moment
     ) -> Outcome? {
         var outcome: Outcome?
-        if let reader {
+        if !reader.isIdle {
             reader.sourceEnded(link.direction)
             outcome = release(reader, to: sink, now: now)
         }
@@ -107,9 +108,9 @@ struct LinkPump {
 
     /// Puts the bytes that the reader holds at the start of the scratch buffer; returns how many.
     private func putHeldInFront(_ reader: StreamReader, of loop: EventLoop) -> Int {
-        let held = reader.held(link.direction)
-        if !held.isEmpty { loop.fillScratch(with: held) }
-        return held.count
+        let count = reader.heldCount(link.direction)
+        if count > 0 { loop.fillScratch(with: reader.held(link.direction)) }
+        return count
     }
 
     /// Shows the reader the first `count` bytes of the scratch buffer; returns how many of them may go on.

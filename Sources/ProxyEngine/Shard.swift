@@ -16,6 +16,9 @@ final class Shard: LoopTenant {
     /// The most connections at a time since memory was last given back.
     private var most = 0
     private let memory: MemoryReturn
+    private var plain: Circumstances?
+    /// The timer of connections that have none; nobody sets it.
+    let noTimer: LoopTimer
     /// Gives up the connections that the upstream doesn't answer.
     let connectWatch: ConnectWatch
 
@@ -24,6 +27,7 @@ final class Shard: LoopTenant {
         self.context = context
         connectWatch = ConnectWatch(loop: loop)
         memory = MemoryReturn(loop: loop)
+        noTimer = LoopTimer(loop: loop, tag: 0, isCoarse: true)
     }
 
     /// Takes over an accepted connection.
@@ -41,6 +45,14 @@ final class Shard: LoopTenant {
         connection.position = connections.count
         connections.append(connection)
         connection.start()
+    }
+
+    /// What the faults of a connection need to know; one for all that no fault concerns.
+    func circumstances(of plan: ConnectionPlan) -> Circumstances {
+        guard plan.isPlain else { return Circumstances(plan) }
+        let circumstances = plain ?? Circumstances(plan)
+        plain = circumstances
+        return circumstances
     }
 
     /// Lets go of a connection whose sockets are closed; it lives until the end of the loop's turn.

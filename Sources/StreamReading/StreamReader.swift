@@ -14,6 +14,8 @@ public final class StreamReader {
     private var downstream: Side
     private let exchange = Exchange()
     private let readsMessages: Bool
+    /// Whether there is nothing to find, and so nothing to be read.
+    public let isIdle: Bool
 
     private struct Side {
         var scanner = MessageScanner()
@@ -31,6 +33,7 @@ public final class StreamReader {
     /// A reader of what `interest` names.
     public init(_ interest: StreamInterest) {
         readsMessages = interest.messages
+        isIdle = interest.isNone
         upstream = Side(interest.patterns[.upstream] ?? [])
         downstream = Side(interest.patterns[.downstream] ?? [])
     }
@@ -40,6 +43,14 @@ public final class StreamReader {
         switch direction {
         case .upstream: upstream.held
         case .downstream: downstream.held
+        }
+    }
+
+    /// How many bytes of an unfinished head are held.
+    public func heldCount(_ direction: Direction) -> Int {
+        switch direction {
+        case .upstream: upstream.held.count
+        case .downstream: downstream.held.count
         }
     }
 

@@ -7,6 +7,8 @@ import Units
 /// `TimerQueue`.
 public final class LoopTimer {
     private let loop: EventLoop
+    /// Here as well, because a reference to it through the loop would be counted.
+    private let queue: TimerQueue
     private var handler: Unmanaged<LoopHandler>?
     private let tag: Int
     /// Whether it may be called as late as the system makes it, and costs nothing for being on time.
@@ -27,6 +29,7 @@ public final class LoopTimer {
     public init(loop: EventLoop, tag: Int, isCoarse: Bool = false) {
         loop.preconditionOnLoop()
         self.loop = loop
+        queue = loop.timers
         self.tag = tag
         self.isCoarse = isCoarse
     }
@@ -35,7 +38,7 @@ public final class LoopTimer {
     public func serve(_ handler: LoopHandler) { self.handler = .passUnretained(handler) }
 
     deinit {
-        if place >= 0 { loop.timers.remove(self) }
+        if place >= 0 { queue.remove(self) }
     }
 
     /// Sets the timer to `moment`, in place of any moment before; one that has passed fires in the next turn.
@@ -43,7 +46,7 @@ public final class LoopTimer {
         loop.preconditionOnLoop()
         if self.moment == moment { return }
         self.moment = moment
-        loop.timers.set(self, to: moment, now: loop.now)
+        queue.set(self, to: moment, now: loop.now)
     }
 
     /// Takes the timer's moment away, if it has one.
@@ -51,7 +54,7 @@ public final class LoopTimer {
         loop.preconditionOnLoop()
         guard moment != nil else { return }
         moment = nil
-        loop.timers.remove(self)
+        queue.remove(self)
     }
 
     func fire() {

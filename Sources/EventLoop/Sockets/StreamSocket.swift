@@ -39,6 +39,8 @@ public final class StreamSocket {
     /// Whether the loop has heard of the peer's end of stream (FIN), received or not.
     public private(set) var hasPeerEnded = false
 
+    /// Here as well, because a reference to it through the loop would be counted.
+    private let doubts: DoubtList
     private var descriptor: Int32
     private let watcher: UnsafeMutablePointer<event>
     /// Not counted: a reference of its own for each call would cost more than the call.
@@ -108,6 +110,7 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         self.descriptor = descriptor
         self.loop = loop
+        doubts = loop.doubts
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
     }
@@ -167,9 +170,9 @@ public final class StreamSocket {
         let room = min(limit, EventLoop.scratchCapacity - offset)
         let count = recv(descriptor, loop.scratch + offset, room, 0)
         if count > 0 {
-            if count < room, !hasPeerEnded, loop.doubts.isBusy {
+            if count < room, !hasPeerEnded, doubts.isBusy {
                 isReadable = false
-                loop.doubts.add(self)
+                doubts.add(self)
             }
             return .received(count)
         }
@@ -230,7 +233,7 @@ public final class StreamSocket {
     public func close() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        loop.doubts.remove(self)
+        if doubtPlace >= 0 { doubts.remove(self) }
         // In this order epoll forgets the socket as it is closed, and is told of it in vain, which is cheaper.
         Glibc.close(descriptor)
         if handler != nil { event_del(watcher) }
@@ -302,8 +305,8 @@ public final class StreamSocket {
     }
 
     private func fire(_ what: Int32) {
-        loop.doubts.readySockets += 1
-        loop.doubts.remove(self)
+        doubts.readySockets += 1
+        if doubtPlace >= 0 { doubts.remove(self) }
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
         // libevent makes reading of an error, and tells of an end only where there is none.
         if what & EV_READ != 0, what & EV_CLOSED == 0 { hasNews = true }
