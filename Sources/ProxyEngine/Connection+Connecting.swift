@@ -33,7 +33,7 @@ extension Connection {
         shard.connectWatch.remove(self)
         setTimer(to: .distantFuture)
         state = .flowing
-        run()
+        flow()
     }
 
     /// The time to connect may have passed.

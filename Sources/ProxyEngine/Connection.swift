@@ -167,7 +167,17 @@ final class Connection: LoopHandler {
 
     // MARK: Flowing
 
-    func run() {
+    /// Both ends are there.
+    func flow() {
+        let now = loop.now
+        if isInterrupted(at: now) { return }
+        // A cut in front of the first byte strikes before a byte goes the other way.
+        let downstream = down.run(from: server, to: client, reader: reader, now: now)
+        if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
+        run()
+    }
+
+    private func run() {
         let now = loop.now
         if isInterrupted(at: now) { return }
         let upstream = up.run(from: client, to: server, reader: reader, now: now)

@@ -73,6 +73,22 @@ struct CutTests {
         #expect(outcome.entries.map(\.connection) == [1])
     }
 
+    @Test func `a cut in front of the first byte strikes before a byte goes the other way`() async throws {
+        let received = Slot<[UInt8]>()
+        let server = TestServer { received.put($0.receiveAll().bytes) }
+        defer { server.stop() }
+        let fault = FaultKind.cut(Cut(position: .at(.zero), how: .close))
+        try await withProxy(to: server.address, Profile([fault], on: .downstream)) { fixture in
+            for _ in 0..<20 {
+                let client = try fixture.client()
+                client.sendUntilBroken([1, 2, 3])
+                let bytes = try await blocking { try received.next() }
+                #expect(bytes.isEmpty)
+                client.close()
+            }
+        }
+    }
+
     @Test(arguments: [Cut.Ending.close, .reset], [true, false])
     func `a receiver that is slow to begin gets everything before the cut`(how: Cut.Ending, isUpstream: Bool)
         async throws
