@@ -23,6 +23,8 @@ struct LinkPump {
     /// Bytes moved in one run, from which on the others have their turn: 4 MiB. Less makes reads smaller where many
     /// connections are busy, and so costs more for a byte.
     private static let turnLimit = 4 << 20
+    /// A moment so near is waited for on the processor, since a turn of the loop takes longer: 2 µs.
+    private static let shortWait: Int64 = 2_000
     /// Receives in one run at most: 8.
     private static let roundLimit = 8
 
@@ -43,6 +45,7 @@ struct LinkPump {
         if isSinkBroken || link.isFinished { return .waiting }
         let reads = !reader.isIdle
         if reads, let outcome = release(reader, to: sink, now: now) { return outcome }
+        var now = now
         let start = link.delivered
         for _ in 0..<LinkPump.roundLimit {
             if link.delivered - start >= LinkPump.turnLimit { return .again }
@@ -57,7 +60,9 @@ struct LinkPump {
             }
             wake = decision.wake
             guard let limit = readLimit(decision, available: available, source: source, sink: sink) else {
-                return .waiting
+                guard (wake - now).nanoseconds <= LinkPump.shortWait else { return .waiting }
+                while now < wake { now = source.loop.now }
+                continue
             }
             let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
             switch source.receive(limit: limit, behind: offset) {
