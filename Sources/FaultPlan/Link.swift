@@ -132,10 +132,13 @@ public struct Link: Sendable {
         return alterations
     }
 
+    /// The messages that faults which change bytes remember: those among the bytes that come next.
+    var rememberedMessages: Int { faults.isEmpty ? 0 : faults[0].rememberedMessages }
+
     /// Tells of a position in the bytes that were just taken from the source, before `nextAlteration` and
     /// `bytesArrived` are told of those. Positions come in their order.
     public mutating func note(_ mark: Mark) {
-        if !faults.isEmpty { faults[0].note(mark, &strikes) }
+        if !faults.isEmpty { faults[0].note(mark, behind: arrived, &strikes) }
     }
 
     /// `count` bytes, more than 0, were taken from the source.

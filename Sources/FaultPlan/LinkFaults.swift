@@ -157,8 +157,13 @@ struct LinkFaults: Sendable {
 
     // MARK: Positions in the bytes
 
-    mutating func note(_ mark: Mark, _ strikes: inout [Strike]) {
+    /// The messages that faults which change bytes remember.
+    var rememberedMessages: Int { alterSlots.reduce(0) { $0 + ($1.gate?.count ?? 0) } }
+
+    mutating func note(_ mark: Mark, behind arrived: Int64, _ strikes: inout [Strike]) {
         for index in alterSlots.indices {
+            // What has arrived was asked about, if at all.
+            alterSlots[index].gate?.pass(arrived + marks.vanished)
             alterSlots[index].gate?.note(mark)
             alterSlots[index].alterer.note(mark)
         }

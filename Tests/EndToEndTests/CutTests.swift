@@ -26,6 +26,50 @@ import Testing
         }
     }
 
+    @Test func `two connections fail at 64 KB, the third stalls for 2 s, then all is well`() async throws {
+        let profile = """
+            { "name": "heals-on-third-try",
+              "faults": [
+                { "kind": "cut", "stream": "downstream", "at": "64 KB", "when": { "connection": "1..2" } },
+                { "kind": "stall", "stream": "downstream", "at": "64 KB", "for": "2 s", "when": { "connection": 3 } }
+              ] }
+            """
+        struct Line: Decodable, Hashable {
+            var connection: Int?
+            var fault: String?
+            var offset: Int?
+            var what: String?
+        }
+        try await withOrigin(size: 300_000) { origin in
+            try await withFolder { folder in
+                let journal = folder.appendingPathComponent("journal.jsonl").path
+                try await withProxy(profile, to: origin, ["--journal", journal]) { _, address in
+                    var counts: [Int] = []
+                    var times: [Duration] = []
+                    for _ in 1...4 {
+                        let start = ContinuousClock.now
+                        counts.append(try await answer(of: address).count)
+                        times.append(start.duration(to: .now))
+                    }
+                    #expect(counts[0] == 64_000 && counts[1] == 64_000)
+                    #expect(counts[2] > 300_000 && counts[3] == counts[2])
+                    #expect(times[2] >= .seconds(2))
+                }
+                let text = try String(contentsOfFile: journal, encoding: .utf8)
+                let lines = try text.split(separator: "\n").dropFirst().map {
+                    try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+                }
+                #expect(
+                    lines == [
+                        Line(connection: 1, fault: "cut", offset: 64_000, what: "resets"),
+                        Line(connection: 2, fault: "cut", offset: 64_000, what: "resets"),
+                        Line(connection: 3, fault: "stall", offset: 64_000, what: "stalls"),
+                    ]
+                )
+            }
+        }
+    }
+
     /// The head and the body that curl gets.
     private func answer(of address: String) async throws -> Data {
         try await withFolder { folder in

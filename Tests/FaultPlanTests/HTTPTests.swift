@@ -1,7 +1,8 @@
-import FaultPlan
 import FaultProfile
 import Testing
 import Units
+
+@testable import FaultPlan
 
 @Suite("A fault of HTTP")
 struct HTTPTests {
@@ -115,6 +116,30 @@ struct HTTPTests {
         }
         #expect(delivered[.zero] == 100_000)
         #expect((Moment.milliseconds(900)...Moment.milliseconds(1_100)).contains(now))
+    }
+
+    @Test
+    func `what narrows a fault remembers no message that has passed`() {
+        let condition = HTTPCondition(path: TextPattern("/"))
+        let filter = MessageFilter(condition, key: RandomKey(seed: 1))
+        var gate = MessageGate(filter)
+        for number in 0..<10_000 as Range<Int64> {
+            gate.pass(number * 10)
+            gate.note(.message(message(number + 1), at: number * 10))
+            gate.note(.end(at: number * 10 + 10))
+            #expect(gate.count == 1)
+        }
+        // A corruption far behind is never asked about, and still nothing piles up.
+        let corrupt = Fault.corrupt(.at(.mebibytes(1 << 20))).when(Condition(http: condition))
+        var plan = Plan.of(.of([corrupt]))
+        var link = plan.accept(at: .zero).downstream
+        for number in 0..<1_000 as Range<Int64> {
+            link.note(.message(message(number + 1, status: 200), at: number * 10))
+            link.note(.end(at: number * 10 + 10))
+            #expect(link.nextAlteration(of: 10, now: .zero) == nil)
+            link.bytesArrived(10)
+        }
+        #expect(link.rememberedMessages <= 2)
     }
 
     @Test

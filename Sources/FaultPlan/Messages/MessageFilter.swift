@@ -65,9 +65,17 @@ struct MessageGate {
         }
     }
 
+    /// The stretches that are remembered.
+    var count: Int { stretches.count }
+
+    /// Forgets the stretches that end before `position` or at it: nobody asks for those any more.
+    mutating func pass(_ position: Int64) {
+        while let first = stretches.first, first.upperBound <= position { stretches.removeFirst() }
+    }
+
     /// Whether the byte behind `position` bytes is of a picked message, and where that changes next.
     mutating func state(at position: Int64) -> (isOn: Bool, until: Int64) {
-        while let first = stretches.first, first.upperBound <= position { stretches.removeFirst() }
+        pass(position)
         guard let first = stretches.first else { return (false, .max) }
         return first.lowerBound <= position ? (true, first.upperBound) : (false, first.lowerBound)
     }

@@ -1,5 +1,3 @@
-import Units
-
 /// Bytes to be found in a stream.
 public struct BytePattern: Hashable, Sendable {
     /// The bytes: 1 to `ProfileLimits.patternBytes` of them.
@@ -25,53 +23,5 @@ public struct BytePattern: Hashable, Sendable {
     var hexadecimal: String {
         let digits = Array("0123456789abcdef")
         return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    }
-}
-
-extension ObjectShape {
-    static let hexadecimalPattern = ObjectShape(title: "“pattern” in digits", keys: [.required("hex", .text)])
-}
-
-extension ProfileDecoder {
-    /// A text, or `{ "hex": "1603 01" }`.
-    mutating func pattern(_ object: CheckedObject, _ key: String) -> BytePattern? {
-        guard let node = object[key] else { return nil }
-        let remedy = "write a text, or bytes as “{ \"hex\": \"16 03 01\" }”"
-        let bytes: [UInt8]?
-        switch node.value {
-        case .text(let text):
-            bytes = Array(text.utf8)
-        case .object:
-            guard let digits = self.object(node, .hexadecimalPattern).flatMap({ text($0, "hex") }) else { return nil }
-            bytes = ProfileDecoder.bytes(hexadecimal: digits)
-            if bytes == nil {
-                report("\(digits.shortened(to: 40).quoted) are no bytes in digits", remedy: remedy, at: node.place)
-                return nil
-            }
-        case .array, .boolean, .null, .number, .unreadable:
-            reportType(of: node, expected: "a text or bytes in digits", key: key, remedy: remedy)
-            return nil
-        }
-        guard let bytes, (1...ProfileLimits.patternBytes).contains(bytes.count) else {
-            report(
-                "a pattern has 1 to \(ProfileLimits.patternBytes) bytes, not \(bytes?.count ?? 0)",
-                remedy: remedy,
-                at: node.place
-            )
-            return nil
-        }
-        return BytePattern(bytes)
-    }
-
-    /// The bytes of pairs of digits with spaces between them, or without; `nil` where they aren't.
-    private static func bytes(hexadecimal text: String) -> [UInt8]? {
-        let digits = text.unicodeScalars.filter { $0 != " " }.map { Character($0).hexDigitValue }
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(UInt8(high << 4 | low))
-        }
-        return bytes
     }
 }

@@ -1,5 +1,3 @@
-import Units
-
 /// What the offsets of a fault are counted in.
 public enum Origin: String, Hashable, Sendable, CaseIterable {
     /// The bytes that the link has passed on since the connection was accepted.
@@ -14,19 +12,4 @@ public enum Origin: String, Hashable, Sendable, CaseIterable {
     case resource
 
     static let words = allCases.map(\.rawValue)
-}
-
-extension Origin {
-    /// `of`, with a problem where the position isn't one that can be counted in messages.
-    ///
-    /// - Parameter position: the key that gives the position, and whether it counts bytes.
-    init(_ object: CheckedObject, position: (key: String, countsBytes: Bool)?, _ decoder: inout ProfileDecoder) {
-        self = decoder.choice(object, "of", Origin.self) ?? .connection
-        guard self != .connection, let position, !position.countsBytes else { return }
-        decoder.report(
-            "\(position.key.quoted) counts no bytes of a \(rawValue)",
-            remedy: "delete “of”",
-            at: object.place(of: "of")
-        )
-    }
 }
