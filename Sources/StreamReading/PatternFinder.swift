@@ -1,7 +1,8 @@
 import FaultPlan
 import FaultProfile
 
-/// Finds every end of a pattern in a stream, over the limits of reads (Knuth, Morris and Pratt).
+/// Finds the ends of a pattern in a stream, over the limits of reads (Knuth, Morris and Pratt): the first in each read,
+/// since whoever lets that pass lets the others of the same moment pass as well.
 struct PatternFinder {
     private let fault: Int
     private let pattern: [UInt8]
@@ -26,13 +27,15 @@ struct PatternFinder {
     /// Looks through the first `count` of `bytes`.
     mutating func read(_ bytes: Span<UInt8>, count: Int, into marks: inout [Mark]) {
         guard let first = pattern.first else { return }
+        var isFound = false
         for index in 0..<count {
             let byte = bytes[index]
             if matched == 0, byte != first { continue }
             while matched > 0, byte != pattern[matched] { matched = fallback[matched] }
             if byte == pattern[matched] { matched += 1 }
             guard matched == pattern.count else { continue }
-            marks.append(.pattern(fault: fault, at: offset + Int64(index) + 1))
+            if !isFound { marks.append(.pattern(fault: fault, at: offset + Int64(index) + 1)) }
+            isFound = true
             matched = fallback[matched]
         }
         offset += Int64(count)

@@ -9,6 +9,8 @@ struct Conversation {
     let reader: StreamReader
     /// The bytes of a read at most.
     let readSize: Int
+    /// The time on the clock of the proxy, which began with the connection.
+    var now = Moment.zero
     private(set) var toServer = Stream()
     private(set) var toClient = Stream()
 
@@ -51,9 +53,10 @@ struct Conversation {
     mutating func finish(_ direction: Direction) {
         reader.sourceEnded(direction)
         if reader.mustRelease(direction) { take([], direction) }
+        let now = now
         change(direction) { link, stream in
             link.sourceEnded(.finish)
-            Conversation.settle(&link, &stream, [])
+            Conversation.settle(&link, &stream, [], now)
         }
     }
 
@@ -62,17 +65,18 @@ struct Conversation {
     private mutating func take(_ new: [UInt8], _ direction: Direction) {
         let bytes = reader.held(direction) + new
         let reader = reader
+        let now = now
         change(direction) { link, stream in
             var block = Array(bytes.prefix(reader.read(bytes.span, direction, into: &link)))
             while link.altersBytes, !block.isEmpty,
-                let alteration = link.nextAlteration(of: Int64(block.count), now: .zero)
+                let alteration = link.nextAlteration(of: Int64(block.count), now: now)
             {
                 switch alteration {
                 case .flip(let index, let mask): block[Int(index)] ^= mask
                 case .drop(let index, let count): block.removeSubrange(Int(index)..<Int(index + count))
                 }
             }
-            Conversation.settle(&link, &stream, block)
+            Conversation.settle(&link, &stream, block, now)
         }
     }
 
@@ -83,11 +87,11 @@ struct Conversation {
         }
     }
 
-    private static func settle(_ link: inout Link, _ stream: inout Stream, _ block: [UInt8]) {
+    private static func settle(_ link: inout Link, _ stream: inout Stream, _ block: [UInt8], _ now: Moment) {
         var waiting = block
         if !block.isEmpty { link.bytesArrived(Int64(block.count)) }
         while true {
-            let decision = link.decide(available: 0, now: .zero)
+            let decision = link.decide(available: 0, now: now)
             stream.strikes += link.takeStrikes()
             if let end = decision.end {
                 stream.end = end

@@ -198,4 +198,31 @@ struct PositionTests {
         #expect(conversation.toClient.text == "abaaaaab")
         #expect(conversation.toClient.strikes == [Strike(fault: 0, offset: 8, effect: .cuts(.reset))])
     }
+
+    @Test(arguments: readSizes)
+    func `of a pattern is that of the first of many`(readSize: Int) {
+        let cut = Cut(position: .pattern(BytePattern([0x61])), how: .reset)
+        let fault = Fault(name: "cut", stream: .downstream, kind: .cut(cut))
+        var conversation = Conversation(fault, readSize: readSize, reads: false)
+        conversation.respond("xxxa" + String(repeating: "xa", count: 1_000))
+        #expect(conversation.toClient.text == "xxxa")
+        #expect(conversation.toClient.strikes.map(\.offset) == [4])
+    }
+
+    @Test(arguments: readSizes)
+    func `of a pattern that passes while the fault is off does not count`(readSize: Int) {
+        let cut = Cut(position: .pattern(BytePattern(Array("ab".utf8))), how: .reset)
+        let fault = Fault(
+            name: "cut",
+            stream: .downstream,
+            condition: Condition(ageFrom: .seconds(1)),
+            kind: .cut(cut)
+        )
+        var conversation = Conversation(fault, readSize: readSize, reads: false)
+        conversation.respond("xab")
+        conversation.now = Moment(nanoseconds: 2_000_000_000)
+        conversation.respond("xxabxx")
+        #expect(conversation.toClient.text == "xabxxab")
+        #expect(conversation.toClient.strikes.map(\.offset) == [7])
+    }
 }

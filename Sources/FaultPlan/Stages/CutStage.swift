@@ -66,7 +66,7 @@ struct CutStage {
 
     mutating func note(_ mark: Mark) {
         targets?.note(mark)
-        if case .pattern(fault, let offset) = mark { found = offset }
+        if case .pattern(fault, let offset) = mark { found = found ?? offset }
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
@@ -82,7 +82,8 @@ struct CutStage {
             targets?.pass(visit.passed)
             return advance(reach, to: targets?.first?.position, targets?.first, &visit)
         case .pattern:
-            if let found, found < visit.passed { self.found = nil }
+            // One that passes while the fault is off doesn't count.
+            if !visit.isActive, let found, found <= reach.bytes { self.found = nil }
             return advance(reach, to: found, nil, &visit)
         }
     }
