@@ -20,6 +20,9 @@ public struct Plan: Sendable {
     /// The bytes that one link may hold in memory.
     public let holdLimit: ByteCount
 
+    /// Whether `accept` has to know the address of the client.
+    public let asksForClient: Bool
+
     let phaseOfFault: [Int?]
     /// The rates that all connections share, by the index of their fault.
     private let sharedRates: [Int: BucketPair]
@@ -60,98 +63,89 @@ public struct Plan: Sendable {
             }
         }
         self.faults = faults
+        asksForClient = faults.contains { fault in
+            if !fault.condition.clients.isEmpty { return true }
+            return if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
+        }
         self.phaseOfFault = phaseOfFault
         self.sharedRates = sharedRates
         struck = StruckFaults(faults)
         turns = [Int](repeating: 0, count: faults.count)
     }
 
-    /// Whether `accept` has to know the address of the client.
-    public var asksForClient: Bool {
-        faults.contains { fault in
-            if !fault.condition.clients.isEmpty { return true }
-            return if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
-        }
-    }
-
     /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
     /// where nobody asks for it or it isn't known.
     public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
-        let ordinal = accepted
-        var upstream: [(Int, Link.Slot)] = []
-        var downstream: [(Int, Link.Slot)] = []
-        var alterers: [Direction: [Link.AlterSlot]] = [:]
-        var interruptions: [Interruptions.Source] = []
-        var windows: [Direction: ByteCount] = [:]
-        var reading = StreamInterest()
-        var messageFault: Int?
-        var beginning = Beginning()
-        let connectionKey = RandomKey(seed: seed).adding(proxy).adding(ordinal)
-        let address = client.flatMap { IPAddress($0) }
-        for (index, fault) in faults.enumerated() where isHit(fault, ordinal: ordinal, key: connectionKey) {
-            guard fault.condition.admits(address), struck.allow(index) else { continue }
-            let window = window(of: index)
-            if case .connect(let connect) = fault.kind {
-                if window.contains(at: now, age: 0, currentPhase: phase(at: now)) {
-                    beginning.add(connect, fault: index, window: window, key: connectionKey.adding(fault.name))
-                }
-                continue
+        var draft = ConnectionDraft(ordinal: accepted, opened: now)
+        if !faults.isEmpty {
+            let key = RandomKey(seed: seed).adding(proxy).adding(accepted)
+            let address = client.flatMap { IPAddress($0) }
+            for (index, fault) in faults.enumerated() where isHit(fault, ordinal: accepted, key: key) {
+                guard fault.condition.admits(address), struck.allow(index) else { continue }
+                add(index, to: &draft, key: key, client: client)
             }
-            if fault.actsOnMessages {
-                messageFault = messageFault ?? index
-                reading.messages = true
-            }
-            if let cause = Interruptions.Cause(fault.kind) {
-                interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
-                continue
-            }
-            if case .loss(let loss) = fault.kind, fault.condition.http == nil,
-                window.contains(at: now, age: 0, currentPhase: phase(at: now))
-            {
-                let key = connectionKey.adding(fault.name).adding("connect")
-                beginning.add(ConnectDelay(loss, fault: index, key: key))
-            }
-            let sharedRate = sharedRate(of: index, client: client)
-            // A request and its response have one draw.
-            let filter = MessageFilter(fault.condition.http, key: connectionKey.adding(fault.name))
-            for direction in Direction.allCases where fault.acts(on: direction) {
-                let key = connectionKey.adding(direction.rawValue).adding(fault.name)
-                let gate = fault.isGated ? MessageGate(filter) : nil
-                if let pattern = fault.kind.pattern {
-                    reading.patterns[direction, default: []].append((index, pattern))
-                }
-                if let alterer = Alterer(fault.kind, filter, key: key) {
-                    alterers[direction, default: []].append(
-                        Link.AlterSlot(fault: index, window: window, alterer: alterer, gate: gate)
-                    )
-                    continue
-                }
-                if case .slowReader(let reader) = fault.kind, let window = reader.window {
-                    windows[direction] = min(window, windows[direction] ?? window)
-                }
-                guard let (rank, stage) = stage(of: index, rate: sharedRate?[direction], filter, key: key) else {
-                    continue
-                }
-                let slot = Link.Slot(fault: index, window: window, stage: stage, gate: gate)
-                switch direction {
-                case .upstream: upstream.append((rank, slot))
-                case .downstream: downstream.append((rank, slot))
-                }
-            }
-            turns[index] += 1
         }
-        return ConnectionPlan(
-            ordinal: ordinal,
-            opened: now,
-            upstream: link(.upstream, upstream, alterers[.upstream] ?? [], messageFault, opened: now),
-            downstream: link(.downstream, downstream, alterers[.downstream] ?? [], messageFault, opened: now),
-            interruptions: Interruptions(sources: beginning.endings + interruptions, schedule: schedule, opened: now),
-            receiveWindow: windows,
-            connectDelay: beginning.delay,
-            reading: reading,
-            hang: Hang(sources: beginning.hangs, schedule: schedule, opened: now)
-        )
+        return draft.plan(schedule: schedule, holdLimit: holdLimit)
+    }
+
+    /// Adds what a fault does that hits a connection, whose draws have this key.
+    private mutating func add(_ index: Int, to draft: inout ConnectionDraft, key: RandomKey, client: String?) {
+        let fault = faults[index]
+        let window = window(of: index)
+        let isOn = window.contains(at: draft.opened, age: 0, currentPhase: phase(at: draft.opened))
+        if case .connect(let connect) = fault.kind {
+            if isOn { draft.beginning.add(connect, fault: index, window: window, key: key.adding(fault.name)) }
+            return
+        }
+        if fault.actsOnMessages {
+            draft.messageFault = draft.messageFault ?? index
+            draft.reading.messages = true
+        }
+        if let cause = Interruptions.Cause(fault.kind) {
+            draft.interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
+            return
+        }
+        if case .loss(let loss) = fault.kind, fault.condition.http == nil, isOn {
+            draft.beginning.add(ConnectDelay(loss, fault: index, key: key.adding(fault.name).adding("connect")))
+        }
+        addToLinks(index, window, to: &draft, key: key, client: client)
+        turns[index] += 1
+    }
+
+    /// Adds what a fault does to the bytes of the directions that it acts on.
+    private mutating func addToLinks(
+        _ index: Int,
+        _ window: Window,
+        to draft: inout ConnectionDraft,
+        key: RandomKey,
+        client: String?
+    ) {
+        let fault = faults[index]
+        let sharedRate = sharedRate(of: index, client: client)
+        // A request and its response have one draw.
+        let filter = MessageFilter(fault.condition.http, key: key.adding(fault.name))
+        for direction in Direction.allCases where fault.acts(on: direction) {
+            let key = key.adding(direction.rawValue).adding(fault.name)
+            let gate = fault.isGated ? MessageGate(filter) : nil
+            if let pattern = fault.kind.pattern {
+                draft.reading.patterns[direction, default: []].append((index, pattern))
+            }
+            if let alterer = Alterer(fault.kind, filter, key: key) {
+                draft.add(Link.AlterSlot(fault: index, window: window, alterer: alterer, gate: gate), on: direction)
+                continue
+            }
+            if case .slowReader(let reader) = fault.kind, let window = reader.window {
+                draft.windows[direction] = min(window, draft.windows[direction] ?? window)
+            }
+            if let (rank, stage) = stage(of: index, rate: sharedRate?[direction], filter, key: key) {
+                draft.add(
+                    Link.Slot(fault: index, window: window, stage: stage, gate: gate),
+                    rank: rank,
+                    on: direction
+                )
+            }
+        }
     }
 
     /// The fault that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
@@ -278,25 +272,5 @@ public struct Plan: Sendable {
         case .corrupt, .truncate, .http(.drop), .connect, .connectionLimit:
             return nil
         }
-    }
-
-    private func link(
-        _ direction: Direction,
-        _ ranked: [(Int, Link.Slot)],
-        _ alterSlots: [Link.AlterSlot],
-        _ messageFault: Int?,
-        opened: Moment
-    ) -> Link {
-        var slots: [Link.Slot] = []
-        for rank in 0...9 { slots += ranked.filter { $0.0 == rank }.map { $0.1 } }
-        return Link(
-            direction: direction,
-            slots: slots,
-            alterSlots: alterSlots,
-            messageFault: messageFault,
-            schedule: schedule,
-            opened: opened,
-            holdLimit: holdLimit
-        )
     }
 }
