@@ -6,6 +6,7 @@
 #include <sys/select.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <event2/thread.h>
@@ -14,6 +15,9 @@
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,9 +26,14 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+// Declared here, since their headers know of _GNU_SOURCE too late.
+ssize_t splice(int, __off64_t *, int, __off64_t *, size_t, unsigned);
+int pipe2(int[2], int);
 int accept4(int, struct sockaddr *, socklen_t *, int);
 
 /// accept4(2), non-blocking and close-on-exec from the first moment.
@@ -58,6 +67,40 @@ static inline int squall_take_packets(int descriptor) {
     return setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused);
 }
 
+/// A pipe with room for `size` bytes, non-blocking (pipe(7)), or -1 with errno where the system gives none of that size.
+static inline int squall_pipe(int *output, int *input, int size) {
+    enum { setPipeSize = 1031 };  // F_SETPIPE_SZ, fcntl(2)
+    int ends[2];
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) return -1;
+    if (fcntl(ends[1], setPipeSize, size) < size) {
+        close(ends[0]);
+        close(ends[1]);
+        return -1;
+    }
+    *output = ends[0];
+    *input = ends[1];
+    return 0;
+}
+
+// recv(2) and send(2) of the C library are points at which a thread can be cancelled, and in a process of several
+// threads each call pays for that with two atomic operations. Threads of ours are never cancelled.
+
+/// recv(2) without flags.
+static inline ssize_t squall_receive(int descriptor, void *bytes, size_t length) {
+    return syscall(SYS_recvfrom, descriptor, bytes, length, 0, 0, 0);
+}
+
+/// send(2), perhaps with MSG_MORE; a peer that has gone is an error only.
+static inline ssize_t squall_send(int descriptor, const void *bytes, size_t length, bool more) {
+    return syscall(SYS_sendto, descriptor, bytes, length, MSG_NOSIGNAL | (more ? MSG_MORE : 0), 0, 0);
+}
+
+/// Moves up to `limit` bytes from a socket into a pipe, or from a pipe to a socket, or -1 with errno (splice(2)).
+static inline ssize_t squall_splice(int from, int to, size_t limit) {
+    enum { move = 1, nonBlocking = 2 };  // SPLICE_F_MOVE, SPLICE_F_NONBLOCK
+    return splice(from, 0, to, 0, limit, move | nonBlocking);
+}
+
 /// The columns of the terminal that `descriptor` is, or 0 when it is none or doesn't know (TIOCGWINSZ, tty_ioctl(4)).
 static inline int squall_terminal_columns(int descriptor) {
     struct winsize size = {0};
@@ -80,8 +123,13 @@ static inline void squall_timerfd_set(int descriptor, int64_t moment) {
     timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, 0);
 }
 
-/// Gives freed memory back to the system (malloc_trim(3)).
+/// Gives freed memory back to the system (malloc_trim(3)). What is free at the end of a thread's own arena stays where it
+/// is in that, up to a threshold which the C library raises as it goes; freeing a large piece has it look there.
 static inline void squall_give_memory_back(void) {
+    enum { threshold = 128 << 10, large = 96 << 10 };
+    mallopt(M_TRIM_THRESHOLD, threshold);
+    void *volatile piece = malloc(large);
+    free(piece);
     malloc_trim(0);
 }
 
@@ -159,8 +207,13 @@ static inline void squall_keep_records_apart(void) {
 }
 
 /// Prepares the calling thread to be a loop: names it in what ps and perf show (15 bytes of the name are
-/// used) and has its timers fire on time instead of up to 50 µs later (prctl(2)).
+/// used), has its timers fire on time instead of up to 50 µs later (prctl(2)), and keeps SIGPIPE from it, which
+/// splice(2) raises when a peer has gone and has no flag against.
 static inline void squall_prepare_thread(const char *name) {
+    sigset_t brokenPipe;
+    sigemptyset(&brokenPipe);
+    sigaddset(&brokenPipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &brokenPipe, 0);
     prctl(PR_SET_NAME, name, 0, 0, 0);
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
 }

@@ -97,6 +97,10 @@ public struct Link: Sendable {
     /// Whether no fault is on this link: every byte may pass at any time.
     public var isTransparent: Bool { !hasStages && !altersBytes }
 
+    /// Whether nothing can happen, whatever the time is, before bytes or an end come: no stage has a say, no byte is
+    /// held, and the source hasn't ended.
+    public var isAtRest: Bool { !hasStages && arrived == delivered && sourceEnding == .none }
+
     /// How the source ended, once it has.
     public var sourceEnd: Ending? { sourceEnding.ending }
 

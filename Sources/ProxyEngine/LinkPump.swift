@@ -6,7 +6,8 @@ import Units
 /// Moves the bytes of one link from its source to its sink, as far as the link allows.
 ///
 /// Bytes go through the loop's scratch buffer in one receive and one send. Only what may not leave
-/// yet, or what the sink does not take, is put into memory of the connection's own.
+/// yet, or what the sink does not take, is put into memory of the connection's own. Bytes in bulk that nobody has to
+/// see or keep go through a pipe instead, where the kernel doesn't copy them.
 struct LinkPump {
     /// What has become of the link.
     enum Outcome {
@@ -25,6 +26,10 @@ struct LinkPump {
     private static let turnLimit = 4 << 20
     /// A moment so near is waited for on the processor, since a turn of the loop takes longer: 2 µs.
     private static let shortWait: Int64 = 2_000
+    /// A chunk of so many bytes that left at once is likely to be followed by others, for which a pipe pays: 64 KiB.
+    private static let bulk = 64 << 10
+    /// With chunks of fewer bytes a pipe doesn't pay any more: 16 KiB.
+    private static let leastSpliced = 16 << 10
     /// Receives in one run at most: 8.
     private static let roundLimit = 8
 
@@ -32,7 +37,11 @@ struct LinkPump {
     var link: Link
     /// When to run again if no socket becomes ready before.
     private(set) var wake = Moment.distantFuture
+    /// What waits to be sent: what is in the pipe, and behind it what is in the queue.
+    private var pipe = PipeQueue()
     private var queue = ByteQueue()
+    /// Whether the last chunk was of a size for which a pipe pays.
+    private var isBulk = false
     private var isSinkBroken = false
 
     init(_ link: Link) {
@@ -48,6 +57,8 @@ struct LinkPump {
         var now = now
         let start = link.delivered
         for _ in 0..<LinkPump.roundLimit {
+            // What most runs end with, and all of them do for the other direction.
+            if link.isAtRest, !source.isReadable, !reads { return .waiting }
             if link.delivered - start >= LinkPump.turnLimit { return .again }
             let available = availability(of: source)
             let decision = link.decide(available: available, now: now)
@@ -64,12 +75,19 @@ struct LinkPump {
                 while now < wake { now = source.loop.now }
                 continue
             }
+            if isBulk, splices(reads: reads), let result = pipe.receive(from: source, limit: limit) {
+                spliced(result)
+                continue
+            }
             let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
             switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
                 let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
                 let ready = reads ? read(offset + count, reader, in: sink.loop) : count
-                if let outcome = pass(ready, available: left, to: sink, now: now) { return outcome }
+                // Less than asked for, and the end has come: these are the last bytes.
+                let endFollows = count < limit && source.hasPeerEnded && !reads && link.isTransparent
+                let outcome = pass(ready, available: left, to: sink, now: now, endFollows: endFollows)
+                if let outcome { return outcome }
             case .wouldBlock:
                 continue
             case .ended:
@@ -92,6 +110,7 @@ struct LinkPump {
 
     /// Gives the memory of what was not delivered back, and what the link shares.
     mutating func close(_ loop: EventLoop) {
+        pipe.removeAll(of: loop)
         queue.removeAll(of: loop)
         link.close()
     }
@@ -151,8 +170,26 @@ struct LinkPump {
         return available == 0 && link.hasRoom ? 1 : nil
     }
 
+    /// Whether the next bytes may go through a pipe: nobody reads or changes them, and none are in front of them.
+    private func splices(reads: Bool) -> Bool { !reads && !link.altersBytes && pipe.isEmpty && queue.isEmpty }
+
+    /// Takes note of what has come into the pipe.
+    private mutating func spliced(_ result: ReceiveResult) {
+        switch result {
+        case .received(let count):
+            isBulk = count >= LinkPump.leastSpliced
+            link.bytesArrived(Int64(count))
+        case .wouldBlock:
+            break
+        case .ended:
+            link.sourceEnded(.finish)
+        case .failed:
+            link.sourceEnded(.reset)
+        }
+    }
+
     private mutating func sendQueued(_ due: Int, to sink: StreamSocket) -> Outcome? {
-        switch queue.send(to: sink, limit: due) {
+        switch pipe.isEmpty ? queue.send(to: sink, limit: due) : pipe.send(to: sink, limit: due) {
         case .sent(let count):
             link.bytesDelivered(Int64(count))
             return nil
@@ -164,18 +201,24 @@ struct LinkPump {
     }
 
     /// Hands over what may leave of the `count` bytes in the scratch buffer, and keeps the rest.
-    private mutating func pass(_ count: Int, available: Int64, to sink: StreamSocket, now: Moment) -> Outcome? {
+    private mutating func pass(
+        _ count: Int,
+        available: Int64,
+        to sink: StreamSocket,
+        now: Moment,
+        endFollows: Bool = false
+    ) -> Outcome? {
         let count = link.altersBytes ? altered(count, in: sink.loop, now: now) : count
         // All of them vanished, or are held.
         guard count > 0 else { return nil }
-        let isFirst = queue.isEmpty
+        let isFirst = pipe.isEmpty && queue.isEmpty
         link.bytesArrived(Int64(count))
         let decision = link.decide(available: available, now: now)
         wake = decision.wake
         let due = min(count, Int(decision.writeOffset - link.delivered))
         var sent = 0
         if isFirst, due > 0, sink.isWritable {
-            switch sink.sendScratch(from: 0, length: due) {
+            switch sink.sendScratch(from: 0, length: due, endFollows: endFollows) {
             case .sent(let count):
                 sent = count
                 link.bytesDelivered(Int64(count))
@@ -185,6 +228,7 @@ struct LinkPump {
                 return breakSink()
             }
         }
+        isBulk = sent > 0 && count >= LinkPump.bulk
         if sent < count { queue.appendScratch(from: sent, length: count - sent, of: sink.loop) }
         return decision.end.map(Outcome.ended)
     }

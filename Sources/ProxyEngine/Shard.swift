@@ -68,10 +68,14 @@ final class Shard: LoopTenant {
             last.position = connection.position
         }
         most = max(most, connections.count + 1)
-        if connections.isEmpty, most >= Shard.manyConnections {
-            most = 0
-            connections = []
-            loop.callSoon(memory, tag: 0)
+        if connections.isEmpty {
+            loop.giveBackPipes()
+            if most >= Shard.manyConnections {
+                most = 0
+                connections = []
+                connectWatch.shrink()
+                loop.callSoon(memory, tag: 0)
+            }
         }
         context.connectionEnded()
     }
@@ -109,6 +113,6 @@ private final class MemoryReturn: LoopHandler {
 
     override func socketIsReady(_ tag: Int) {
         // What was buried in the turn before has gone by the next.
-        if tag == 0 { loop.callSoon(self, tag: 1) } else { HeapMemory.giveBack() }
+        if tag == 0 { loop.callSoon(self, tag: 1) } else { loop.giveBackMemory() }
     }
 }

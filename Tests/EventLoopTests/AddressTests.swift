@@ -71,4 +71,14 @@ struct AddressTests {
         #expect(error?.reason.isEmpty == false)
         #expect(error?.reason.contains("Unknown error") == false)
     }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.255.255.254", true), ("::1", true), ("0.0.0.0", false), ("128.0.0.1", false),
+        ("::", false), ("::ffff:127.0.0.1", false), ("fe80::1", false), ("1270::1", false),
+    ])
+    func `loopback is what no other machine can reach`(_ host: String, isLoopback: Bool) throws {
+        let address = try #require(SocketAddress(numericHost: host, port: 9))
+        #expect(address.isLoopback == isLoopback)
+        #expect(address.with(port: 10).isLoopback == isLoopback)
+    }
 }

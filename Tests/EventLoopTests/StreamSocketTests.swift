@@ -65,6 +65,37 @@ struct StreamSocketTests {
         }
     }
 
+    @Test func `between programs of one machine nothing is paced, whatever the system does`() async throws {
+        #expect(["bbr", "bbr2"].map { CongestionControl.substitute(for: $0) } == ["reno", "reno"])
+        #expect(["cubic", "reno", "dctcp", ""].map { CongestionControl.substitute(for: $0) } == [nil, nil, nil, nil])
+        let ways = try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            let ways: [String] = await answer(of: loop) { reply in
+                let recorder = Recorder()
+                guard let listening = try? ListeningSocket(loopback(), on: loop, handler: recorder, tag: 0),
+                    let near = try? StreamSocket(connectingTo: address, on: loop),
+                    let peer = try? StreamSocket(connectingTo: listening.address, on: loop)
+                else { return reply([]) }
+                recorder.whenReady = { _ in
+                    guard case .accepted(let detached) = listening.accept() else { return reply([]) }
+                    guard let accepted = StreamSocket(detached, on: loop) else { return reply([]) }
+                    reply([near, accepted].map(\.congestionControl))
+                    for socket in [near, accepted, peer] { socket.close() }
+                    listening.close()
+                    loop.bury(listening)
+                    loop.bury(recorder)
+                }
+            }
+            _ = listener
+            return ways
+        }
+        let fresh = try StreamSocket.make(family: AF_INET)
+        let system = CongestionControl.name(of: fresh)
+        close(fresh)
+        let expected = CongestionControl.substitute(for: system) ?? system
+        #expect(ways == [expected, expected])
+    }
+
     @Test func `bytes come in order, at most as many as asked for, and then the end`() async throws {
         let seen = try await sees { try $0.send(Array("0123456789".utf8)) }
         #expect(seen.last == "end")

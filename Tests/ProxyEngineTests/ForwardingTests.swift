@@ -32,6 +32,62 @@ struct ForwardingTests {
         }
     }
 
+    @Test func `more stuck downloads than there are pipes arrive whole, also beside those given up`() async throws {
+        let size = 8 << 20
+        let sent = randomBytes(size)
+        let server = TestServer { socket in
+            try socket.send(sent)
+            socket.endWriting()
+            _ = socket.receiveAll()
+        }
+        defer { server.stop() }
+        try await withProxy(to: server.address, threads: 1) { fixture in
+            let clients = try (0..<24).map { _ in try fixture.client() }
+            // They begin to read when a good deal is on its way for everyone.
+            let deadline = MonotonicClock.now + .seconds(30)
+            while await fixture.proxy.statistics().downstreamBytes < 24 << 20 {
+                try #require(MonotonicClock.now < deadline)
+            }
+            for client in clients.prefix(4) { client.close() }
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for client in clients.dropFirst(4) {
+                    group.addTask {
+                        try await blocking {
+                            let (bytes, ending) = client.receiveAll()
+                            client.close()
+                            return isSame(bytes, as: sent) && ending == .finish
+                        }
+                    }
+                }
+                for try await isWhole in group { #expect(isWhole) }
+            }
+            let isIdle = await fixture.becomesIdle()
+            #expect(isIdle)
+        }
+    }
+
+    @Test func `bytes in bulk stay in order where some of them wait in memory`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let sent = randomBytes(24 << 20)
+        let faults: [FaultKind] = [
+            .latency(Latency(delay: .milliseconds(3))),
+            .bandwidth(Bandwidth(rate: .bytesPerSecond(400_000_000))),
+        ]
+        try await withProxy(to: server.address, Profile(faults)) { fixture in
+            let client = try fixture.client()
+            async let sending: Void = blocking {
+                try client.send(sent)
+                client.endWriting()
+            }
+            let (bytes, ending) = try await blocking { client.receiveAll(1 << 20) }
+            try await sending
+            let isEqual = isSame(bytes, as: sent)
+            #expect(isEqual)
+            #expect(ending == .finish)
+        }
+    }
+
     @Test func `each side can end its stream and go on receiving`() async throws {
         let server = TestServer { socket in
             let (bytes, ending) = socket.receiveAll()

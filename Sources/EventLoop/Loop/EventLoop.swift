@@ -8,7 +8,7 @@ import Units
 /// Everything but `post`, `isCurrent` and `stop` is for the loop's own thread and traps elsewhere.
 public final class EventLoop: @unchecked Sendable {
     /// The bytes that one read takes at most: the loop's scratch buffer, 1 MiB. Large reads are what
-    /// makes forwarding cheap, see docs/decisions/0003-copy-not-splice.md.
+    /// makes forwarding cheap, see docs/decisions/0003-copy-not-splice.md and 0015.
     public static let scratchCapacity = 1 << 20
 
     /// The loop's number in its group, from 0.
@@ -17,6 +17,8 @@ public final class EventLoop: @unchecked Sendable {
     let base: OpaquePointer
     let scratch: UnsafeMutableRawPointer
     let slabs = SlabPool()
+    /// Not counted where it is used.
+    let pipes = Unmanaged.passRetained(PipePool())
     let timers: TimerQueue
     let doubts = DoubtList()
     private let mailbox: Mailbox
@@ -92,6 +94,7 @@ public final class EventLoop: @unchecked Sendable {
         wakeEvent.deallocate()
         timerEvent.deallocate()
         scratch.deallocate()
+        pipes.release()
     }
 
     /// The time now on the clock of every loop.
@@ -144,6 +147,22 @@ public final class EventLoop: @unchecked Sendable {
     public func bury(_ object: AnyObject) {
         preconditionOnLoop()
         graveyard.append(object)
+    }
+
+    /// Gives the pipes back to the system that no `PipeQueue` uses. For when no connection is left.
+    public func giveBackPipes() {
+        preconditionOnLoop()
+        pipes._withUnsafeGuaranteedRef { $0.drain() }
+    }
+
+    /// Gives freed memory back to the system, and what the loop's lists had room for and don't need; takes a
+    /// millisecond or so. For when many connections have gone.
+    public func giveBackMemory() {
+        preconditionOnLoop()
+        doubts.shrink()
+        timers.shrink()
+        slabs.drain()
+        squall_give_memory_back()
     }
 
     /// Stops the loop after the jobs that wait, and waits until its thread has ended. Calling it twice is fine.
@@ -204,6 +223,10 @@ public final class EventLoop: @unchecked Sendable {
         event_del(timerEvent)
         doubts.close()
         slabs.drain()
+        pipes._withUnsafeGuaranteedRef { pool in
+            pool.drain()
+            assert(pool.count == 0, "who ends gives its pipes back")
+        }
         // The system gives the identity of a thread that has ended to another.
         threadIdentity.store(0, ordering: .relaxed)
         let waiters = finished.withLock { state in

@@ -65,6 +65,11 @@ final class TimerQueue {
         sink(from: last.timer._withUnsafeGuaranteedRef { $0.place })
     }
 
+    /// Gives room back that nobody uses.
+    func shrink() {
+        if heap.isEmpty { heap = [] }
+    }
+
     /// Calls the handlers of the timers whose moment has come, or comes within the lead, each at its moment.
     func fire(_ clock: () -> Moment) {
         ring = .distantFuture

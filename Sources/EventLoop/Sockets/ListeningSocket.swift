@@ -163,6 +163,7 @@ public final class ListeningSocket {
         let descriptor = try StreamSocket.make(family: address.family)
         setSharing(true, descriptor)
         StreamSocket.setNoDelay(descriptor)
+        CongestionControl.endPacing(descriptor, for: address)
         if address.isIPv6 {
             var one: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<Int32>.size))

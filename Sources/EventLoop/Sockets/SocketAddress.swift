@@ -10,6 +10,8 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the address is one of IPv6.
     public let isIPv6: Bool
     private let scope: UInt32
+    /// Whether it is one of this machine that no other can reach: 127.0.0.0/8 or ::1.
+    public let isLoopback: Bool
 
     /// Reads a numeric address; `nil` when `host` isn't one.
     public init?(numericHost host: String, port: UInt16) {
@@ -25,6 +27,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         self.host = host
         self.port = port
         scope = 0
+        isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
     /// The address in a `sockaddr` of the system; `nil` for any family but IPv4 and IPv6.
@@ -49,6 +52,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             return nil
         }
         host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
     /// This address with another port.
@@ -61,6 +65,11 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
         self.isIPv6 = isIPv6
         self.scope = scope
+        isLoopback = SocketAddress.isLoopback(host, isIPv6)
+    }
+
+    private static func isLoopback(_ host: String, _ isIPv6: Bool) -> Bool {
+        isIPv6 ? host == "::1" : host.hasPrefix("127.")
     }
 
     /// "127.0.0.1:8080" or "[::1]:8080".

@@ -96,6 +96,7 @@ public final class StreamSocket {
         precondition(descriptor < 0, "a socket is closed before it connects anew")
         let descriptor = try StreamSocket.make(family: address.family)
         if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
+        CongestionControl.endPacing(descriptor, for: address)
         if address.withSystemAddress({ Glibc.connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
             let error = SystemError.last("connect")
             Glibc.close(descriptor)
@@ -168,14 +169,18 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
         let room = min(limit, EventLoop.scratchCapacity - offset)
-        let count = recv(descriptor, loop.scratch + offset, room, 0)
-        if count > 0 {
-            if count < room, !hasPeerEnded, doubts.isBusy {
-                isReadable = false
-                doubts.add(self)
-            }
-            return .received(count)
+        let count = squall_receive(descriptor, loop.scratch + offset, room)
+        if count > 0, count < room, !hasPeerEnded, doubts.isBusy {
+            isReadable = false
+            doubts.add(self)
         }
+        return received(count)
+    }
+
+    /// The result of a call that has received so many bytes, or failed with errno.
+    @inline(__always)
+    private func received(_ count: Int) -> ReceiveResult {
+        if count > 0 { return .received(count) }
         if count == 0 { return failure.map { .failed($0.error) } ?? .ended }
         switch errno {
         case EAGAIN:
@@ -188,11 +193,26 @@ public final class StreamSocket {
         }
     }
 
-    /// Sends `length` bytes of the loop's scratch buffer, from `offset`.
-    public func sendScratch(from offset: Int, length: Int) -> SendResult {
+    /// Moves up to `limit` bytes, 1 or more, into an empty pipe; `nil` when the system can't do that.
+    func receive(into pipe: Int32, limit: Int) -> ReceiveResult? {
+        loop.preconditionOnLoop()
+        let count = squall_splice(descriptor, pipe, limit)
+        if count < 0, errno == EINVAL || errno == ENOSYS || errno == EPERM { return nil }
+        return received(count)
+    }
+
+    /// Sends up to `length` bytes, 1 or more, that are in a pipe.
+    func send(from pipe: Int32, length: Int) -> SendResult {
+        loop.preconditionOnLoop()
+        return sent(squall_splice(pipe, descriptor, length), of: length)
+    }
+
+    /// Sends `length` bytes of the loop's scratch buffer, from `offset`. With `endFollows` they may wait for the end of
+    /// the stream, which the caller tells at once, and share a packet with it (MSG_MORE, send(2)).
+    public func sendScratch(from offset: Int, length: Int, endFollows: Bool = false) -> SendResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchCapacity, "outside the scratch")
-        return sent(Glibc.send(descriptor, loop.scratch + offset, length, Int32(MSG_NOSIGNAL)), of: length)
+        return sent(squall_send(descriptor, loop.scratch + offset, length, endFollows), of: length)
     }
 
     func send(_ vectors: UnsafeMutableBufferPointer<iovec>, used: Int) -> SendResult {
@@ -268,6 +288,9 @@ public final class StreamSocket {
         var half = Int32(clamping: max(1, bytes / 2))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &half, socklen_t(MemoryLayout<Int32>.size))
     }
+
+    /// The congestion control in use.
+    var congestionControl: String { CongestionControl.name(of: descriptor) }
 
     static func make(family: Int32) throws(SystemError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)

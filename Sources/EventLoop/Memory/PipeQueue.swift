@@ -1,0 +1,53 @@
+import CLibevent
+
+/// Bytes that the kernel has moved from a socket into a pipe and keeps there until they are sent: nobody sees or copies
+/// them on their way (splice(2)). An empty queue has no pipe.
+///
+/// Belongs to one loop. Whoever owns it calls `removeAll` before letting it go.
+public struct PipeQueue {
+    private var pipe: UnsafeMutablePointer<Pipe>?
+
+    /// An empty queue.
+    public init() {}
+
+    /// Whether nothing waits.
+    public var isEmpty: Bool { pipe == nil }
+
+    /// Takes up to `limit` bytes, 1 or more, and 1 MiB at most, from a socket into the empty queue; `nil` when no pipe
+    /// is to be had, and nothing was taken.
+    public mutating func receive(from socket: StreamSocket, limit: Int) -> ReceiveResult? {
+        // Of one that isn't empty nobody could say whether it or the socket is why nothing moves.
+        precondition(pipe == nil && limit > 0, "a pipe is filled when it is empty")
+        return socket.loop.pipes._withUnsafeGuaranteedRef { pool in
+            guard let pipe = pool.take() else { return nil }
+            let result = socket.receive(into: pipe.pointee.input, limit: min(limit, PipePool.pipeSize))
+            if case .received(let count) = result {
+                pipe.pointee.count = count
+                self.pipe = pipe
+            } else {
+                pool.give(pipe)
+                if result == nil { pool.isUsable = false }
+            }
+            return result
+        }
+    }
+
+    /// Sends up to `limit` bytes, 1 or more, from the front, and removes what was taken. The queue isn't empty.
+    public mutating func send(to socket: StreamSocket, limit: Int) -> SendResult {
+        guard let pipe, limit > 0 else { preconditionFailure("a send of nothing tells nothing of the socket") }
+        let result = socket.send(from: pipe.pointee.output, length: min(limit, pipe.pointee.count))
+        if case .sent(let count) = result {
+            pipe.pointee.count -= count
+            if pipe.pointee.count == 0 { removeAll(of: socket.loop) }
+        }
+        return result
+    }
+
+    /// Drops everything, and gives the pipe back.
+    public mutating func removeAll(of loop: EventLoop) {
+        guard let pipe else { return }
+        loop.preconditionOnLoop()
+        loop.pipes._withUnsafeGuaranteedRef { $0.give(pipe) }
+        self.pipe = nil
+    }
+}
