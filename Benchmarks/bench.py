@@ -5,6 +5,7 @@
     python3 Benchmarks/bench.py --quick            everything, too short to trust, about 2 minutes
     python3 Benchmarks/bench.py --cases conn,rr    only these cases: bulk conn rr idle loops accuracy
     python3 Benchmarks/bench.py --peers squall,haproxy-splice --cases bulk --rounds 9
+    python3 Benchmarks/bench.py --cases bulk --congestion reno      all of them without pacing
     TOXIPROXY=/opt/toxiproxy-server python3 Benchmarks/bench.py     with Toxiproxy
 
 Prints a table for each case and the verdict on each promise. What is measured and how, and how to add a peer, is in
@@ -12,9 +13,9 @@ Benchmarks/README.md. A run that leaves something out, or is quick, writes its p
 """
 import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
 
-from kit import accuracy, cases, machine, peers, programs, promises, report
+from kit import accuracy, cases, machine, network, peers, programs, promises, report
 
-GROUPS = {"bulk": peers.BULK, "conn": ("conn",), "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
+GROUPS = {"bulk": peers.BULK, "conn": peers.CONNECTIONS, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
           "accuracy": ()}
 # From so much of a core that others use on, a sample is taken again, once.
 DISTURBED = 0.25
@@ -26,7 +27,7 @@ class Scale:
     def __init__(self, quick):
         self.quick = quick
         self.bulk_seconds = 0.3 if quick else 1.0
-        self.connections = 1_500 if quick else 8_000
+        self.connections = 1_500 if quick else 12_000
         self.round_seconds = 0.3 if quick else 1.0
         self.idle_connections = 1_000 if quick else 8_000
         self.pause = 0.3 if quick else 1.0
@@ -151,12 +152,14 @@ def parse():
     parser.add_argument("--cases", default=",".join(GROUPS), help=f"some of {','.join(GROUPS)}")
     parser.add_argument("--peers", default="", help=f"some of {','.join(names)}; all of them if nothing is said")
     parser.add_argument("--rounds", type=int, help="how often everything is measured (5; 1 when quick)")
-    parser.add_argument("--minutes", type=float, default=9, help="no round begins after so long (9)")
+    parser.add_argument("--minutes", type=float, default=11, help="no round begins after so long (11)")
+    parser.add_argument("--congestion", metavar="NAME", help="the system's congestion control meanwhile, in a network "
+                        "namespace: reno, or what the machine has; as the machine has it if nothing is said")
     parser.add_argument("--json", metavar="FILE", help="the raw figures, sample by sample")
     parser.add_argument("--results", metavar="FILE", help="where the page goes")
     parser.add_argument("--silent", action="store_true", help="no line for each step")
     options = parser.parse_args()
-    options.complete = not options.quick and not options.peers and options.cases == ",".join(GROUPS)
+    options.complete = not (options.quick or options.peers or options.congestion) and options.cases == ",".join(GROUPS)
     for name, known in (("cases", list(GROUPS)), ("peers", names)):
         words = [word for word in getattr(options, name).split(",") if word]
         unknown = [word for word in words if word not in known]
@@ -175,7 +178,12 @@ def main():
     programs.need_squall()
     machine.raise_descriptor_limit()
     programs.compile_generators()
-    description = machine.description()
+    try:
+        surroundings = network.enter(options.congestion)
+    except OSError as error:
+        sys.exit(f"--congestion {options.congestion}: {error.strerror}. It needs a network namespace, and a way that "
+                 "/proc/sys/net/ipv4/tcp_allowed_congestion_control names")
+    description = machine.description() | {"network": surroundings}
     run = Run(options)
     found = run.everything()
     held = promises.judge(run.results, found)

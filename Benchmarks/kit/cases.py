@@ -42,10 +42,11 @@ def bulk(proxy, backend, scale, direction, connections):
             "others": used["others"]}
 
 
-def new_connections(proxy, backend, scale):
-    load("connect", proxy.port, 16, 200)
+def new_connections(proxy, backend, scale, ending):
+    """Each asks once, is answered, and is ended by the client or by the server."""
+    load("connect", proxy.port, 16, 200, ending)
     meter = Meter(proxy, backend)
-    found = load("connect", proxy.port, 16, scale.connections)
+    found = load("connect", proxy.port, 16, scale.connections, ending)
     if found["failed"]:
         raise Failure(f"{found['failed']} of {scale.connections} connections failed")
     time.sleep(0.1)  # The last of them end.
@@ -119,7 +120,7 @@ def run(case, proxy, backend, scale):
     """The figures of one case; `idle` has a proxy of its own."""
     if case[:2] in ("do", "up"):
         return bulk(proxy, backend, scale, case.rstrip("0123456789"), int(case.lstrip("downup")))
-    if case in ("conn", "loops-conn"):
-        return new_connections(proxy, backend, scale)
+    if "conn" in case:
+        return new_connections(proxy, backend, scale, "server" if case == "conn-server" else "client")
     connections = 1 if case == "rr1" else 64
     return round_trips(proxy, backend, scale, connections, pinned=case != "loops-rr64")

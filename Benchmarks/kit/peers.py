@@ -13,7 +13,8 @@ os.environ["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
 
 BULK = ("down1", "up1", "down8", "up8")
 ROUNDS = ("rr1", "rr64")
-ALL = (*BULK, "conn", *ROUNDS, "idle")
+CONNECTIONS = ("conn", "conn-server")
+ALL = (*BULK, *CONNECTIONS, *ROUNDS, "idle")
 LOOPS = ("loops-conn", "loops-rr64")
 
 
@@ -89,7 +90,7 @@ PEERS = [
          "TCP:127.0.0.1:{upstream},nodelay", cases=(*BULK, "rr1"), family=True, version=("socat", "-V")),
     Peer("forward-copy", "", "{forward} copy {listen} {upstream}"),
     Peer("forward-splice", "", "{forward} splice {listen} {upstream}"),
-    Peer("direct", cases=(*BULK, "conn", *ROUNDS, *LOOPS)),
+    Peer("direct", cases=(*BULK, *CONNECTIONS, *ROUNDS, *LOOPS)),
 ]
 
 if os.environ.get("TOXIPROXY"):

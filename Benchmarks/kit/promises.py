@@ -3,13 +3,14 @@ import os, statistics
 from dataclasses import dataclass
 
 from .accuracy import DELAYS, RATES
-from .peers import BULK, FORWARDERS, HAPROXIES
+from .peers import BULK, CONNECTIONS, FORWARDERS, HAPROXIES
 from .tables import number, spread
 
 MORE, LESS = "more", "less"
 NOTHING = "–"
 NAMES = {"down1": "download, 1 connection", "up1": "upload, 1 connection", "down8": "download, 8 connections",
-         "up8": "upload, 8 connections", "conn": "new connections", "rr1": "round trips, 1 connection",
+         "up8": "upload, 8 connections", "conn": "new connections",
+         "conn-server": "new connections, ended by the server", "rr1": "round trips, 1 connection",
          "rr64": "round trips, 64 connections", "idle": "idle connections",
          "loops-conn": "new connections, all cores", "loops-rr64": "round trips, 64 connections, all cores"}
 
@@ -137,7 +138,7 @@ def judge(results, accuracy):
     for case in BULK:
         promises.append(_compare(results, case, "MB/s", MORE, 1.0, HAPROXIES))
         promises.append(_compare(results, case, "s/GB", LESS, 1.0, HAPROXIES))
-    promises.append(_compare(results, "conn", "conn/s", MORE, 1.0, HAPROXIES))
+    promises += [_compare(results, case, "conn/s", MORE, 1.0, HAPROXIES) for case in CONNECTIONS]
     for case in ("rr1", "rr64"):
         promises += [_compare(results, case, figure, LESS, 1.0, HAPROXIES) for figure in ("p50 µs", "p99 µs")]
     promises.append(_compare(results, "idle", "KiB used once", LESS, 1.0, HAPROXIES))

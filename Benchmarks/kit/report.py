@@ -22,7 +22,7 @@ gone, `busy` the cores that the proxy uses while nothing happens. Cells have the
 def columns(case):
     if case in ("idle",):
         return COLUMNS["idle"]
-    if case.endswith("conn"):
+    if "conn" in case:
         return COLUMNS["conn"]
     return COLUMNS["rr"] if "rr" in case else COLUMNS["bulk"]
 
