@@ -2,10 +2,13 @@
 import PackageDescription
 
 /// What every target of ours is compiled with: any warning stops the build. That accesses don't overlap is checked in
-/// debug builds, which is where the tests run; asking for each access costs a tenth of what a message does in user space.
+/// debug builds, which is where the tests run. See docs/decisions/0017-fewer-instructions-for-a-message.md.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    .unsafeFlags(
+        ["-enforce-exclusivity=unchecked", "-cross-module-optimization"],
+        .when(configuration: .release)
+    ),
 ]
 
 /// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop`.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Squall beside other proxies, on loopback, in one interleaved run.
 
-    make bench                                     everything, about 12 minutes; writes Benchmarks/RESULTS.md
+    make bench                                     everything, about 14 minutes; writes Benchmarks/RESULTS.md
     python3 Benchmarks/bench.py --quick            everything, too short to trust, about 2 minutes
     python3 Benchmarks/bench.py --cases conn,rr    only these cases: bulk conn rr idle loops accuracy
     python3 Benchmarks/bench.py --peers squall,haproxy-splice --cases bulk --rounds 9
@@ -32,7 +32,10 @@ class Scale:
         self.idle_connections = 1_000 if quick else 8_000
         self.pause = 0.3 if quick else 1.0
         self.rate_seconds = 1.5 if quick else 5
-        self.delay_seconds = 1 if quick else 3
+        self.delay_seconds = 1 if quick else 2
+        self.delay_turns = 1 if quick else 3
+        # A sample of so many connections takes less than a second, and others do much to it.
+        self.passes = 1 if quick else 3
 
 
 class Run:
@@ -88,8 +91,10 @@ class Run:
                 those = [peer for peer in running if case in peer.cases]
                 first = turn * len(those) // self.options.rounds
                 those = those[first:] + those[:first]
-                for peer in those[::-1] if turn % 2 else those:
-                    self.keep(case, peer, turn, self.sample(case, peer, running[peer], backend))
+                passes = self.scale.passes if case in peers.CONNECTIONS else 1
+                for index in range(turn * passes, (turn + 1) * passes):
+                    for peer in those[::-1] if index % 2 else those:
+                        self.keep(case, peer, index, self.sample(case, peer, running[peer], backend))
         finally:
             for proxy in running.values():
                 proxy.close()
@@ -152,7 +157,7 @@ def parse():
     parser.add_argument("--cases", default=",".join(GROUPS), help=f"some of {','.join(GROUPS)}")
     parser.add_argument("--peers", default="", help=f"some of {','.join(names)}; all of them if nothing is said")
     parser.add_argument("--rounds", type=int, help="how often everything is measured (5; 1 when quick)")
-    parser.add_argument("--minutes", type=float, default=11, help="no round begins after so long (11)")
+    parser.add_argument("--minutes", type=float, default=13, help="no round begins after so long (13)")
     parser.add_argument("--congestion", metavar="NAME", help="the system's congestion control meanwhile, in a network "
                         "namespace: reno, or what the machine has; as the machine has it if nothing is said")
     parser.add_argument("--json", metavar="FILE", help="the raw figures, sample by sample")

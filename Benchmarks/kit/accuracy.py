@@ -48,24 +48,31 @@ def _trips(port, connections, seconds, delay):
     return result["p50"], result["p99"]
 
 
+def _delay(name, seconds, busy):
+    """One turn of `delays`, for one delay."""
+    delay, connections = DELAYS[name]
+    with Backend() as backend:
+        with others(backend.port, busy):
+            direct = _trips(backend.port, connections, 0.5 * seconds, delay)
+        with Proxy(squall("plain"), backend.port) as proxy, others(proxy.port, busy):
+            plain = _trips(proxy.port, connections, 0.5 * seconds, delay)
+        peer = squall("delay", [{"kind": "latency", "stream": "downstream", "delay": name}])
+        with Proxy(peer, backend.port) as proxy, others(proxy.port, busy):
+            delayed = _trips(proxy.port, connections, seconds, delay)
+    return {"p50 µs": delayed[0] - direct[0] - delay, "p99 µs": delayed[1] - direct[1] - delay,
+            "p50 to plain µs": delayed[0] - plain[0] - delay, "p99 to plain µs": delayed[1] - plain[1] - delay}
+
+
 def delays(scale, busy):
     """For each delay of the way back: by how many µs p50 and p99 of a round trip exceed the delay and those of a
-    direct connection, and the delay and those of Squall without a fault. All three are asked in the same rhythm."""
-    found = {}
-    for name, (delay, connections) in DELAYS.items():
-        seconds = scale.delay_seconds * (1 if delay < 100_000 else 2)
-        with Backend() as backend:
-            with others(backend.port, busy):
-                direct = _trips(backend.port, connections, 0.5 * seconds, delay)
-            with Proxy(squall("plain"), backend.port) as proxy, others(proxy.port, busy):
-                plain = _trips(proxy.port, connections, 0.5 * seconds, delay)
-            peer = squall("delay", [{"kind": "latency", "stream": "downstream", "delay": name}])
-            with Proxy(peer, backend.port) as proxy, others(proxy.port, busy):
-                delayed = _trips(proxy.port, connections, seconds, delay)
-        found[name] = {"p50 µs": delayed[0] - direct[0] - delay, "p99 µs": delayed[1] - direct[1] - delay,
-                       "p50 to plain µs": delayed[0] - plain[0] - delay,
-                       "p99 to plain µs": delayed[1] - plain[1] - delay}
-    return found
+    direct connection, and the delay and those of Squall without a fault. All three are asked in the same rhythm, in
+    several turns; the median of the turns counts, since one disturbance of the machine decides a p99."""
+    found = {name: [] for name in DELAYS}
+    for _ in range(scale.delay_turns):
+        for name, (delay, _) in DELAYS.items():
+            found[name].append(_delay(name, scale.delay_seconds * (1 if delay < 100_000 else 2), busy))
+    return {name: {figure: statistics.median(turn[figure] for turn in turns) for figure in turns[0]}
+            for name, turns in found.items()}
 
 
 def _received(port):
