@@ -161,7 +161,9 @@ let package = Package(
         ),
         .testTarget(
             name: "ProxyEngineTests",
-            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "TestSockets", "Units"],
+            dependencies: [
+                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "StreamReading", "TestSockets", "Units",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -56,13 +56,16 @@ struct LinkPump {
         if reads, let outcome = release(reader, to: sink, now: now) { return outcome }
         var now = now
         let start = link.delivered
-        for _ in 0..<LinkPump.roundLimit {
+        var rounds = 0
+        while true {
             // What most runs end with, and all of them do for the other direction.
             if link.isAtRest, !source.isReadable, !reads { return .waiting }
-            if link.delivered - start >= LinkPump.turnLimit { return .again }
             let available = availability(of: source)
             let decision = link.decide(available: available, now: now)
+            // An end that is due isn't left for another turn: a byte might go the other way before.
             if let end = decision.end { return .ended(end) }
+            if rounds == LinkPump.roundLimit || link.delivered - start >= LinkPump.turnLimit { return .again }
+            rounds += 1
             let due = Int(decision.writeOffset - link.delivered)
             if due > 0 {
                 guard sink.isWritable else { return .waiting }
@@ -96,7 +99,6 @@ struct LinkPump {
                 if let outcome = end(.reset, reader, to: sink, now: now) { return outcome }
             }
         }
-        return .again
     }
 
     /// Takes `bytes` as if the source had sent them, and ended.
