@@ -3,7 +3,7 @@
 
     make bench                                     everything, about 14 minutes; writes Benchmarks/RESULTS.md
     python3 Benchmarks/bench.py --quick            everything, too short to trust, about 2 minutes
-    python3 Benchmarks/bench.py --cases conn,rr    only these cases: bulk conn rr idle loops accuracy
+    python3 Benchmarks/bench.py --cases conn,rr    only these cases: conn bulk rr idle loops accuracy
     python3 Benchmarks/bench.py --peers squall,haproxy-splice --cases bulk --rounds 9
     python3 Benchmarks/bench.py --cases bulk --congestion reno      all of them without pacing
     TOXIPROXY=/opt/toxiproxy-server python3 Benchmarks/bench.py     with Toxiproxy
@@ -15,7 +15,7 @@ import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
 
 from kit import accuracy, cases, machine, network, peers, programs, promises, report
 
-GROUPS = {"bulk": peers.BULK, "conn": peers.CONNECTIONS, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
+GROUPS = {"conn": peers.CONNECTIONS, "bulk": peers.BULK, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
           "accuracy": ()}
 # From so much of a core that others use on, a sample is taken again, once.
 DISTURBED = 0.25
@@ -88,6 +88,8 @@ class Run:
                 except (programs.Failure, OSError) as failure:
                     self.note(str(failure))
             for case in wanted:
+                if case in peers.ROUNDS:
+                    machine.wait_for_ended_connections()
                 those = [peer for peer in running if case in peer.cases]
                 first = turn * len(those) // self.options.rounds
                 those = those[first:] + those[:first]

@@ -76,6 +76,17 @@ def descriptors(pid, whole_family=False):
     return total
 
 
+def wait_for_ended_connections(most=2_000, seconds=60):
+    """Until so many connections at most are in TIME_WAIT, which lasts a minute: the system looks at all of them for each
+    packet and then ends them one by one, and round trips that it does this beside are not those of a proxy."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = re.search(r"^TCP:.* tw (\d+)", read("/proc/net/sockstat"), re.MULTILINE)
+        if not found or int(found.group(1)) <= most:
+            return
+        time.sleep(0.5)
+
+
 def is_listening(port):
     wanted = f":{port:04X}"
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
