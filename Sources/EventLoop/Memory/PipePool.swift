@@ -25,6 +25,8 @@ final class PipePool {
     /// The pipes that there are.
     private(set) var count = 0
     private var free: UnsafeMutablePointer<Pipe>?
+    /// Whether the system has given none; it isn't asked again before the pipes have gone back.
+    private var isRefused = false
 
     /// An empty pipe; `nil` when all are in use, or when the system gives none of this size.
     func take() -> UnsafeMutablePointer<Pipe>? {
@@ -33,10 +35,13 @@ final class PipePool {
             free = pipe.pointee.next
             return pipe
         }
-        guard count < PipePool.limit else { return nil }
+        guard count < PipePool.limit, !isRefused else { return nil }
         var input: Int32 = -1
         var output: Int32 = -1
-        guard squall_pipe(&output, &input, Int32(PipePool.pipeSize)) == 0 else { return nil }
+        guard squall_pipe(&output, &input, Int32(PipePool.pipeSize)) == 0 else {
+            isRefused = true
+            return nil
+        }
         count += 1
         let pipe = UnsafeMutablePointer<Pipe>.allocate(capacity: 1)
         pipe.initialize(to: Pipe(input: input, output: output))
@@ -52,6 +57,7 @@ final class PipePool {
 
     /// Closes the pipes that nobody uses.
     func drain() {
+        isRefused = false
         while let pipe = free {
             free = pipe.pointee.next
             close(pipe)
