@@ -153,7 +153,12 @@ let package = Package(
             dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
             swiftSettings: strict
         ),
-        .target(name: "TestSockets", dependencies: ["EventLoop"], path: "Tests/TestSockets", swiftSettings: strict),
+        .target(
+            name: "TestSockets",
+            dependencies: ["CLibevent", "EventLoop"],
+            path: "Tests/TestSockets",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EventLoopTests",
             dependencies: ["EventLoop", "TestSockets", "Units"],

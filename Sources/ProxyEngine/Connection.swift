@@ -29,6 +29,10 @@ final class Connection: LoopHandler {
         case closed
     }
 
+    /// With so many bytes, both ways, no buffer of a socket has grown, and the next connection finds it as a new one:
+    /// 16 KiB.
+    private static let short: Int64 = 16 << 10
+
     /// The place in the shard's list.
     var position = 0
     /// The place among those that wait for the upstream; −1 while it doesn't.
@@ -60,7 +64,7 @@ final class Connection: LoopHandler {
         self.client = client
         self.shard = shard
         loop = shard.loop
-        server = StreamSocket(closedOn: loop)
+        server = StreamSocket.closed(on: loop)
         ordinal = plan.ordinal
         circumstances = shard.circumstances(of: plan)
         reader = circumstances.reader
@@ -189,6 +193,8 @@ final class Connection: LoopHandler {
         if circumstances.isAnswerDue || !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
+            let (upstream, downstream) = passedBytes
+            if circumstances.isPlain, upstream + downstream <= Connection.short { server.rest() }
             abandon(reset: false)
             return
         case (true, false) where client.isBroken():

@@ -84,6 +84,7 @@ final class Listener: LoopHandler, LoopTenant {
             case .failed(let error):
                 // The socket would call again at once; the connections can wait in its queue instead.
                 context.tell(.cannotAccept(error))
+                loop.giveBackDescriptors()
                 socket.unwatch()
                 retry()
                 return

@@ -1,3 +1,4 @@
+import CLibevent
 import EventLoop
 import Glibc
 import Synchronization
@@ -41,13 +42,16 @@ package final class TestSocket: Sendable {
         return TestSocket(descriptor: descriptor)
     }
 
-    /// A listening socket on a free port of 127.0.0.1.
-    package static func listening(backlog: Int32 = 128) -> (socket: TestSocket, address: SocketAddress) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    /// A listening socket on a free port of 127.0.0.1, or of ::1.
+    package static func listening(
+        backlog: Int32 = 128,
+        isIPv6: Bool = false
+    ) -> (socket: TestSocket, address: SocketAddress) {
+        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         let socket = TestSocket(descriptor: descriptor)
-        precondition(bindErrno(descriptor, loopback()) == 0, "can't bind")
+        precondition(bindErrno(descriptor, loopback(isIPv6: isIPv6)) == 0, "can't bind")
         precondition(listen(descriptor, backlog) == 0, "can't listen")
-        return (socket, socket.localAddress)
+        return (socket, loopback(port: socket.localAddress.port, isIPv6: isIPv6))
     }
 
     /// A socket on a port of 127.0.0.1 on which nobody listens, nor will as long as the socket is there.
@@ -172,6 +176,12 @@ package final class TestSocket: Sendable {
     package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     package func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Has the kernel throw away what comes for this socket, as if the network had gone.
+    package func dropPackets() {
+        let code = squall_drop_packets(descriptor)
+        precondition(code == 0, "can't drop packets")
+    }
 
     /// Makes the close of this socket a reset.
     package func resetAtClose() {

@@ -21,6 +21,7 @@ public final class EventLoop: @unchecked Sendable {
     let pipes = Unmanaged.passRetained(PipePool())
     let timers: TimerQueue
     let doubts = DoubtList()
+    let resting = SocketPool()
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
@@ -83,6 +84,7 @@ public final class EventLoop: @unchecked Sendable {
         )
         event_add(timerEvent, nil)
         doubts.serve(self)
+        resting.serve(self)
         try startThread()
     }
 
@@ -155,10 +157,17 @@ public final class EventLoop: @unchecked Sendable {
         pipes._withUnsafeGuaranteedRef { $0.drain() }
     }
 
+    /// Closes the descriptors that nobody uses: pipes, and sockets that rest. For when the system gives no more.
+    public func giveBackDescriptors() {
+        giveBackPipes()
+        resting.drain()
+    }
+
     /// Gives freed memory back to the system, and what the loop's lists had room for and don't need; takes a
     /// millisecond or so. For when many connections have gone.
     public func giveBackMemory() {
         preconditionOnLoop()
+        resting.drain()
         doubts.shrink()
         timers.shrink()
         slabs.drain()
@@ -222,6 +231,7 @@ public final class EventLoop: @unchecked Sendable {
         event_del(wakeEvent)
         event_del(timerEvent)
         doubts.close()
+        resting.close()
         slabs.drain()
         pipes._withUnsafeGuaranteedRef { pool in
             pool.drain()

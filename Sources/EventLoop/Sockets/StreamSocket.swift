@@ -41,7 +41,7 @@ public final class StreamSocket {
 
     /// Here as well, because a reference to it through the loop would be counted.
     private let doubts: DoubtList
-    private var descriptor: Int32
+    private(set) var descriptor: Int32
     private let watcher: UnsafeMutablePointer<event>
     /// Not counted: a reference of its own for each call would cost more than the call.
     private var handler: Unmanaged<LoopHandler>?
@@ -52,6 +52,18 @@ public final class StreamSocket {
     private var hasNews = false
     /// The place among the sockets that the loop asks again; −1 while it isn't one.
     var doubtPlace = -1
+    /// Whether libevent watches the descriptor.
+    private var isRegistered = false
+    private var hasSentEnd = false
+    private var hasReceivedEnd = false
+    /// Whether it was connected from here, with nothing set that the next connection might not want.
+    private var isOrdinary = false
+    private var family: Int32 = 0
+    private var isLoopback = false
+    /// The system's socket of a connection that has ended, kept for another; −1 without one.
+    private var resting: Int32 = -1
+    /// The turn of the loop in which it was connected anew. What that turn tells of the socket happened before.
+    private var turnConnected = UInt32.max
 
     /// A system error, in few bytes.
     private struct Failure {
@@ -70,8 +82,8 @@ public final class StreamSocket {
         self.init(descriptor, loop)
     }
 
-    /// A socket of `loop` that is closed, until `connect` opens it.
-    public convenience init(closedOn loop: EventLoop) { self.init(-1, loop) }
+    /// A socket of `loop` that is closed, until `connect` opens it; one that has rested, if there is one.
+    public static func closed(on loop: EventLoop) -> StreamSocket { loop.resting.take() ?? StreamSocket(-1, loop) }
 
     /// A socket that begins to connect to `address`; see `connect`.
     ///
@@ -81,7 +93,7 @@ public final class StreamSocket {
         receiveBuffer: Int? = nil,
         on loop: EventLoop
     ) throws(SystemError) {
-        self.init(closedOn: loop)
+        self.init(-1, loop)
         try connect(to: address, receiveBuffer: receiveBuffer)
     }
 
@@ -94,17 +106,47 @@ public final class StreamSocket {
     public func connect(to address: SocketAddress, receiveBuffer: Int? = nil) throws(SystemError) {
         loop.preconditionOnLoop()
         precondition(descriptor < 0, "a socket is closed before it connects anew")
-        let descriptor = try StreamSocket.make(family: address.family)
-        if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
-        CongestionControl.endPacing(descriptor, for: address)
+        var descriptor = rested(for: address, receiveBuffer: receiveBuffer)
+        let isNew = descriptor < 0
+        if isNew {
+            descriptor = try made(for: address)
+            if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
+            CongestionControl.endPacing(descriptor, for: address)
+            (family, isLoopback, isOrdinary) = (address.family, address.isLoopback, receiveBuffer == nil)
+        }
         if address.withSystemAddress({ Glibc.connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
             let error = SystemError.last("connect")
-            Glibc.close(descriptor)
+            release(descriptor)
             throw error
         }
-        StreamSocket.setNoDelay(descriptor)
+        if isNew { StreamSocket.setNoDelay(descriptor) }
         self.descriptor = descriptor
-        (failure, hasNews, hasPeerEnded) = (nil, false, false)
+        (failure, hasNews, hasPeerEnded, hasSentEnd, hasReceivedEnd) = (nil, false, false, false, false)
+    }
+
+    private func made(for address: SocketAddress) throws(SystemError) -> Int32 {
+        do throws(SystemError) {
+            return try StreamSocket.make(family: address.family)
+        } catch {
+            // It may be for want of descriptors.
+            guard loop.resting.count > 0 else { throw error }
+            loop.giveBackDescriptors()
+            return try StreamSocket.make(family: address.family)
+        }
+    }
+
+    /// The socket of the system that has rested, without a peer; −1 when there is none that fits.
+    private func rested(for address: SocketAddress, receiveBuffer: Int?) -> Int32 {
+        guard resting >= 0 else { return -1 }
+        guard family == address.family, isLoopback == address.isLoopback, receiveBuffer == nil,
+            squall_disconnect(resting) == 0
+        else {
+            closeResting()
+            return -1
+        }
+        turnConnected = doubts.turn
+        defer { resting = -1 }
+        return resting
     }
 
     private init(_ descriptor: Int32, _ loop: EventLoop) {
@@ -129,6 +171,9 @@ public final class StreamSocket {
         precondition(self.handler == nil, "a socket is watched by one handler, once")
         self.handler = .passUnretained(handler)
         self.tag = tag
+        // A descriptor that has rested was never taken out.
+        if isRegistered { return }
+        isRegistered = true
         event_assign(
             watcher,
             loop.base,
@@ -145,6 +190,7 @@ public final class StreamSocket {
 
     deinit {
         precondition(descriptor < 0, "a socket is closed before it is let go")
+        closeResting()
         watcher.deallocate()
     }
 
@@ -154,7 +200,8 @@ public final class StreamSocket {
     /// Why connecting failed; `nil` when it succeeded. To be asked when the handler is first called.
     public func connectionError() -> SystemError? {
         // An error makes the socket readable as well; one that is only writable has connected.
-        isReadable || !isWritable ? pendingError(.connect)?.error : nil
+        guard isReadable || !isWritable else { return nil }
+        return pendingError(.connect).map(remembered)
     }
 
     private func pendingError(_ call: Failure.Call) -> Failure? {
@@ -181,7 +228,10 @@ public final class StreamSocket {
     @inline(__always)
     private func received(_ count: Int) -> ReceiveResult {
         if count > 0 { return .received(count) }
-        if count == 0 { return failure.map { .failed($0.error) } ?? .ended }
+        if count == 0 {
+            hasReceivedEnd = true
+            return failure.map { .failed($0.error) } ?? .ended
+        }
         switch errno {
         case EAGAIN:
             isReadable = false
@@ -246,6 +296,7 @@ public final class StreamSocket {
     /// Ends this side's stream (FIN) behind what was sent.
     public func shutdownWrite() {
         loop.preconditionOnLoop()
+        hasSentEnd = true
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
@@ -253,10 +304,40 @@ public final class StreamSocket {
     public func close() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        if doubtPlace >= 0 { doubts.remove(self) }
+        release(descriptor)
+        letGo()
+    }
+
+    /// Closes the socket as `close` does, and has the loop keep the system's socket for the next connection that it makes,
+    /// if nothing of this one is left: both sides have ended their streams and the system knows that both ends have
+    /// arrived. For connections short enough that the system has not made their buffers larger.
+    public func rest() {
+        loop.preconditionOnLoop()
+        guard descriptor >= 0 else { return }
+        guard isOrdinary, isRegistered, hasReceivedEnd, failure == nil, loop.resting.hasRoom else { return close() }
+        if !hasSentEnd { shutdownWrite() }
+        // The end counts as a byte.
+        guard squall_unacknowledged(descriptor) == 0 else { return close() }
+        resting = descriptor
+        letGo()
+        loop.resting.keep(self)
+    }
+
+    /// Closes the system's socket that rests, if there is one.
+    func closeResting() {
+        if resting >= 0 { release(resting) }
+        resting = -1
+    }
+
+    private func release(_ descriptor: Int32) {
         // In this order epoll forgets the socket as it is closed, and is told of it in vain, which is cheaper.
         Glibc.close(descriptor)
-        if handler != nil { event_del(watcher) }
+        if isRegistered { event_del(watcher) }
+        isRegistered = false
+    }
+
+    private func letGo() {
+        if doubtPlace >= 0 { doubts.remove(self) }
         handler = nil
         descriptor = -1
         isReadable = false
@@ -280,7 +361,9 @@ public final class StreamSocket {
     /// What has been offered to the peer already stays offered.
     public func setReceiveBuffer(_ bytes: Int) {
         loop.preconditionOnLoop()
-        if isOpen { StreamSocket.setReceiveBuffer(bytes, descriptor) }
+        guard isOpen else { return }
+        isOrdinary = false
+        StreamSocket.setReceiveBuffer(bytes, descriptor)
     }
 
     private static func setReceiveBuffer(_ bytes: Int, _ descriptor: Int32) {
@@ -328,11 +411,12 @@ public final class StreamSocket {
     }
 
     private func fire(_ what: Int32) {
+        guard descriptor >= 0, turnConnected != doubts.turn else { return }
         doubts.readySockets += 1
         if doubtPlace >= 0 { doubts.remove(self) }
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
         // libevent makes reading of an error, and tells of an end only where there is none.
-        if what & EV_READ != 0, what & EV_CLOSED == 0 { hasNews = true }
+        if what & EV_CLOSED != 0 { hasNews = false } else if what & EV_READ != 0 { hasNews = true }
         if what & EV_WRITE != 0 { isWritable = true }
         if what & EV_CLOSED != 0 { hasPeerEnded = true }
         handler?._withUnsafeGuaranteedRef { $0.socketIsReady(tag) }

@@ -40,6 +40,13 @@ final class Recorder: LoopHandler {
     var whenReady: (Int) -> Void = { _ in }
     var whenFired: (Int) -> Void = { _ in }
 
+    /// One that does `body` when a socket is ready.
+    static func doing(_ body: @escaping () -> Void) -> Recorder {
+        let recorder = Recorder()
+        recorder.whenReady = { _ in body() }
+        return recorder
+    }
+
     override func socketIsReady(_ tag: Int) { whenReady(tag) }
     override func timerFired(_ tag: Int) { whenFired(tag) }
 }
