@@ -182,6 +182,7 @@ final class Connection: LoopHandler {
     }
 
     private func run() {
+        if circumstances.isPlain, up.relay(from: client, to: server), down.relay(from: server, to: client) { return }
         // Without faults nobody asks for the time.
         let now = circumstances.isPlain ? .zero : loop.now
         if isInterrupted(at: now) { return }

@@ -48,6 +48,39 @@ struct LinkPump {
         self.link = link
     }
 
+    /// The short way for a link without faults on which nothing waits: what has come is received and sent on at once, in
+    /// chunks that aren't bulk.
+    ///
+    /// - Returns: whether that was all there was to do; `run` does the rest.
+    mutating func relay(from source: StreamSocket, to sink: StreamSocket) -> Bool {
+        guard link.isAtRest, link.isTransparent, !isBulk, !isSinkBroken else { return false }
+        var rounds = 0
+        while source.isReadable {
+            guard sink.isWritable, rounds < LinkPump.roundLimit else { return false }
+            rounds += 1
+            switch source.receive(limit: EventLoop.scratchCapacity) {
+            case .received(let count):
+                link.bytesArrived(Int64(count))
+                // Less than asked for, and the end has come: these are the last bytes.
+                let endFollows = count < EventLoop.scratchCapacity && source.hasPeerEnded
+                guard handOver(count, due: count, to: sink, endFollows: endFollows) else {
+                    _ = breakSink()
+                    return false
+                }
+                if isBulk { return false }
+            case .wouldBlock:
+                break
+            case .ended:
+                link.sourceEnded(.finish)
+                return false
+            case .failed:
+                link.sourceEnded(.reset)
+                return false
+            }
+        }
+        return true
+    }
+
     /// Moves what can be moved at `now`. The reader reads along, unless it is idle.
     mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Outcome {
         wake = .distantFuture
@@ -217,9 +250,16 @@ struct LinkPump {
         link.bytesArrived(Int64(count))
         let decision = link.decide(available: available, now: now)
         wake = decision.wake
-        let due = min(count, Int(decision.writeOffset - link.delivered))
+        let due = isFirst && sink.isWritable ? min(count, Int(decision.writeOffset - link.delivered)) : 0
+        guard handOver(count, due: due, to: sink, endFollows: endFollows) else { return breakSink() }
+        return decision.end.map(Outcome.ended)
+    }
+
+    /// Sends those of the `count` bytes in the scratch buffer that are due, and keeps what is left; `false` when the sink
+    /// is broken.
+    private mutating func handOver(_ count: Int, due: Int, to sink: StreamSocket, endFollows: Bool) -> Bool {
         var sent = 0
-        if isFirst, due > 0, sink.isWritable {
+        if due > 0 {
             switch sink.sendScratch(from: 0, length: due, endFollows: endFollows) {
             case .sent(let count):
                 sent = count
@@ -227,12 +267,12 @@ struct LinkPump {
             case .wouldBlock:
                 break
             case .failed:
-                return breakSink()
+                return false
             }
         }
         isBulk = sent > 0 && count >= LinkPump.bulk
         if sent < count { queue.appendScratch(from: sent, length: count - sent, of: sink.loop) }
-        return decision.end.map(Outcome.ended)
+        return true
     }
 
     /// Changes the `count` bytes in the scratch buffer as the link wants it; returns how many are left.

@@ -12,18 +12,14 @@ final class DoubtList: LoopHandler {
     /// With so many sockets ready in a turn, a loop is busy: 4.
     static let busyTurn = 4
 
-    private struct Entry {
-        /// Not counted: a socket takes itself out before it goes.
-        let socket: Unmanaged<StreamSocket>
-        let since: UInt64
-    }
-
     /// The loop, which has this list and outlives it.
     private unowned(unsafe) var loop: EventLoop?
-    private var entries: [Entry] = []
+    /// Those that gave less than they were asked for; some have told something since. Not counted: a socket takes itself
+    /// out before it goes.
+    private var entries: [Unmanaged<StreamSocket>] = []
     private var timer: LoopTimer?
     /// The ticks so far in which a socket waited. In place of the time, which would have to be asked for.
-    private var ticks: UInt64 = 0
+    private var ticks: UInt32 = 0
     private var isTicking = false
     /// Sockets that were ready in this turn.
     var readySockets = 0
@@ -35,23 +31,26 @@ final class DoubtList: LoopHandler {
     /// Begins to serve the loop.
     func serve(_ loop: EventLoop) { self.loop = loop }
 
-    /// The socket will be asked again, unless it tells something before.
+    /// The socket will be asked again, unless it tells something before, which clears its `isDoubted`.
     func add(_ socket: StreamSocket) {
+        socket.isDoubted = true
+        socket.doubtedSince = ticks
         guard socket.doubtPlace < 0 else { return }
-        socket.doubtPlace = entries.count
-        entries.append(Entry(socket: .passUnretained(socket), since: ticks))
+        socket.doubtPlace = Int32(entries.count)
+        entries.append(.passUnretained(socket))
         if !isTicking { startTicking() }
     }
 
-    /// Nothing has to be asked any more.
+    /// Takes the socket out, if it is in the list.
     func remove(_ socket: StreamSocket) {
-        let place = socket.doubtPlace
+        let place = Int(socket.doubtPlace)
         guard place >= 0 else { return }
         socket.doubtPlace = -1
+        socket.isDoubted = false
         let last = entries.removeLast()
         guard place < entries.count else { return }
         entries[place] = last
-        last.socket._withUnsafeGuaranteedRef { $0.doubtPlace = place }
+        last._withUnsafeGuaranteedRef { $0.doubtPlace = Int32(place) }
     }
 
     /// Ends a turn of the loop.
@@ -63,22 +62,26 @@ final class DoubtList: LoopHandler {
 
     override func timerFired(_ tag: Int) {
         isTicking = false
-        ticks += 1
+        ticks &+= 1
         // Who is asked gives everything.
         isBusy = false
         var place = entries.count - 1
         while place >= 0 {
-            // Handlers may close sockets, and so shorten the list. Who came within the tick that ends has to wait for another.
-            if place < entries.count, ticks - entries[place].since >= 2 {
-                let doubted = entries[place].socket
-                doubted._withUnsafeGuaranteedRef { socket in
-                    remove(socket)
-                    socket.askAgain()
-                }
-            }
+            // Handlers may close sockets, and so shorten the list.
+            if place < entries.count { entries[place]._withUnsafeGuaranteedRef { look(at: $0) } }
             place -= 1
         }
         if !entries.isEmpty, !isTicking { startTicking() }
+    }
+
+    /// Who has told something leaves the list; who hasn't is asked, if it came before the tick that ends.
+    private func look(at socket: StreamSocket) {
+        if !socket.isDoubted {
+            remove(socket)
+        } else if ticks &- socket.doubtedSince >= 2 {
+            remove(socket)
+            socket.askAgain()
+        }
     }
 
     private func startTicking() {

@@ -50,8 +50,11 @@ public final class StreamSocket {
     private var failure: Failure?
     /// Whether the loop has heard of what may be an error since the system was last asked for one.
     private var hasNews = false
-    /// The place among the sockets that the loop asks again; −1 while it isn't one.
-    var doubtPlace = -1
+    /// The place in the loop's list of sockets to ask again; −1 while it isn't there.
+    var doubtPlace: Int32 = -1
+    /// Whether it has told nothing since it gave less than it was asked for, in that tick of the list.
+    var isDoubted = false
+    var doubtedSince: UInt32 = 0
     /// Whether libevent watches the descriptor.
     private var isRegistered = false
     private var hasSentEnd = false
@@ -413,7 +416,7 @@ public final class StreamSocket {
     private func fire(_ what: Int32) {
         guard descriptor >= 0, turnConnected != doubts.turn else { return }
         doubts.readySockets += 1
-        if doubtPlace >= 0 { doubts.remove(self) }
+        isDoubted = false
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
         // libevent makes reading of an error, and tells of an end only where there is none.
         if what & EV_CLOSED != 0 { hasNews = false } else if what & EV_READ != 0 { hasNews = true }
