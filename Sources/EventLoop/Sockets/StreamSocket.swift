@@ -29,50 +29,57 @@ public enum SendResult {
 /// is called when one of them comes true. The socket is registered with the loop once, for everything,
 /// so that a reset is heard of while nobody reads.
 public final class StreamSocket {
+    // In the order of their size, because there are two such objects for a connection.
+
     /// The loop it belongs to.
     public let loop: EventLoop
+    /// Here as well, because a reference to it through the loop would be counted.
+    private let doubts: DoubtList
+    private let watcher: UnsafeMutablePointer<event>
+    /// Not counted: a reference of its own for each call would cost more than the call.
+    private var handler: Unmanaged<LoopHandler>?
+    private var tag: Int32 = 0
+    private(set) var descriptor: Int32
+    /// The system's socket of a connection that has ended, kept for another; −1 without one.
+    private var resting: Int32 = -1
+    /// The turn of the loop in which it was connected anew. What that turn tells of the socket happened before.
+    private var turnConnected = UInt32.max
+    /// The place in the loop's list of sockets to ask again; −1 while it isn't there.
+    var doubtPlace: Int32 = -1
+    /// The tick of that list in which it last gave less than it was asked for.
+    var doubtedSince: UInt32 = 0
+    /// The error that broke the connection. The system tells it once only, to whichever call comes first.
+    private var failure: Failure?
+
     /// Whether bytes, the end, or an error may be there to receive.
     public private(set) var isReadable = false
     /// Whether there may be room to send.
     public private(set) var isWritable = false
-
     /// Whether the loop has heard of the peer's end of stream (FIN), received or not.
     public private(set) var hasPeerEnded = false
-
-    /// Here as well, because a reference to it through the loop would be counted.
-    private let doubts: DoubtList
-    private(set) var descriptor: Int32
-    private let watcher: UnsafeMutablePointer<event>
-    /// Not counted: a reference of its own for each call would cost more than the call.
-    private var handler: Unmanaged<LoopHandler>?
-    private var tag = 0
-    /// The error that broke the connection. The system tells it once only, to whichever call comes first.
-    private var failure: Failure?
+    /// Whether it has told nothing since it gave less than it was asked for.
+    var isDoubted = false
     /// Whether the loop has heard of what may be an error since the system was last asked for one.
     private var hasNews = false
-    /// The place in the loop's list of sockets to ask again; −1 while it isn't there.
-    var doubtPlace: Int32 = -1
-    /// Whether it has told nothing since it gave less than it was asked for, in that tick of the list.
-    var isDoubted = false
-    var doubtedSince: UInt32 = 0
     /// Whether libevent watches the descriptor.
     private var isRegistered = false
     private var hasSentEnd = false
     private var hasReceivedEnd = false
     /// Whether it was connected from here, with nothing set that the next connection might not want.
     private var isOrdinary = false
-    private var family: Int32 = 0
+    private var isIPv6 = false
     private var isLoopback = false
-    /// The system's socket of a connection that has ended, kept for another; −1 without one.
-    private var resting: Int32 = -1
-    /// The turn of the loop in which it was connected anew. What that turn tells of the socket happened before.
-    private var turnConnected = UInt32.max
 
     /// A system error, in few bytes.
     private struct Failure {
         enum Call: UInt8 { case connect, recv, send, getsockopt }
-        let call: Call
         let code: Int32
+        let call: Call
+
+        init(call: Call, code: Int32) {
+            self.code = code
+            self.call = call
+        }
 
         var error: SystemError { SystemError(call: "\(call)", code: code) }
     }
@@ -115,7 +122,7 @@ public final class StreamSocket {
             descriptor = try made(for: address)
             if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
             CongestionControl.endPacing(descriptor, for: address)
-            (family, isLoopback, isOrdinary) = (address.family, address.isLoopback, receiveBuffer == nil)
+            (isIPv6, isLoopback, isOrdinary) = (address.isIPv6, address.isLoopback, receiveBuffer == nil)
         }
         if address.withSystemAddress({ Glibc.connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
             let error = SystemError.last("connect")
@@ -141,7 +148,7 @@ public final class StreamSocket {
     /// The socket of the system that has rested, without a peer; −1 when there is none that fits.
     private func rested(for address: SocketAddress, receiveBuffer: Int?) -> Int32 {
         guard resting >= 0 else { return -1 }
-        guard family == address.family, isLoopback == address.isLoopback, receiveBuffer == nil,
+        guard isIPv6 == address.isIPv6, isLoopback == address.isLoopback, receiveBuffer == nil,
             squall_disconnect(resting) == 0
         else {
             closeResting()
@@ -173,7 +180,7 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         precondition(self.handler == nil, "a socket is watched by one handler, once")
         self.handler = .passUnretained(handler)
-        self.tag = tag
+        self.tag = Int32(tag)
         // A descriptor that has rested was never taken out.
         if isRegistered { return }
         isRegistered = true
@@ -410,7 +417,7 @@ public final class StreamSocket {
     /// Has the handler receive once more, to hear of what may have come along with the last bytes.
     func askAgain() {
         isReadable = true
-        handler?._withUnsafeGuaranteedRef { $0.socketIsReady(tag) }
+        handler?._withUnsafeGuaranteedRef { $0.socketIsReady(Int(tag)) }
     }
 
     private func fire(_ what: Int32) {
@@ -422,6 +429,6 @@ public final class StreamSocket {
         if what & EV_CLOSED != 0 { hasNews = false } else if what & EV_READ != 0 { hasNews = true }
         if what & EV_WRITE != 0 { isWritable = true }
         if what & EV_CLOSED != 0 { hasPeerEnded = true }
-        handler?._withUnsafeGuaranteedRef { $0.socketIsReady(tag) }
+        handler?._withUnsafeGuaranteedRef { $0.socketIsReady(Int(tag)) }
     }
 }
