@@ -75,7 +75,7 @@ class Soak:
 
     def run(self):
         programs.load("connect", self.proxy.port, WORKERS, 1_000)
-        time.sleep(0.5)
+        time.sleep(2.5)  # Sockets that are kept for a while after the first connections are closed by then.
         base = self.proxy.descriptors(), self.proxy.resident_bytes()
         interval, report = 1_000, 200 if self.options.quick else 1_000
         with programs.Reports("rounds", self.proxy.port, 1, 0, interval, report) as probe:
