@@ -64,9 +64,10 @@ final class Connection: LoopHandler {
         self.client = client
         self.shard = shard
         loop = shard.loop
-        server = StreamSocket.closed(on: loop)
         ordinal = plan.ordinal
         circumstances = shard.circumstances(of: plan)
+        // What a fault does begins with a socket that nobody has used.
+        server = circumstances.isPlain ? StreamSocket.rested(on: loop) : StreamSocket(closedOn: loop)
         reader = circumstances.reader
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         up = LinkPump(plan.upstream)

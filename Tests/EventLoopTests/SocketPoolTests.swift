@@ -18,6 +18,14 @@ struct SocketPoolTests {
 
         override func socketIsReady(_ tag: Int) { whenReady(self) }
 
+        /// Once the peer has ended its stream, has the socket rest and says so.
+        func restsAtEnd() -> Bool {
+            guard let socket, socket.isReadable, case .ended = socket.receive(limit: 1) else { return false }
+            SocketPoolTests.endAndWait(socket)
+            leave { $0.rest() }
+            return true
+        }
+
         /// Lets go of the socket by `end`, and of itself.
         func leave(_ end: (StreamSocket) -> Void) {
             guard let socket else { return }
@@ -64,7 +72,7 @@ struct SocketPoolTests {
         }
         let outcome: Outcome = await answer(of: loop) { reply in
             let user = User()
-            let socket = StreamSocket.closed(on: loop)
+            let socket = StreamSocket.rested(on: loop)
             user.socket = socket
             var outcome = Outcome()
             do throws(SystemError) {
@@ -220,7 +228,7 @@ struct SocketPoolTests {
             _ = try await SocketPoolTests.connect(loop) { try $0.send([1]) }
             let (error, resting): (SystemError?, Int) = await answer(of: loop) { reply in
                 let user = User()
-                let socket = StreamSocket.closed(on: loop)
+                let socket = StreamSocket.rested(on: loop)
                 user.socket = socket
                 user.whenReady = { user in
                     let error = user.socket?.connectionError()
@@ -249,12 +257,8 @@ struct SocketPoolTests {
                 let user = User()
                 user.socket = try? StreamSocket(connectingTo: address, on: loop)
                 user.whenReady = { user in
-                    guard let socket = user.socket, socket.isReadable, case .ended = socket.receive(limit: 1) else {
-                        return
-                    }
-                    SocketPoolTests.endAndWait(socket)
-                    user.leave { $0.rest() }
-                    let other = StreamSocket.closed(on: loop)
+                    guard let socket = user.socket, user.restsAtEnd() else { return }
+                    let other = StreamSocket.rested(on: loop)
                     reply([loop.resting.count == 1, other !== socket])
                 }
                 user.socket?.watch(by: user, tag: 0)
@@ -288,7 +292,7 @@ struct SocketPoolTests {
                         if let socket = other.socket { SocketPoolTests.receiveEnd(of: socket) }
                         other.leave { $0.rest() }
                         let next = User()
-                        next.socket = StreamSocket.closed(on: loop)
+                        next.socket = StreamSocket.rested(on: loop)
                         guard loop.resting.count == 0 else { return reply(["not taken"]) }
                         try? next.socket?.connect(to: laterAddress)
                         var seen: [String] = []
@@ -325,11 +329,7 @@ struct SocketPoolTests {
                     let user = User()
                     user.socket = try? StreamSocket(connectingTo: address, on: loop)
                     user.whenReady = { user in
-                        guard let socket = user.socket, socket.isReadable, case .ended = socket.receive(limit: 1) else {
-                            return
-                        }
-                        SocketPoolTests.endAndWait(socket)
-                        user.leave { $0.rest() }
+                        guard user.restsAtEnd() else { return }
                         resting.append(loop.resting.count)
                         if resting.count == count { reply(resting) }
                     }
@@ -384,7 +384,7 @@ struct SocketPoolTests {
                         if descriptor < 0 { break }
                         spare.append(descriptor)
                     }
-                    let socket = StreamSocket.closed(on: loop)
+                    let socket = StreamSocket.rested(on: loop)
                     let isOther = socket !== held
                     try? socket.connect(to: address)
                     let isOpen = socket.isOpen

@@ -53,7 +53,6 @@ struct ReuseTests {
         (Profile(name: "plain"), 8 << 10, 1),
         // Its buffers may have grown.
         (Profile(name: "plain"), 64 << 10, 0),
-        // What a fault does to a connection starts with a socket that nobody has used.
         (Profile([.latency(Latency(delay: .zero))]), 4, 0),
     ]
 
@@ -81,6 +80,31 @@ struct ReuseTests {
                 count = try await loop.run { loop.resting.count }
             }
             #expect(count == resting)
+        }
+    }
+
+    @Test func `a connection with a fault begins with a socket that nobody has used`() async throws {
+        // Every 21st connection has a fault, and the others are plain.
+        let fault = Fault(
+            name: "late",
+            condition: Condition(connections: .every(21)),
+            kind: .latency(Latency(delay: .zero))
+        )
+        let server = TestServer.echo()
+        defer { server.stop() }
+        try await withProxy(to: server.address, Profile(name: "late", faults: [fault]), threads: 1) { fixture in
+            let loop = fixture.loops.loops[0]
+            try await loop.run { loop.resting.patience = 3_600_000_000_000 }
+            for _ in 0..<20 {
+                try await fixture.answeredClients(1)[0].endWriting()
+                let isIdle = await fixture.becomesIdle()
+                #expect(isIdle)
+            }
+            let before = try await loop.run { loop.resting.count }
+            let late = try await fixture.answeredClients(1)
+            let meanwhile = try await loop.run { loop.resting.count }
+            #expect(before > 0 && meanwhile == before)
+            withExtendedLifetime(late) {}
         }
     }
 }

@@ -92,8 +92,13 @@ public final class StreamSocket {
         self.init(descriptor, loop)
     }
 
-    /// A socket of `loop` that is closed, until `connect` opens it; one that has rested, if there is one.
-    public static func closed(on loop: EventLoop) -> StreamSocket { loop.resting.take() ?? StreamSocket(-1, loop) }
+    /// A socket of `loop` that is closed, until `connect` opens it.
+    public convenience init(closedOn loop: EventLoop) { self.init(-1, loop) }
+
+    /// A socket of `loop` that is closed, until `connect` opens it: one that has rested, if there is one.
+    public static func rested(on loop: EventLoop) -> StreamSocket {
+        loop.resting.take() ?? StreamSocket(closedOn: loop)
+    }
 
     /// A socket that begins to connect to `address`; see `connect`.
     ///
@@ -103,7 +108,7 @@ public final class StreamSocket {
         receiveBuffer: Int? = nil,
         on loop: EventLoop
     ) throws(SystemError) {
-        self.init(-1, loop)
+        self.init(closedOn: loop)
         try connect(to: address, receiveBuffer: receiveBuffer)
     }
 
