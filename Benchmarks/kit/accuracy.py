@@ -1,39 +1,43 @@
-"""How exactly Squall does what a profile asks: rates, delays and cuts, alone and while 1,000 others are busy.
+"""How exactly Squall does what a profile asks: rates, delays and cuts, alone and while 1,000 others are busy; and delays
+while the machine is.
 
 The others are 1,000 connections through the same proxy, under the same faults, with 2,000 round trips of 64 bytes a
-second in all. For the direct baseline they go to the backend without a proxy, too.
+second in all. For the direct baseline they go to the backend without a proxy, too. A machine that is busy has two
+programs for each processor that never wait, each in a session of its own.
 """
-import json, socket, statistics, struct
-from contextlib import contextmanager
+import json, os, socket, statistics, struct, sys
+from contextlib import ExitStack, contextmanager
 
 from .peers import squall
-from .programs import Backend, Failure, Proxy, Session, load
+from .programs import Backend, Failure, Proxy, Session, end, load, start
 
 RATES = {"10 KB/s": 1e4, "100 KB/s": 1e5, "1 MB/s": 1e6, "10 MB/s": 1e7, "100 MB/s": 1e8, "500 MB/s": 5e8}
 # µs, and connections with probes. They are spread over time, or they would wait for each other.
 DELAYS = {"1 ms": (1_000, 2), "10 ms": (10_000, 8), "100 ms": (100_000, 40)}
 OTHERS, OTHERS_INTERVAL = 1_000, 500_000  # µs between two round trips of each
 BIN = 50  # ms
+BUSY_PROGRAMS = 2 * len(os.sched_getaffinity(0))
 
 
 @contextmanager
-def others(port, busy):
-    """The others, if there are to be some."""
-    if not busy:
-        yield
-        return
-    with Session("rounds", port, OTHERS, 0, OTHERS_INTERVAL):
+def others(port, how):
+    """The others, or programs that never wait, if there are to be some."""
+    with ExitStack() as stack:
+        if how == "busy":
+            stack.enter_context(Session("rounds", port, OTHERS, 0, OTHERS_INTERVAL))
+        for _ in range(BUSY_PROGRAMS if how == "contended" else 0):
+            stack.callback(end, start([sys.executable, "-c", "while True: pass"]))
         yield
 
 
-def rates(scale, busy):
+def rates(scale, how):
     """For each rate: what passes, as a part of what is asked, and how it varies from bin to bin."""
     found = {}
     for name, rate in RATES.items():
         if scale.quick and rate in (1e5, 1e6):
             continue
         peer = squall("rate", [{"kind": "bandwidth", "stream": "downstream", "rate": name}])
-        with Backend() as backend, Proxy(peer, backend.port) as proxy, others(proxy.port, busy):
+        with Backend() as backend, Proxy(peer, backend.port) as proxy, others(proxy.port, how):
             result = load("meter", proxy.port, scale.rate_seconds, BIN)
         # The last bin may be cut short, and those of the first 250 ms have what a start brings.
         bins = result["bins"][5:-1]
@@ -45,32 +49,32 @@ def rates(scale, busy):
 
 def _trips(port, connections, seconds, delay):
     result = load("rounds", port, connections, seconds, int(1.25 * delay) + 1_000)
-    return result["p50"], result["p99"]
+    return result["p50"], result["p90"], result["p99"]
 
 
-def _delay(name, seconds, busy):
+def _delay(name, seconds, how):
     """One turn of `delays`, for one delay."""
     delay, connections = DELAYS[name]
     with Backend() as backend:
-        with others(backend.port, busy):
+        with others(backend.port, how):
             direct = _trips(backend.port, connections, 0.5 * seconds, delay)
-        with Proxy(squall("plain"), backend.port) as proxy, others(proxy.port, busy):
+        with Proxy(squall("plain"), backend.port) as proxy, others(proxy.port, how):
             plain = _trips(proxy.port, connections, 0.5 * seconds, delay)
         peer = squall("delay", [{"kind": "latency", "stream": "downstream", "delay": name}])
-        with Proxy(peer, backend.port) as proxy, others(proxy.port, busy):
+        with Proxy(peer, backend.port) as proxy, others(proxy.port, how):
             delayed = _trips(proxy.port, connections, seconds, delay)
-    return {"p50 µs": delayed[0] - direct[0] - delay, "p99 µs": delayed[1] - direct[1] - delay,
-            "p50 to plain µs": delayed[0] - plain[0] - delay, "p99 to plain µs": delayed[1] - plain[1] - delay}
+    return {f"{name}{to} µs": more - less - delay for to, base in (("", direct), (" to plain", plain))
+            for name, more, less in zip(("p50", "p90", "p99"), delayed, base)}
 
 
-def delays(scale, busy):
-    """For each delay of the way back: by how many µs p50 and p99 of a round trip exceed the delay and those of a
+def delays(scale, how):
+    """For each delay of the way back: by how many µs p50, p90 and p99 of a round trip exceed the delay and those of a
     direct connection, and the delay and those of Squall without a fault. All three are asked in the same rhythm, in
     several turns; the median of the turns counts, since one disturbance of the machine decides a p99."""
     found = {name: [] for name in DELAYS}
     for _ in range(scale.delay_turns):
         for name, (delay, _) in DELAYS.items():
-            found[name].append(_delay(name, scale.delay_seconds * (1 if delay < 100_000 else 2), busy))
+            found[name].append(_delay(name, scale.delay_seconds * (1 if delay < 100_000 else 2), how))
     return {name: {figure: statistics.median(turn[figure] for turn in turns) for figure in turns[0]}
             for name, turns in found.items()}
 
@@ -90,7 +94,7 @@ def _received(port):
         return count, "reset"
 
 
-def cuts(scale, busy):
+def cuts(scale, how):
     """Of how many cuts at odd places, how many were exact, in bytes and in their end."""
     places = [0, 1, 1_459, 65_537, 1_048_577, 10_000_019]
     times = 2 if scale.quick else 10
@@ -100,24 +104,25 @@ def cuts(scale, busy):
             fault = {"kind": "cut", "stream": "downstream", "at": f"{place} B", "how": how}
             # The others would be cut as well at the places that a few messages reach.
             with Backend() as backend, Proxy(squall("cut", [fault]), backend.port) as proxy, \
-                    others(proxy.port, busy and place > 60_000):
+                    others(proxy.port, how if place > 60_000 else "alone"):
                 for _ in range(times):
                     tried += 1
                     exact += _received(proxy.port) == (place, how)
     return {"exact": exact, "tried": tried}
 
 
-PARTS = {"rates": rates, "delays": delays, "cuts": cuts}
+PARTS = {"rates": (rates, ("alone", "busy")), "delays": (delays, ("alone", "busy", "contended")),
+         "cuts": (cuts, ("alone", "busy"))}
 
 
 def measure(scale, tell):
     """Everything, alone and beside others: {part: {"alone": …, "busy": …}}; what failed is a text."""
     found = {}
-    for part, function in PARTS.items():
+    for part, (function, ways) in PARTS.items():
         found[part] = {}
-        for how in ("alone", "busy"):
+        for how in ways:
             try:
-                found[part][how] = function(scale, how == "busy")
+                found[part][how] = function(scale, how)
             except (Failure, OSError) as failure:
                 found[part][how] = str(failure)
             tell(f"{part} {how}: {json.dumps(found[part][how])}")

@@ -2,7 +2,7 @@
 import textwrap
 from collections import Counter
 
-from .accuracy import OTHERS, OTHERS_INTERVAL
+from .accuracy import BUSY_PROGRAMS, OTHERS, OTHERS_INTERVAL
 from .promises import NAMES, values
 from .tables import markdown, number, padded, spread
 
@@ -50,9 +50,9 @@ def rate_rows(rates):
 
 
 def delay_rows(delays):
-    figures = ("p50 µs", "p99 µs", "p50 to plain µs", "p99 to plain µs")
+    figures = [f"{name}{to} µs" for to in ("", " to plain") for name in ("p50", "p90", "p99")]
     rows = [["delay", *figures]]
-    for how, words in (("alone", "alone"), ("busy", "1,000 others busy")):
+    for how, words in (("alone", "alone"), ("busy", "1,000 others busy"), ("contended", "machine busy")):
         found = delays.get(how)
         for name, result in found.items() if isinstance(found, dict) else ():
             rows.append([f"{name}, {words}", *(f"{result[figure]:+,.0f}" for figure in figures)])
@@ -118,7 +118,8 @@ def page(facts, versions, results, accuracy, promises, notes):
     if accuracy:
         parts.append(prose(
             f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, through the "
-            "same proxy and the same faults. All of this is one thread of Squall."))
+            "same proxy and the same faults. All of this is one thread of Squall. On a busy machine there are "
+            f"{BUSY_PROGRAMS} programs that never wait; nothing is promised for it."))
     if notes:
         parts += ["## What went wrong", "\n".join(f"- {note}" for note in notes)]
     return "\n\n".join(parts) + "\n"
