@@ -89,7 +89,7 @@ struct StreamSocketTests {
             _ = listener
             return ways
         }
-        let fresh = try StreamSocket.make(family: AF_INET)
+        let fresh = try SystemSocket.make(family: AF_INET)
         let system = CongestionControl.name(of: fresh)
         close(fresh)
         let expected = CongestionControl.substitute(for: system) ?? system

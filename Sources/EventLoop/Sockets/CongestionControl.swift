@@ -28,7 +28,7 @@ enum CongestionControl {
 
     /// What the system's own way is replaced by, asked once.
     private static let substitute: String? = {
-        guard let descriptor = try? StreamSocket.make(family: AF_INET) else { return nil }
+        guard let descriptor = try? SystemSocket.make(family: AF_INET) else { return nil }
         defer { close(descriptor) }
         return substitute(for: name(of: descriptor))
     }()

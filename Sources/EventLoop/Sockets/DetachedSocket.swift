@@ -27,7 +27,7 @@ public final class DetachedSocket: Sendable {
     public func reset() {
         let descriptor = take()
         guard descriptor >= 0 else { return }
-        StreamSocket.setLingerZero(descriptor)
+        SystemSocket.setLingerZero(descriptor)
         close(descriptor)
     }
 }

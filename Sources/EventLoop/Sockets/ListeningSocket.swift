@@ -160,9 +160,9 @@ public final class ListeningSocket {
     }
 
     private static func bindOnce(_ address: SocketAddress) throws(SystemError) -> Int32 {
-        let descriptor = try StreamSocket.make(family: address.family)
+        let descriptor = try SystemSocket.make(family: address.family)
         setSharing(true, descriptor)
-        StreamSocket.setNoDelay(descriptor)
+        SystemSocket.setNoDelay(descriptor)
         CongestionControl.endPacing(descriptor, for: address)
         if address.isIPv6 {
             var one: Int32 = 1

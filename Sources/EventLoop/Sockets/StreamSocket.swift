@@ -1,28 +1,6 @@
 import CLibevent
 import Glibc
 
-/// What a receive gave.
-public enum ReceiveResult {
-    /// So many bytes, more than 0, are in the loop's scratch buffer.
-    case received(Int)
-    /// Nothing is there now; the handler is called when something is.
-    case wouldBlock
-    /// The peer has ended its stream (FIN).
-    case ended
-    /// The connection is broken, as a rule by a reset.
-    case failed(SystemError)
-}
-
-/// What a send did.
-public enum SendResult {
-    /// So many bytes, more than 0, are with the kernel.
-    case sent(Int)
-    /// No room now; the handler is called when there is.
-    case wouldBlock
-    /// The connection is broken.
-    case failed(SystemError)
-}
-
 /// A connected, or connecting, TCP socket of one loop, watched edge-triggered.
 ///
 /// `isReadable` and `isWritable` say what the loop has heard and no call has denied since; the handler
@@ -125,7 +103,7 @@ public final class StreamSocket {
         let isNew = descriptor < 0
         if isNew {
             descriptor = try made(for: address)
-            if let receiveBuffer { StreamSocket.setReceiveBuffer(receiveBuffer, descriptor) }
+            if let receiveBuffer { SystemSocket.setReceiveBuffer(receiveBuffer, descriptor) }
             CongestionControl.endPacing(descriptor, for: address)
             (isIPv6, isLoopback, isOrdinary) = (address.isIPv6, address.isLoopback, receiveBuffer == nil)
         }
@@ -134,19 +112,19 @@ public final class StreamSocket {
             release(descriptor)
             throw error
         }
-        if isNew { StreamSocket.setNoDelay(descriptor) }
+        if isNew { SystemSocket.setNoDelay(descriptor) }
         self.descriptor = descriptor
         (failure, hasNews, hasPeerEnded, hasSentEnd, hasReceivedEnd) = (nil, false, false, false, false)
     }
 
     private func made(for address: SocketAddress) throws(SystemError) -> Int32 {
         do throws(SystemError) {
-            return try StreamSocket.make(family: address.family)
+            return try SystemSocket.make(family: address.family)
         } catch {
             // It may be for want of descriptors.
             guard loop.resting.count > 0 else { throw error }
             loop.giveBackDescriptors()
-            return try StreamSocket.make(family: address.family)
+            return try SystemSocket.make(family: address.family)
         }
     }
 
@@ -171,12 +149,6 @@ public final class StreamSocket {
         doubts = loop.doubts
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
-    }
-
-    /// Has small pieces sent at once (TCP_NODELAY, tcp(7)). What a listening socket accepts has it as well.
-    static func setNoDelay(_ descriptor: Int32) {
-        var one: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Registers the socket with its loop, once: from now on `handler` is called with `tag`. The
@@ -363,13 +335,8 @@ public final class StreamSocket {
     public func reset() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        StreamSocket.setLingerZero(descriptor)
+        SystemSocket.setLingerZero(descriptor)
         close()
-    }
-
-    static func setLingerZero(_ descriptor: Int32) {
-        var option = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// Bounds the bytes that the kernel receives before this side takes them, 1 or more (SO_RCVBUF, tcp(7)).
@@ -378,24 +345,11 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         guard isOpen else { return }
         isOrdinary = false
-        StreamSocket.setReceiveBuffer(bytes, descriptor)
-    }
-
-    private static func setReceiveBuffer(_ bytes: Int, _ descriptor: Int32) {
-        // The kernel doubles the number, for what it needs itself.
-        var half = Int32(clamping: max(1, bytes / 2))
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &half, socklen_t(MemoryLayout<Int32>.size))
+        SystemSocket.setReceiveBuffer(bytes, descriptor)
     }
 
     /// The congestion control in use.
     var congestionControl: String { CongestionControl.name(of: descriptor) }
-
-    static func make(family: Int32) throws(SystemError) -> Int32 {
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(family, type, 0)
-        if descriptor < 0 { throw .last("socket") }
-        return descriptor
-    }
 
     private func sent(_ count: Int, of length: Int) -> SendResult {
         if count > 0 {

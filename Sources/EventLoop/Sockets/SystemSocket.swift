@@ -1,0 +1,34 @@
+import CLibevent
+import Glibc
+
+/// Calls on a TCP socket of the system, by its descriptor.
+enum SystemSocket {
+    /// Makes a socket that doesn't block and isn't inherited.
+    ///
+    /// - Throws: `SystemError` of socket(2).
+    static func make(family: Int32) throws(SystemError) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, type, 0)
+        if descriptor < 0 { throw .last("socket") }
+        return descriptor
+    }
+
+    /// Has small pieces sent at once (TCP_NODELAY, tcp(7)). What a listening socket accepts has it as well.
+    static func setNoDelay(_ descriptor: Int32) {
+        var one: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Has closing send a reset (SO_LINGER, socket(7)).
+    static func setLingerZero(_ descriptor: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Bounds the bytes that wait to be received, 1 or more (SO_RCVBUF, tcp(7)).
+    static func setReceiveBuffer(_ bytes: Int, _ descriptor: Int32) {
+        // The kernel doubles the number, for what it needs itself.
+        var half = Int32(clamping: max(1, bytes / 2))
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &half, socklen_t(MemoryLayout<Int32>.size))
+    }
+}
