@@ -216,27 +216,9 @@ static inline void squall_keep_records_apart(void) {
     event_set_mem_functions(squall_allocate, squall_reallocate, squall_deallocate);
 }
 
-/// Asks the scheduler to give the calling thread its turns early and short: 100 µs, the least that Linux grants without
-/// privileges (sched_runtime of sched_setattr(2), from 6.12 on; others ignore it). On a machine whose processors are all
-/// busy a thread that wakes would otherwise wait until somebody's turn of some milliseconds has ended.
-static inline void squall_ask_for_short_turns(void) {
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attributes = {.size = sizeof attributes};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0)) return;
-    // Whoever has given the process another policy (SCHED_OTHER is 0) knows better.
-    if (attributes.policy != 0) return;
-    attributes.runtime = 100000;
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 /// Prepares the calling thread to be a loop: names it in what ps and perf show (15 bytes of the name are
-/// used), has its timers fire on time instead of up to 50 µs later (prctl(2)), asks for short
-/// turns, and keeps SIGPIPE from it, which splice(2) raises when a peer has gone and has no flag against.
+/// used), has its timers fire on time instead of up to 50 µs later (prctl(2)), and keeps SIGPIPE from it, which
+/// splice(2) raises when a peer has gone and has no flag against.
 static inline void squall_prepare_thread(const char *name) {
     sigset_t brokenPipe;
     sigemptyset(&brokenPipe);
@@ -244,5 +226,4 @@ static inline void squall_prepare_thread(const char *name) {
     pthread_sigmask(SIG_BLOCK, &brokenPipe, 0);
     prctl(PR_SET_NAME, name, 0, 0, 0);
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-    squall_ask_for_short_turns();
 }
