@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Squall beside other proxies, on loopback, in one interleaved run.
 
-    make bench                                     everything, about 18 minutes; writes Benchmarks/RESULTS.md
+    make bench                                     everything, about 20 minutes; writes Benchmarks/RESULTS.md
     python3 Benchmarks/bench.py --quick            everything, too short to trust, about 2 minutes
     python3 Benchmarks/bench.py --cases conn,rr    only these cases: conn bulk rr idle loops accuracy
     python3 Benchmarks/bench.py --peers squall,haproxy-splice --cases bulk --rounds 9

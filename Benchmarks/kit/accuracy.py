@@ -17,6 +17,8 @@ DELAYS = {"1 ms": (1_000, 2), "10 ms": (10_000, 8), "100 ms": (100_000, 40)}
 OTHERS, OTHERS_INTERVAL = 1_000, 500_000  # µs between two round trips of each
 BIN = 50  # ms
 BUSY_PROGRAMS = 2 * len(os.sched_getaffinity(0))
+# Ends when whoever has started it is gone, however that came about.
+NEVER_WAITS = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    for _ in range(100_000): pass"
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def others(port, how):
         if how == "busy":
             stack.enter_context(Session("rounds", port, OTHERS, 0, OTHERS_INTERVAL))
         for _ in range(BUSY_PROGRAMS if how == "contended" else 0):
-            stack.callback(end, start([sys.executable, "-c", "while True: pass"]))
+            stack.callback(end, start([sys.executable, "-c", NEVER_WAITS]))
         yield
 
 
