@@ -1,4 +1,5 @@
 import FaultProfile
+import Units
 
 /// The first line of a journal: what is needed to strike the same faults again.
 public struct JournalHeader: Sendable {
@@ -10,12 +11,24 @@ public struct JournalHeader: Sendable {
         public var seed: UInt64
         /// Where it forwards to, `host:port`.
         public var upstream: String
+        /// The time on its clock when the journal began, in milliseconds, negative if the clock was yet to start; `nil`
+        /// if the clock starts when the proxy does.
+        public var clock: Int64?
 
         /// Makes an entry out of its parts.
-        public init(name: String, seed: UInt64, upstream: String) {
+        public init(name: String, seed: UInt64, upstream: String, clock: Int64? = nil) {
             self.name = name
             self.seed = seed
             self.upstream = upstream
+            self.clock = clock
+        }
+
+        /// When the clock starts for a proxy that is to be where this one was, if it is `now`; `nil` if the clock
+        /// starts when the proxy does.
+        public func clockStart(at now: Moment) -> Moment? {
+            guard let clock else { return nil }
+            let (nanoseconds, overflow) = clock.multipliedReportingOverflow(by: -1_000_000)
+            return now.advanced(byNanoseconds: overflow ? (clock > 0 ? .min : .max) : nanoseconds)
         }
     }
 
@@ -39,9 +52,11 @@ public struct JournalHeader: Sendable {
     /// The line, without its end: the keys in alphabetical order, but for those of the profile.
     public var line: String {
         let proxies = proxies.map { proxy in
-            JSONText.object([
-                ("name", .text(proxy.name)), ("seed", .number(proxy.seed)), ("upstream", .text(proxy.upstream)),
-            ])
+            JSONText.object(
+                (proxy.clock.map { [("clock", .signed($0))] } ?? []) + [
+                    ("name", .text(proxy.name)), ("seed", .number(proxy.seed)), ("upstream", .text(proxy.upstream)),
+                ]
+            )
         }
         return JSONText.object([
             ("digest", .text(digest)), ("event", .text("journal")), ("profile", ProfileWriter.json(of: profile)),

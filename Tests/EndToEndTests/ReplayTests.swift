@@ -81,6 +81,41 @@ import Testing
         }
     }
 
+    /// In its first phase nothing happens, in its last nobody is let in.
+    private static let gone = """
+        { "name": "gone", "phases": [
+            { "name": "calm", "for": "1 min" },
+            { "name": "gone", "faults": [ { "kind": "outage", "how": "refuse" } ] } ] }
+        """
+
+    @Test(arguments: [("2020-02-29T12:00:00Z", 7), ("+100h", 0)])
+    func `a replay begins where the clock was when its run began`(start: String, status: Int32) async throws {
+        try await withFolder { folder in
+            let recording = folder.appendingPathComponent("journal.jsonl")
+            try await withOrigin(size: 1_000) { origin in
+                let options = ["--journal", recording.path, "--start-at", start]
+                try await withProxy(ReplayTests.gone, to: origin, options) { proxy, address in
+                    let curl = try await run("curl", ["-s", "http://\(address)/file.bin"])
+                    #expect(curl.status == status)
+                    proxy.signal(SIGINT)
+                    #expect(await proxy.finish().status == 0)
+                }
+                try await withChild(Programs.squall, ["replay", recording.path]) { child in
+                    let line = try await child.line(with: "ready: ")
+                    #expect(line.contains(start == "+100h" ? ", clock starts in 359" : ", clock started"), "\(line)")
+                    let address = try #require(line.firstMatch(of: /127\.0\.0\.1:[0-9]+/)).output
+                    let curl = try await run("curl", ["-s", "http://\(address)/file.bin"])
+                    #expect(curl.status == status)
+                }
+                let client = ["curl", "-s", "http://{proxy}/file.bin"]
+                let arguments = ["shrink", recording.path, "--"] + client
+                let shrink = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                #expect(shrink.status == (status == 0 ? 2 : 0))
+                #expect(shrink.errors.contains("tells of no fault") == (status == 0))
+            }
+        }
+    }
+
     @Test func `the profile may be given, and must be the journal's`() async throws {
         try await withFolder { folder in
             let recording = folder.appendingPathComponent("journal.jsonl")

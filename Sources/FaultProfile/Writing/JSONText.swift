@@ -5,6 +5,8 @@ package enum JSONText: Sendable {
     case text(String)
     /// A whole number, in digits.
     case number(UInt64)
+    /// A whole number that may be negative, in digits.
+    case signed(Int64)
     case flag(Bool)
 
     /// The value on one line, without a space that isn't part of a text.
@@ -40,6 +42,7 @@ package enum JSONText: Sendable {
             result += JSONText.joined(parts, "[", "]", depth: depth, isSpread: isListOfObjects)
         case .text(let text): result += JSONText.quoted(text)
         case .number(let number): result += String(number)
+        case .signed(let number): result += String(number)
         case .flag(let flag): result += flag ? "true" : "false"
         }
     }

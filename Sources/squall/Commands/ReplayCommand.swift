@@ -61,7 +61,7 @@ struct ReplayCommand: AsyncParsableCommand {
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
         )
-        configuration.clockStart = start.moment
+        configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
         try await ProxyRunner(configurations: [configuration], journal: journal, threads: threads).run()
     }
 }

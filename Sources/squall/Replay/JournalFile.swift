@@ -4,16 +4,24 @@ import FaultProfile
 import Foundation
 import ProxyEngine
 import Replay
+import Units
 
 extension JournalHeader {
-    /// The header of a journal of proxies, one or more, that have one profile.
-    init(of configurations: [ProxyConfiguration]) {
+    /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile.
+    init(of configurations: [ProxyConfiguration], at now: Moment) {
         let profile = configurations.first?.profile ?? Profile(name: "none")
         self.init(
             version: Version.current,
             profile: profile,
             digest: ProfileDigest.text(of: profile),
-            proxies: configurations.map { ProxyEntry(name: $0.name, seed: $0.seed, upstream: "\($0.upstream)") }
+            proxies: configurations.map { configuration in
+                ProxyEntry(
+                    name: configuration.name,
+                    seed: configuration.seed,
+                    upstream: "\(configuration.upstream)",
+                    clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 }
+                )
+            }
         )
     }
 }
@@ -41,6 +49,7 @@ struct JournalFile {
             var name: String
             var seed: UInt64
             var upstream: String
+            var clock: Int64?
         }
     }
 
@@ -84,7 +93,7 @@ struct JournalFile {
             profile: profile ?? own,
             digest: head.digest,
             proxies: head.proxies.map {
-                JournalHeader.ProxyEntry(name: $0.name, seed: $0.seed, upstream: $0.upstream)
+                JournalHeader.ProxyEntry(name: $0.name, seed: $0.seed, upstream: $0.upstream, clock: $0.clock)
             }
         )
         strikes = try JournalFile.strikes(lines.dropFirst(), path)

@@ -32,7 +32,7 @@ struct Trial {
             throw CommandFailure.wrongInput("can't write “\(output).jsonl”: \(error)")
         }
         let configuration = configuration(profile)
-        let journal = Journal(writer, header: JournalHeader(of: [configuration]))
+        let journal = Journal(writer, header: JournalHeader(of: [configuration], at: MonotonicClock.now))
         let fails = try await run(configuration, on: loops) { journal.record($0) }
         if let failure = writer.flush().failure {
             throw CommandFailure.failed("the journal is incomplete: \(failure)")
@@ -41,13 +41,15 @@ struct Trial {
     }
 
     private func configuration(_ profile: Profile) -> ProxyConfiguration {
-        ProxyConfiguration(
+        var configuration = ProxyConfiguration(
             name: proxy.name,
             listen: Endpoint(host: "127.0.0.1", port: 0),
             upstream: upstream,
             profile: profile,
             seed: proxy.seed
         )
+        configuration.clockStart = proxy.clockStart(at: MonotonicClock.now)
+        return configuration
     }
 
     private func run(

@@ -24,7 +24,7 @@ struct ProxyRunner {
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
-        let journal = output.map { Journal($0, header: JournalHeader(of: configurations)) }
+        let journal = output.map { Journal($0, header: JournalHeader(of: configurations, at: MonotonicClock.now)) }
         let narrator = Console.isTerminal ? Narrator(clockStart: configurations.first?.clockStart) : nil
         let warnings = Warnings()
         var proxies: [Proxy] = []

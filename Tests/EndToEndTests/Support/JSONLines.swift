@@ -42,6 +42,7 @@ struct JournalHeader: Decodable, Equatable {
         var name: String
         var seed: UInt64
         var upstream: String
+        var clock: Int64?
     }
 
     struct Profile: Decodable, Equatable {
