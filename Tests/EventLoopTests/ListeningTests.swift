@@ -127,6 +127,53 @@ struct ListeningTests {
         }
     }
 
+    /// Keeps the filter of the socket that listens at `address` as it is, so that another is refused (SO_LOCK_FILTER,
+    /// socket(7)), as all are by a system that has none. Returns whether there was such a socket.
+    private func lockFilter(at address: SocketAddress) -> Bool {
+        let descriptors = (0..<65_536 as Range<Int32>).filter { descriptor in
+            var (listens, size): (Int32, socklen_t) = (0, 4)
+            guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
+                return false
+            }
+            return (try? SocketAddress.bound(to: descriptor)) == address
+        }
+        var yes: Int32 = 1
+        return descriptors.count == 1 && setsockopt(descriptors[0], SOL_SOCKET, SO_LOCK_FILTER, &yes, 4) == 0
+    }
+
+    @Test(arguments: addresses)
+    func `where there is no filter, it says so, and who gets in all the same waits and is accepted afterwards`(
+        _ address: SocketAddress
+    )
+        async throws
+    {
+        try await withListening(address) { fixture, bound in
+            #expect(lockFilter(at: bound))
+            let calls = Shared(0)
+            let isFiltered = try await fixture.loop.run {
+                fixture.value.whenReady = { calls.update { $0 += 1 } }
+                return fixture.value.listening?.stopAnswering()
+            }
+            #expect(isFiltered == false)
+            let slipped = try TestSocket.connected(to: bound).get()
+            let others = (0..<5).map { _ in TestSocket.connecting(to: bound) }
+            try await fixture.loop.run {}
+            #expect(slipped.isQuiet)
+            #expect(others.allSatisfy { $0.isConnecting })
+            #expect(calls.value == 0)
+            let accepted: Bool = await answer(of: fixture.loop) { reply in
+                fixture.value.whenReady = {
+                    fixture.value.whenReady = {}
+                    reply(fixture.value.acceptedAndClosed())
+                }
+                do throws(SystemError) { try fixture.value.listening?.resume() } catch { reply(false) }
+            }
+            #expect(accepted)
+            #expect(try slipped.receive(1).isEmpty)
+            #expect(throws: Never.self) { try TestSocket.connected(to: bound).get() }
+        }
+    }
+
     @Test func `unwatched it lets clients wait, and watched again it is told of them`() async throws {
         try await withListening(ListeningTests.addresses[0]) { fixture, bound in
             try await fixture.loop.run { fixture.value.listening?.unwatch() }
