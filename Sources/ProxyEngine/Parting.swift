@@ -51,6 +51,8 @@ final class Parting {
                 receiver.reset()
                 return .done(unacknowledged: remaining)
             }
+            // The last bytes may have been sent to go with the end of the stream, behind which the reset came.
+            if pause == Parting.firstPause { receiver.pushHeldBack() }
             defer { pause = min(pause * 2, Parting.longestPause) }
             return .waiting(min(deadline, now.advanced(byNanoseconds: pause)))
         case .close:

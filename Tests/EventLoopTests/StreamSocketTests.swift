@@ -103,6 +103,28 @@ struct StreamSocketTests {
         #expect(seen.dropLast().compactMap { Int($0) }.reduce(0, +) == 10)
     }
 
+    @Test func `bytes that wait for the end of the stream go at once when it won't come`() async throws {
+        let waiting = try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            let waiting: [Int32] = await answer(of: loop) { reply in
+                let observer = Observer()
+                observer.socket = try? StreamSocket(connectingTo: address, on: loop)
+                observer.whenReady = { socket in
+                    _ = socket.sendScratch(from: 0, length: 3, endFollows: true)
+                    let before = socket.unsent
+                    socket.pushHeldBack()
+                    let after = socket.unsent
+                    observer.close()
+                    reply([before, after])
+                }
+                observer.socket?.watch(by: observer, tag: 0)
+            }
+            _ = listener
+            return waiting
+        }
+        #expect(waiting == [3, 0])
+    }
+
     @Test func `bytes in front of a reset come, and then the reset`() async throws {
         let seen = try await sees { peer in
             try peer.send([1, 2, 3])
@@ -223,5 +245,13 @@ struct StreamSocketTests {
             // Fewer are fine: one of the first round may have been there still when they were counted.
             #expect(openSocketCount() <= before)
         }
+    }
+}
+
+extension StreamSocket {
+    /// The bytes that the system has not sent so far (SIOCOUTQNSD of Linux), as tests ask.
+    fileprivate var unsent: Int32 {
+        var count: Int32 = -1
+        return ioctl(descriptor, 0x894B, &count) == 0 ? count : -1
     }
 }

@@ -287,6 +287,14 @@ public final class StreamSocket {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    /// Sends at once what may wait for an end of the stream that doesn't come after all, see `sendScratch`.
+    public func pushHeldBack() {
+        loop.preconditionOnLoop()
+        guard descriptor >= 0 else { return }
+        // It is on already, and setting it sends what waits.
+        SystemSocket.setNoDelay(descriptor)
+    }
+
     /// Closes the socket; what was sent is still delivered. Calling it twice is fine.
     public func close() {
         loop.preconditionOnLoop()
