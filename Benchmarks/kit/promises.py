@@ -93,7 +93,9 @@ def _loops(results, case, figure, cost):
     cores = len(os.sched_getaffinity(0))
     permitted = cores / ((mine + load) * (1e-4 if figure == "conn/s" else 1e-6)) / one
     middle = statistics.median(found)
+    each = ratios(results, case, "squall-2-loops", "squall-1-loop", cost[0])
     told = (f"{spread(found)}; with the generators on the same {cores} cores at most {number(permitted)}; "
+            f"each takes {number(statistics.median(each))} of the processor time that it takes with one; "
             f"without a proxy they make {number(median(results, case, 'direct', figure))} {figure}")
     return Promise(text, asked, told, True if middle >= 1.6 else None if permitted < 1.6 else False)
 
