@@ -14,7 +14,7 @@ struct ConnectionRun {
     }
 
     /// The questions that a link is asked in one step: 4,096. Where nothing limits a link, time has to go on somehow.
-    private static let roundLimit = 4_096
+    private static let questionLimit = 4_096
 
     private var plan: ConnectionPlan
     private let client: ClientModel
@@ -29,6 +29,8 @@ struct ConnectionRun {
     private var firstByteDeadline: Moment
     private var stall: StallWatch
     private var interruptions: [Strike] = []
+    /// The questions that both links were asked so far.
+    private(set) var questions = 0
     /// Whether a cut has silenced the connection; only the client's patience ends it.
     private var isSilent = false
     /// Whether nobody accepted the connection at first.
@@ -69,14 +71,14 @@ struct ConnectionRun {
         if isSilent { return silence(at: now) }
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
-        let up = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now)
+        let up = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions)
         if let end = up.end { return ended(end, at: now) }
         if !hasAnswered, plan.upstream.delivered == requestTotal {
             hasAnswered = true
             answer = answerTotal
             if plan.reading.messages { noteAnswer() }
         }
-        let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now)
+        let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now, &questions)
         if plan.downstream.delivered == answerTotal { return .complete }
         if let end = down.end { return ended(end, at: now) }
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
@@ -197,8 +199,14 @@ struct ConnectionRun {
     }
 
     /// Moves what may move through a link at `now`, from a source that never stops to a sink that takes everything.
-    private static func settle(_ link: inout Link, waiting: inout Int64, now: Moment) -> (wake: Moment, end: Ending?) {
-        while true {
+    private static func settle(
+        _ link: inout Link,
+        waiting: inout Int64,
+        now: Moment,
+        _ questions: inout Int
+    ) -> (wake: Moment, end: Ending?) {
+        for _ in 0..<questionLimit {
+            questions += 1
             let decision = link.decide(available: waiting, now: now)
             if let end = decision.end { return (.distantFuture, end) }
             let writable = decision.writeOffset - link.delivered

@@ -9,16 +9,16 @@ extension TransferForecast {
     ///
     /// - Parameters:
     ///   - limit: the virtual time after which the forecast ends, 24 h if nothing is said.
-    ///   - stepLimit: the steps after which it ends, 20 million if nothing is said.
+    ///   - questionLimit: the questions to links after which it ends, 50 million if nothing is said.
     public init(
         of transfer: Transfer,
         through plan: Plan,
         client: ClientModel = ClientModel(),
         retries: some RetryModel,
         limit: Duration = .seconds(86_400),
-        stepLimit: Int = 20_000_000
+        questionLimit: Int = 50_000_000
     ) {
-        var run = ForecastRun(transfer, plan, client, limit: limit, stepLimit: stepLimit)
+        var run = ForecastRun(transfer, plan, client, limit: limit, questionLimit: questionLimit)
         run.run(retries)
         self = run.forecast
     }
@@ -31,20 +31,21 @@ struct ForecastRun {
     let client: ClientModel
     let start: Moment
     let end: Moment
-    private let stepLimit: Int
+    private let questionLimit: Int
     var plan: Plan
     var now: Moment
-    private var steps = 0
+    /// The questions that links were asked, and attempts to connect.
+    private var questions = 0
     /// When the last byte arrived.
     private var lastArrival: Moment
     /// The fault that refused the last attempt, or left it without an answer, if one did.
     private var refusing: Int?
 
-    init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
+    init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, questionLimit: Int) {
         self.transfer = transfer
         self.plan = plan
         self.client = client
-        self.stepLimit = stepLimit
+        self.questionLimit = questionLimit
         start = plan.schedule.start
         end = start + limit
         now = start
@@ -52,7 +53,7 @@ struct ForecastRun {
     }
 
     /// Whether the forecast may go on.
-    var hasTime: Bool { now < end && steps < stepLimit }
+    var hasTime: Bool { now < end && questions < questionLimit }
 
     /// How late a link is asked at most: a thousandth of the time that has passed, and 200 ms, which is less than
     /// a rate makes up for. Links answer the same however late they are asked, so this costs no more than that time, and
@@ -82,7 +83,7 @@ struct ForecastRun {
 
     /// One connection, from the attempt to its end.
     private mutating func connect() {
-        steps += 1
+        questions += 1
         guard isAdmitted() else { return }
         refusing = nil
         let held = forecast.bytes
@@ -110,7 +111,7 @@ struct ForecastRun {
                 // The client is answered at the first of its packets that comes when somebody accepts again.
                 let answer = ConnectDelay.answer(after: until - now)
                 now = min(end, now + min(answer, client.connectLimit))
-                steps += 1
+                questions += 1
                 guard answer >= client.connectLimit else { continue }
                 forecast.note(.unanswered(fault: plan.faults[fault].name), at: now)
                 return false
@@ -132,8 +133,9 @@ struct ForecastRun {
     private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
         while hasTime {
-            steps += 1
+            let before = run.questions
             let step = run.step(at: now)
+            questions += max(1, run.questions - before)
             note(run)
             for (strike, direction) in run.takeStrikes() {
                 plan.note(strike)

@@ -53,6 +53,18 @@ import Testing
         #expect(taken.contains { abs($0 - expected) <= 0.1 * expected }, "predicted \(expected) s, took \(taken) s")
     }
 
+    @Test(arguments: [("9223372036854775807 bit/s", "9223372036.8 Gbit/s"), ("12 bit/s", "12 bit/s")])
+    func `a rate at the end of its range is drawn as it is`(rate: String, told: String) async throws {
+        try await withFolder { folder in
+            let text = #"{ "name": "x", "faults": [ { "kind": "bandwidth", "rate": "\#(rate)" } ] }"#
+            try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let plan = try await squall("plan", "p.json", "--size", "1B", "--svg", "p.svg", folder: folder)
+            #expect(plan.status == 0 && plan.output.contains("█ is \(told)"), "\(plan.output)")
+            let drawing = try String(contentsOf: folder.appendingPathComponent("p.svg"), encoding: .utf8)
+            #expect(drawing.contains(">\(told)<"))
+        }
+    }
+
     @Test func `the cuts of the demo are those that were predicted`() async throws {
         let arguments = ["cut-every-mebibyte", "--size", "5MiB", "--seed", "7"]
         let plan = try await predicted(arguments)

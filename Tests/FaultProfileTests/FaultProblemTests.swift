@@ -184,6 +184,14 @@ import Testing
             "2:1: a loss fault needs the key “rtt” (add “\"rtt\": \"250 ms\"”)"
         ),
         (
+            #"{ "kind": "loss", "rate": "1 %", "rtt": "1300000 h" }"#,
+            "2:41: “rtt” is longer than a day (write a round trip, such as “60 ms”)"
+        ),
+        (
+            #"{ "kind": "outage", "how": "silence", "recovery": "tcp-backoff", "rtt": "24.1 h" }"#,
+            "2:73: “rtt” is longer than a day (write a round trip, such as “60 ms”)"
+        ),
+        (
             #"{ "kind": "loss", "rate": "1 %", "rtt": "0 s" }"#,
             "2:41: “rtt” is zero (write a duration above zero, such as “250 ms”)"
         ),

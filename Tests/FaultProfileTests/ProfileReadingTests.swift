@@ -123,7 +123,10 @@ import Units
         #expect(try profile("{ \"name\": \"x\", \"seed\": \(text) }").seed == seed)
     }
 
-    @Test(arguments: ["0.5", "1e-1", "1e20", "1e999999999999999999999", "1e-999999999999999999999", "-1e0"])
+    @Test(arguments: [
+        "0.5", "1e-1", "1e20", "1e999999999999999999999", "1e-999999999999999999999", "-1e0",
+        "1e-9223372036854775808", "1e9223372036854775807",
+    ])
     func `a number that is not whole or not in range is refused`(text: String) {
         #expect(problems("{ \"name\": \"x\", \"seed\": \(text) }").count == 1)
     }

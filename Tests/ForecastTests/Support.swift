@@ -34,7 +34,8 @@ func forecast(
     direction: Direction = .downstream,
     seed: UInt64 = 7,
     retries: SteadyRetries = SteadyRetries(),
-    limit: Duration = .seconds(86_400)
+    limit: Duration = .seconds(86_400),
+    questionLimit: Int = 50_000_000
 ) throws -> TransferForecast {
     let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
     var client = ClientModel()
@@ -45,7 +46,8 @@ func forecast(
         through: Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero),
         client: client,
         retries: retries,
-        limit: limit
+        limit: limit,
+        questionLimit: questionLimit
     )
 }
 

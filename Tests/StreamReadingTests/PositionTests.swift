@@ -134,6 +134,18 @@ struct PositionTests {
         #expect(conversation.toClient.output.count == short.utf8.count + 100)
     }
 
+    @Test(arguments: [
+        Cut.Position.at(ByteCount(.max)), .every(ByteCount(.max)), .between(ByteCount(.max), ByteCount(.max)),
+    ])
+    func `of the message beyond all streams is never reached`(position: Cut.Position) {
+        var conversation = Conversation(.cut(position, of: .message))
+        for _ in 1...3 {
+            conversation.request(Sent.get)
+            conversation.respond(Sent.ok("here"))
+        }
+        #expect(conversation.toClient.text == String(repeating: Sent.ok("here"), count: 3))
+    }
+
     @Test
     func `drawn for each message lies in its range and not always at one place`() {
         var offsets: Set<Int64> = []

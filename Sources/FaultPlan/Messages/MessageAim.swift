@@ -50,7 +50,7 @@ struct MessageAim {
         case .message(let message, let position):
             begin(message)
             guard origin == .message, let current else { return nil }
-            return target(position + current.wanted, current)
+            return target(position.addingSaturated(current.wanted), current)
         case .body(let offset, let position, let count):
             guard origin != .message, let current else { return nil }
             let first = current.start.addingSaturated(offset)

@@ -14,7 +14,7 @@ extension Loss {
         let burst = object["burst"].flatMap {
             decoder.wholeNumber($0, key: "burst", in: 1...UInt64(ProfileLimits.burstLength))
         }
-        let roundTrip = decoder.positiveDuration(object, "rtt")
+        let roundTrip = decoder.roundTrip(object, "rtt")
         let sender = decoder.choice(object, "sender", Sender.self) ?? .cubic
         let link = decoder.rate(object, "link") ?? Loss.defaultLink
         guard let rate, let roundTrip, let burst = burst ?? (object["burst"] == nil ? 1 : nil) else { return nil }

@@ -15,7 +15,7 @@ extension Outage {
 
     init?(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
         let recovery = decoder.choice(object, "recovery", RecoveryName.self) ?? .immediate
-        let roundTrip = decoder.positiveDuration(object, "rtt")
+        let roundTrip = decoder.roundTrip(object, "rtt")
         guard let how = decoder.choice(object, "how", Manner.self) else { return nil }
         switch recovery {
         case .immediate: self.init(how: how)

@@ -26,6 +26,8 @@ public enum ProfileLimits {
     public static let traceLines = 1_000_000
     /// The mean length of a burst of losses, in packets.
     public static let burstLength = 1_000
+    /// A round trip: a day, more than it takes to Pluto and back.
+    public static let roundTrip = Duration.seconds(86_400)
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
     /// Bytes of the pattern of one cut.

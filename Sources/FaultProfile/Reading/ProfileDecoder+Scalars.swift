@@ -73,6 +73,14 @@ extension ProfileDecoder {
         return nil
     }
 
+    /// A round trip: above zero, and at most `ProfileLimits.roundTrip`.
+    mutating func roundTrip(_ object: CheckedObject, _ key: String) -> Duration? {
+        guard let roundTrip = positiveDuration(object, key), let node = object[key] else { return nil }
+        if roundTrip <= ProfileLimits.roundTrip { return roundTrip }
+        report("\(key.quoted) is longer than a day", remedy: "write a round trip, such as “60 ms”", at: node.place)
+        return nil
+    }
+
     mutating func size(_ object: CheckedObject, _ key: String) -> ByteCount? {
         measure(object, key, example: "64 KiB", ByteCount.init(parsing:))
     }
@@ -186,7 +194,7 @@ extension UInt64 {
             self = 0
             return
         }
-        guard !isNegative, let exponent = parts.count == 2 ? Int(parts[1]) : 0, abs(exponent) <= 1 << 20 else {
+        guard !isNegative, let exponent = parts.count == 2 ? Int(parts[1]) : 0, exponent.magnitude <= 1 << 20 else {
             return nil
         }
         let pointIndex = whole.count + exponent

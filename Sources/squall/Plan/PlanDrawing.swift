@@ -39,7 +39,7 @@ struct PlanDrawing {
         if report.timeline.highestRate != nil { rows.append(row("capacity", capacityMarks(highest))) }
         if isOutageAnywhere { rows.append(row("outage", outageMarks)) }
         rows.append(row("arrives", rates.map { PlanDrawing.block($0, of: highest) }))
-        if highest > 0 { rows[rows.count - 1] += "  █ is \(BitRate(bitsPerSecond: Int64(highest)).rounded)" }
+        if highest > 0 { rows[rows.count - 1] += "  █ is \(Formatting.rate(bitsPerSecond: highest))" }
         if !losses.isEmpty { rows.append(row("lost", lossMarks) + "  ! a connection ends, x one is refused") }
         rows.append(axis)
         return rows.map(\.trimmingSpaces)
@@ -172,11 +172,6 @@ struct PlanDrawing {
             assumed      \(report.assumptions)
             """
     }
-}
-
-extension BitRate {
-    /// Three digits or four, for a scale: "46.3 Mbit/s".
-    var rounded: String { Formatting.rate(bytes: bitsPerSecond / 8, in: .seconds(1)) }
 }
 
 extension String {

@@ -183,7 +183,7 @@ struct PlanSVG {
         for tick in 0...5 {
             let part = Double(tick) / 5
             let height = Size.bottom - part * (Size.bottom - Size.top) + 4
-            let rate = BitRate(bitsPerSecond: Int64(highestRate * part)).rounded
+            let rate = Formatting.rate(bitsPerSecond: highestRate * part)
             let size = Formatting.size(Int64(Double(report.transfer.bytes.bytes) * part))
             if isLimited { lines.append(label(rate, "end", x: Size.left - 6, y: height)) }
             lines.append(label(size, "begin", x: Size.right + 6, y: height))

@@ -37,7 +37,13 @@ enum Formatting {
     static func rate(bytes: Int64, in duration: Duration) -> String {
         let seconds = Double(duration.nanoseconds) / 1e9
         guard seconds > 0, bytes > 0 else { return "0 bit/s" }
-        var rate = Double(bytes) * 8 / seconds
+        return rate(bitsPerSecond: Double(bytes) * 8 / seconds)
+    }
+
+    /// "38.2 Mbit/s"; "7 bit/s" below 1 kbit/s.
+    static func rate(bitsPerSecond: Double) -> String {
+        guard bitsPerSecond >= 1_000 else { return "\(Int64(bitsPerSecond)) bit/s" }
+        var rate = bitsPerSecond
         let steps = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
         var step = 0
         while step + 1 < steps.count, rate >= 1_000 {
@@ -56,7 +62,8 @@ enum Formatting {
     }
 
     private static func tenths(_ value: Double) -> String {
-        let tenths = Int64((value * 10).rounded(.down))
+        // Beyond this the digits say nothing any more.
+        let tenths = Int64(min(value * 10, 1e18).rounded(.down))
         return "\(tenths / 10).\(tenths % 10)"
     }
 }
