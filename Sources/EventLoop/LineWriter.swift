@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import Units
 
 /// Writes lines to a file, a pipe or a terminal on a thread of its own, so that nobody who logs waits for a disk.
 public final class LineWriter: Sendable {
@@ -11,31 +12,63 @@ public final class LineWriter: Sendable {
         var lines: [String] = []
         var dropped = 0
         var failure: SystemError?
+        /// Whether lines wait for `release`.
+        var isHeld = false
+        /// Whether the file still has what it had before.
+        var hasOldContent = false
     }
 
     private let descriptor: Int32
     private let ownsDescriptor: Bool
-    private let state = Mutex(State())
+    private let whenFailing: (@Sendable (SystemError) -> Void)?
+    private let state: Mutex<State>
     private let queue = DispatchQueue(label: "squall.line-writer")
 
-    /// Writes to the file at `path`, which is emptied first; "-" is standard output.
+    /// Writes to the file at `path`, which is emptied when the first line is written; "-" is standard output.
     ///
+    /// - Parameters:
+    ///   - isHeld: whether nothing is written, and nothing emptied, before `release`.
+    ///   - whenFailing: told once, on a thread of the writer's own, if writing has failed and nothing is written any more.
     /// - Throws: `SystemError` of open(2).
-    public init(path: String) throws(SystemError) {
+    public init(
+        path: String,
+        isHeld: Bool = false,
+        whenFailing: (@Sendable (SystemError) -> Void)? = nil
+    ) throws(SystemError) {
+        self.whenFailing = whenFailing
         if path == "-" {
             descriptor = STDOUT_FILENO
             ownsDescriptor = false
         } else {
-            descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
             ownsDescriptor = true
             if descriptor < 0 { throw .last("open") }
         }
+        state = Mutex(State(isHeld: isHeld, hasOldContent: ownsDescriptor))
+    }
+
+    /// Writes to standard output.
+    public init(standardOutput: Void) {
+        descriptor = STDOUT_FILENO
+        ownsDescriptor = false
+        whenFailing = nil
+        state = Mutex(State())
     }
 
     /// Writes to standard error.
     public init(standardError: Void) {
         descriptor = STDERR_FILENO
         ownsDescriptor = false
+        whenFailing = nil
+        state = Mutex(State())
+    }
+
+    /// Writes to `descriptor`, which it closes at its end.
+    init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+        ownsDescriptor = true
+        whenFailing = nil
+        state = Mutex(State())
     }
 
     deinit {
@@ -55,6 +88,12 @@ public final class LineWriter: Sendable {
         if isFirst { queue.async { [self] in writeQueued() } }
     }
 
+    /// Lets the lines that were held be written, and those that come.
+    public func release() {
+        state.withLock { $0.isHeld = false }
+        queue.async { [self] in writeQueued() }
+    }
+
     /// Waits until everything queued has been written, or has failed to be.
     ///
     /// - Returns: the lines that were dropped, and the error that stopped the writing, if one did.
@@ -64,31 +103,58 @@ public final class LineWriter: Sendable {
         return state.withLock { ($0.dropped, $0.failure) }
     }
 
+    /// The same, but waits for `patience` at most, where nobody may be left who reads.
+    public func flush(within patience: Duration) {
+        let isWritten = DispatchSemaphore(value: 0)
+        queue.async { [self] in
+            writeQueued()
+            isWritten.signal()
+        }
+        _ = isWritten.wait(timeout: .now() + .nanoseconds(Int(patience.nanoseconds)))
+    }
+
     private func writeQueued() {
-        let lines = state.withLock { state in
-            defer { state.lines.removeAll() }
-            if state.failure == nil { return state.lines }
+        let (lines, empties) = state.withLock { state -> ([String], Bool) in
+            if state.isHeld { return ([], false) }
+            defer {
+                state.lines.removeAll()
+                state.hasOldContent = false
+            }
+            if state.failure == nil { return (state.lines, state.hasOldContent) }
             state.dropped += state.lines.count
-            return []
+            return ([], false)
+        }
+        // What is no file has no length, which is an error of its own.
+        if empties, ftruncate(descriptor, 0) != 0, errno != EINVAL {
+            return fail(.last("ftruncate"), losing: lines.count)
         }
         guard !lines.isEmpty else { return }
         var text = lines.joined(separator: "\n")
         text.append("\n")
-        text.withUTF8 { bytes in
+        let failure = text.withUTF8 { bytes -> SystemError? in
             var written = 0
             while written < bytes.count {
                 let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
                 if count < 0, errno == EINTR { continue }
-                if count <= 0 {
-                    let error = SystemError.last("write")
-                    state.withLock { state in
-                        state.failure = error
-                        state.dropped += lines.count
-                    }
-                    return
+                if count < 0, errno == EAGAIN {
+                    // Somebody else who has the pipe or the terminal wants it not to block.
+                    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&entry, 1, -1)
+                    continue
                 }
+                if count <= 0 { return .last("write") }
                 written += count
             }
+            return nil
         }
+        if let failure { fail(failure, losing: lines.count) }
+    }
+
+    private func fail(_ error: SystemError, losing count: Int) {
+        state.withLock { state in
+            state.failure = error
+            state.dropped += count
+        }
+        whenFailing?(error)
     }
 }

@@ -28,15 +28,32 @@ struct Squall: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+            try finish()
         } catch let failure as CommandFailure {
             Console.error(lines: failure.lines)
             Glibc.exit(failure.code.rawValue)
         } catch {
             let code = exitCode(for: error)
+            if code == .success {
+                // What was asked for: help, or the version.
+                Console.print(fullMessage(for: error))
+                do {
+                    try finish()
+                } catch {
+                    Console.error(lines: error.lines)
+                    Glibc.exit(error.code.rawValue)
+                }
+                Glibc.exit(0)
+            }
             guard code == .validationFailure else { exit(withError: error) }
             Console.error(lines: fullMessage(for: error))
             Glibc.exit(ExitStatus.wrongInput.rawValue)
         }
+    }
+
+    /// What standard output could not take is no success.
+    private static func finish() throws(CommandFailure) {
+        if let failure = Console.finish() { throw .failed("can't write to standard output: \(failure)") }
     }
 }
 

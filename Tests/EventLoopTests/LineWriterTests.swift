@@ -1,6 +1,8 @@
-import EventLoop
+import Foundation
 import Glibc
 import Testing
+
+@testable import EventLoop
 
 struct LineWriterTests {
     /// The content of a file that `body` had written, by its path, which is gone afterwards.
@@ -46,6 +48,57 @@ struct LineWriterTests {
             }
         }
         #expect(text == "again\n")
+    }
+
+    @Test func `held lines are written when they are released, and until then the file keeps what it has`() throws {
+        let text = try written { path in
+            let before = try LineWriter(path: path)
+            before.write("before")
+            before.flush()
+            let given = try LineWriter(path: path, isHeld: true)
+            given.write("never")
+            given.flush()
+            let writer = try LineWriter(path: path, isHeld: true)
+            writer.write("held")
+            writer.flush()
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "before\n")
+            writer.release()
+            writer.write("and more")
+            writer.flush()
+        }
+        #expect(text == "held\nand more\n")
+    }
+
+    @Test func `who has to know is told once that nothing is written any more`() throws {
+        let told = Shared<[SystemError]>([])
+        let writer = try LineWriter(path: "/dev/full") { error in told.update { $0.append(error) } }
+        for _ in 0..<3 {
+            writer.write("lost")
+            writer.flush()
+        }
+        #expect(told.value == [SystemError(call: "write", code: ENOSPC)])
+    }
+
+    @Test func `a pipe that doesn't block is waited for`() async throws {
+        var template = Array("/tmp/squall-line-writer-XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        let path = folder + "/pipe"
+        defer {
+            unlink(path)
+            rmdir(folder)
+        }
+        #expect(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(reader) }
+        // The standard output of a process whose other holders don't want to wait.
+        let output = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        let writer = LineWriter(owning: output)
+        for _ in 0..<10_000 { writer.write("a line that nobody reads yet") }
+        writer.write("the last")
+        async let lineCount = blocking { LineWriterTests.linesBefore("the last\n", from: reader) }
+        let outcome = try await blocking { writer.flush() }
+        #expect(outcome.failure == nil && outcome.dropped == 0)
+        #expect(try await lineCount == 10_000)
     }
 
     @Test func `a path that can't be opened is an error of open`() {

@@ -39,6 +39,7 @@ struct OriginCommand: AsyncParsableCommand {
         Console.print("ready: \(server.address.url) serves \(folder)")
         await interrupt.wait()
         await server.shutdown()
+        log?.flush(within: Console.patience)
     }
 }
 

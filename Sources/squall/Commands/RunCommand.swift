@@ -33,8 +33,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let profile = try ProfileLibrary.profile(profile)
-        let configurations = try proxy.configurations(for: profile, clockStart: start.moment)
-        try await ProxyRunner(configurations: configurations, journal: journal, threads: threads).run()
+        let read = try ProfileLibrary.profile(profile)
+        let configurations = try proxy.configurations(for: read, clockStart: start.moment)
+        try await ProxyRunner(configurations: configurations, journal: journal, threads: threads, input: profile).run()
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SystemPackage
 
 /// What went wrong with a file, in the system's words.
@@ -12,6 +13,13 @@ enum FileProblem {
             return top.localizedDescription
         }
         return "\(number) (errno \(number.rawValue))"
+    }
+
+    /// Whether two paths lead to one file, which is there.
+    static func isSameFile(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard unsafe stat(path, &first) == 0, unsafe stat(other, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
     /// The error number behind a code of Foundation's own, which it tells without the system's.

@@ -20,6 +20,9 @@ final class Narrator: Sendable {
         lines.write("\(seconds)  \(Narrator.sentence(entry))")
     }
 
+    /// Waits until everything told has been written.
+    func finish() { lines.flush(within: Console.patience) }
+
     /// "connection 3, downstream: cut-2 resets at 65,536".
     static func sentence(_ entry: JournalEntry) -> String {
         let connection = entry.connection.map { "connection \($0)" } ?? "\(entry.proxy)"
@@ -37,6 +40,8 @@ final class Warnings: Sendable {
     private struct Kind {
         var lastTold = Moment(nanoseconds: .min)
         var untold = 0
+        /// The last event of the kind, in words.
+        var text = ""
     }
 
     private let kinds = Mutex<[String: Kind]>([:])
@@ -47,6 +52,7 @@ final class Warnings: Sendable {
         let untold = kinds.withLock { kinds -> Int? in
             var kind = kinds[event.kind, default: Kind()]
             defer { kinds[event.kind] = kind }
+            kind.text = "\(event)"
             guard now - kind.lastTold >= .seconds(1) else {
                 kind.untold += 1
                 return nil
@@ -56,7 +62,16 @@ final class Warnings: Sendable {
             return kind.untold
         }
         guard let untold else { return }
-        Console.error(untold == 0 ? "\(event)" : "\(event) (and \(untold) times more since it was last told)")
+        Console.warn(untold == 0 ? "\(event)" : "\(event) (and \(untold) times more since it was last told)")
+    }
+
+    /// Tells how often what was told last had happened again.
+    func finish() {
+        let untold = kinds.withLock { kinds in
+            defer { kinds = [:] }
+            return kinds.values.filter { $0.untold > 0 }
+        }
+        for kind in untold { Console.warn("\(kind.text) (and \(kind.untold) times more since it was last told)") }
     }
 }
 

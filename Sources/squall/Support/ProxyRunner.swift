@@ -11,6 +11,8 @@ struct ProxyRunner {
     let journal: String?
     /// The event loops; 0 is one for each processor.
     let threads: Int
+    /// The file that the faults come from, if they come from one.
+    var input: String?
 
     /// Runs the proxies, tells where they listen, and ends when a signal comes.
     func run() async throws {
@@ -45,17 +47,26 @@ struct ProxyRunner {
                 throw CommandFailure.failed(error.description)
             }
         }
+        output?.release()
         for proxy in proxies { announce(proxy) }
         await interrupt.wait()
         for proxy in proxies { await proxy.stop() }
         await loops.stop()
+        narrator?.finish()
+        warnings.finish()
         try ProxyRunner.finish(output)
     }
 
+    /// The journal, of which nothing is written, and nothing lost that was in it, before the proxies run.
     private func openJournal() throws(CommandFailure) -> LineWriter? {
         guard let journal else { return nil }
+        if let input, FileProblem.isSameFile(journal, input) {
+            throw .wrongInput("the journal would be written over “\(input)”, which is read: name another file")
+        }
         do {
-            return try LineWriter(path: journal)
+            return try LineWriter(path: journal, isHeld: true) { error in
+                Console.warn("the journal “\(journal)” can't be written, and is incomplete from here on: \(error)")
+            }
         } catch {
             throw .wrongInput("can't write the journal “\(journal)”: \(error)")
         }

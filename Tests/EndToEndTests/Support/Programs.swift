@@ -82,6 +82,6 @@ func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Re
 }
 
 /// "127.0.0.1:41234" of a ready line.
-private func address(in line: String) throws -> String {
+func address(in line: String) throws -> String {
     String(try #require(line.firstMatch(of: /127\.0\.0\.1:[0-9]+/), "no address in “\(line)”").output)
 }
