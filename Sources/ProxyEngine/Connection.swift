@@ -58,6 +58,8 @@ final class Connection: LoopHandler {
     /// When the client is told that nobody could be reached, and when the next address is tried.
     var connectDeadline = Moment.zero
     var attemptDeadline = Moment.zero
+    /// What is done when one peer has gone and the other takes nothing.
+    var untaken: Untaken?
 
     /// A connection for an accepted socket that nobody watches yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
@@ -192,7 +194,12 @@ final class Connection: LoopHandler {
         if circumstances.isAnswerDue { answer(now) }
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
-        if circumstances.isAnswerDue || !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
+        if circumstances.isAnswerDue || up.isAlive && !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
+        var wake = min(up.wake, down.wake)
+        if up.isSinkBroken || down.isSinkBroken {
+            guard let until = bringDown() else { return }
+            wake = min(wake, until)
+        }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
             let (upstream, downstream) = passedBytes
@@ -211,7 +218,6 @@ final class Connection: LoopHandler {
         case (true, false), (false, true), (false, false):
             break
         }
-        var wake = min(up.wake, down.wake)
         if up.link.isDeaf || down.link.isDeaf {
             guard let until = watch(at: now) else { return }
             wake = min(wake, until)
@@ -237,7 +243,7 @@ final class Connection: LoopHandler {
             queueTurn()
             return false
         case .sinkBroken:
-            // The sink's own direction tells the source of the reset, in its turn.
+            // The sink's own direction tells the source of the reset, in its turn, see `bringDown`.
             return false
         case .ended(.answer(let request, let fault)):
             circumstances.answering = (request, fault)
@@ -266,7 +272,7 @@ final class Connection: LoopHandler {
         }
     }
 
-    private func queueTurn() {
+    func queueTurn() {
         if isQueued { return }
         isQueued = true
         loop.callSoon(self, tag: Tag.turn)
@@ -330,7 +336,7 @@ final class Connection: LoopHandler {
 
     // MARK: Parting
 
-    private func part(to sink: StreamSocket, _ manner: Parting.Manner) {
+    func part(to sink: StreamSocket, _ manner: Parting.Manner) {
         up.close(loop)
         down.close(loop)
         let parting = Parting(receiver: sink, manner: manner, now: loop.now)

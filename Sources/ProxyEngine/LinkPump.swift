@@ -42,7 +42,8 @@ struct LinkPump {
     private var queue = ByteQueue()
     /// Whether the last chunk was of a size for which a pipe pays.
     private var isBulk = false
-    private var isSinkBroken = false
+    /// Whether the sink's connection is broken, so that nothing moves any more.
+    private(set) var isSinkBroken = false
 
     init(_ link: Link) {
         self.link = link
@@ -111,10 +112,7 @@ struct LinkPump {
                 while now < wake { now = source.loop.now }
                 continue
             }
-            if isBulk, splices(reads: reads), let result = pipe.receive(from: source, limit: limit) {
-                spliced(result)
-                continue
-            }
+            if isBulk, splices(reads: reads), hasSpliced(from: source, limit: limit) { continue }
             let offset = reads ? putHeldInFront(reader, of: sink.loop) : 0
             switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
@@ -133,6 +131,9 @@ struct LinkPump {
             }
         }
     }
+
+    /// Whether it still reads and sends.
+    var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
     /// Takes `bytes` as if the source had sent them, and ended.
     mutating func inject(_ bytes: [UInt8], in loop: EventLoop, now: Moment) {
@@ -208,18 +209,18 @@ struct LinkPump {
     /// Whether the next bytes may go through a pipe: nobody reads or changes them, and none are in front of them.
     private func splices(reads: Bool) -> Bool { !reads && !link.altersBytes && pipe.isEmpty && queue.isEmpty }
 
-    /// Takes note of what has come into the pipe.
-    private mutating func spliced(_ result: ReceiveResult) {
-        switch result {
+    /// Whether something came into the pipe, or will never come; else a receive tells what there is.
+    private mutating func hasSpliced(from source: StreamSocket, limit: Int) -> Bool {
+        switch pipe.receive(from: source, limit: limit) {
         case .received(let count):
             isBulk = count >= LinkPump.leastSpliced
             link.bytesArrived(Int64(count))
-        case .wouldBlock:
-            break
-        case .ended:
-            link.sourceEnded(.finish)
+            return true
         case .failed:
             link.sourceEnded(.reset)
+            return true
+        case .nothing, nil:
+            return false
         }
     }
 

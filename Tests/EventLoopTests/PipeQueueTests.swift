@@ -39,8 +39,13 @@ struct PipeQueueTests {
                     let limit = Int.random(in: 1...most, using: &generator)
                     switch queue.receive(from: source, limit: limit) {
                     case .received(let count): precondition(count <= min(limit, PipePool.pipeSize), "too many")
-                    case .wouldBlock: continue
-                    case .ended: return "end"
+                    case .nothing:
+                        switch source.receive(limit: 1) {
+                        case .received: return "a byte that the pipe could have had"
+                        case .wouldBlock: continue
+                        case .ended: return "end"
+                        case .failed: return "failure"
+                        }
                     case .failed: return "failure"
                     case nil: return "no pipe"
                     }

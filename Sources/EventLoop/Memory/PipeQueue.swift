@@ -15,7 +15,7 @@ public struct PipeQueue {
 
     /// Takes up to `limit` bytes, 1 or more, and 1 MiB at most, from a socket into the empty queue; `nil` when no pipe
     /// is to be had, and nothing was taken.
-    public mutating func receive(from socket: StreamSocket, limit: Int) -> ReceiveResult? {
+    public mutating func receive(from socket: StreamSocket, limit: Int) -> SpliceResult? {
         // Of one that isn't empty nobody could say whether it or the socket is why nothing moves.
         precondition(pipe == nil && limit > 0, "a pipe is filled when it is empty")
         return socket.loop.pipes._withUnsafeGuaranteedRef { pool in

@@ -10,6 +10,17 @@ public enum ReceiveResult {
     case failed(SystemError)
 }
 
+/// What moving bytes from a socket into a pipe gave.
+public enum SpliceResult {
+    /// So many bytes, more than 0, are in the pipe.
+    case received(Int)
+    /// Nothing was moved. The socket's `receive` is to be asked why: in front of urgent data splice(2) tells of nothing
+    /// as well, or of an end that isn't one.
+    case nothing
+    /// The connection is broken, as a rule by a reset.
+    case failed(SystemError)
+}
+
 /// What a send did.
 public enum SendResult {
     /// So many bytes, more than 0, are with the kernel.

@@ -231,11 +231,16 @@ public final class StreamSocket {
     }
 
     /// Moves up to `limit` bytes, 1 or more, into an empty pipe; `nil` when the system can't do that.
-    func receive(into pipe: Int32, limit: Int) -> ReceiveResult? {
+    func receive(into pipe: Int32, limit: Int) -> SpliceResult? {
         loop.preconditionOnLoop()
         let count = squall_splice(descriptor, pipe, limit)
-        if count < 0, errno == EINVAL || errno == ENOSYS || errno == EPERM { return nil }
-        return received(count)
+        if count > 0 { return .received(count) }
+        if count == 0 { return .nothing }
+        return switch errno {
+        case EAGAIN, EINTR: .nothing
+        case EINVAL, ENOSYS, EPERM: nil
+        default: .failed(remembered(Failure(call: .recv, code: errno)))
+        }
     }
 
     /// Sends up to `length` bytes, 1 or more, that are in a pipe.
