@@ -36,6 +36,14 @@ enum Alterer {
         }
     }
 
+    /// Whether bytes vanish by it, and aren't just changed.
+    var drops: Bool {
+        switch self {
+        case .truncate, .drop: true
+        case .corrupt: false
+        }
+    }
+
     mutating func note(_ mark: Mark) {
         switch consume self {
         case .corrupt(var stage):
@@ -77,6 +85,21 @@ enum Alterer {
             let (count, request) = responses.strike(available: available)
             self = .drop(responses)
             return (.drop(index: index, count: count), Effect(effect: .drops, request: request))
+        }
+    }
+
+    /// Bytes of the source have vanished by another fault: those at these positions.
+    mutating func vanished(_ range: Range<Int64>) {
+        switch consume self {
+        case .corrupt(var stage):
+            stage.vanished(range)
+            self = .corrupt(stage)
+        case .truncate(var stage):
+            stage.vanished(range)
+            self = .truncate(stage)
+        case .drop(var responses):
+            responses.vanished(range)
+            self = .drop(responses)
         }
     }
 

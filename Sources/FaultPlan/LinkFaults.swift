@@ -126,7 +126,9 @@ struct LinkFaults: Sendable {
             var offset = alterSlots[0].alterer.next(vanished: marks.vanished)
             for index in alterSlots.indices.dropFirst() {
                 let next = alterSlots[index].alterer.next(vanished: marks.vanished)
-                if next < offset { (chosen, offset) = (index, next) }
+                // A byte that vanishes isn't changed before.
+                let isDropped = next == offset && alterSlots[index].alterer.drops && !alterSlots[chosen].alterer.drops
+                if next < offset || isDropped { (chosen, offset) = (index, next) }
             }
             guard offset < arrived.addingSaturated(count) else { return nil }
             if now >= stretch.end { stretch = schedule.stretch(at: now) }
@@ -140,7 +142,13 @@ struct LinkFaults: Sendable {
             }
             let index = offset - arrived
             let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
-            if case .drop(_, let dropped) = alteration { marks.bytesVanished(dropped, at: offset) }
+            if case .drop(_, let dropped) = alteration {
+                let position = offset + marks.vanished
+                marks.bytesVanished(dropped, at: offset)
+                for index in alterSlots.indices where index != chosen {
+                    alterSlots[index].alterer.vanished(position..<position + dropped)
+                }
+            }
             if let told {
                 strikes.append(
                     Strike(

@@ -125,6 +125,29 @@ struct StreamSocketTests {
         #expect(waiting == [3, 0])
     }
 
+    @Test func `a peer that speaks and resets before it is heard of was connected to`() async throws {
+        try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            let seen: [String] = await answer(of: loop) { reply in
+                let observer = Observer()
+                observer.socket = try? StreamSocket(connectingTo: address, on: loop)
+                // All of it happens in this turn of the loop.
+                let peer = try? listener.accepted()
+                try? peer?.send([1, 2, 3])
+                peer?.resetAtClose()
+                peer?.close()
+                observer.whenReady = { socket in
+                    var seen = [socket.connectionError().map { "\($0)" } ?? "connected"]
+                    _ = StreamSocketTests.observe(socket, &seen)
+                    observer.close()
+                    reply(seen)
+                }
+                observer.socket?.watch(by: observer, tag: 0)
+            }
+            #expect(seen == ["connected", "3", "reset"])
+        }
+    }
+
     @Test func `bytes in front of a reset come, and then the reset`() async throws {
         let seen = try await sees { peer in
             try peer.send([1, 2, 3])

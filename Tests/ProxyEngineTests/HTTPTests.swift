@@ -131,6 +131,31 @@ struct HTTPTests {
         }
     }
 
+    @Test
+    func `each of several responses that come at once is stalled`() async throws {
+        let answers = (1...4).flatMap { HTTPTests.ok(Array("number \($0)".utf8)) }
+        let server = TestServer { socket in
+            _ = try socket.receive(exactly: Self.get.utf8.count * 4)
+            try socket.send(answers)
+        }
+        defer { server.stop() }
+        let stall = Fault(
+            name: "stall",
+            stream: .downstream,
+            kind: .stall(Stall(at: .zero, origin: .message, duration: .milliseconds(20)))
+        )
+        try await withProxy(to: server.address, profile(stall)) { fixture in
+            let client = try fixture.client()
+            let outcome = try await blocking {
+                try client.send(Array(String(repeating: Self.get, count: 4).utf8))
+                return client.receiveAll()
+            }
+            #expect(outcome.bytes == answers)
+            #expect(outcome.ending == .finish)
+            #expect(fixture.journal.rest.map { $0.place?.request } == [1, 2, 3, 4])
+        }
+    }
+
     @Test(arguments: [0, 1, 999, 65_536, 1_000_000, 2_999_999])
     func `a cut in the body strikes at that byte of a later response as well`(offset: Int) async throws {
         let body = randomBytes(3_000_000, seed: 3)

@@ -159,6 +159,45 @@ struct PositionTests {
         #expect(offsets.count > 2)
     }
 
+    private func truncate(_ name: String, at offset: Int64, _ bytes: Int64) -> Fault {
+        let kind = Truncate(at: ByteCount(offset), origin: .body, bytes: ByteCount(bytes))
+        return Fault(name: name, stream: .downstream, kind: .truncate(kind))
+    }
+
+    @Test(arguments: readSizes, [false, true])
+    func `of a byte that another fault takes out is nobody's`(readSize: Int, isReversed: Bool) {
+        let corrupt = Fault(
+            name: "corrupt",
+            stream: .downstream,
+            kind: .corrupt(Corrupt(position: .at(ByteCount(4)), origin: .body))
+        )
+        let (first, second) = isReversed ? (corrupt, truncate("a", at: 2, 3)) : (truncate("a", at: 2, 3), corrupt)
+        var conversation = Conversation(first, second, readSize: readSize)
+        for _ in 1...2 {
+            conversation.request(Sent.get)
+            conversation.respond(Sent.ok(Sent.digits))
+        }
+        #expect(conversation.toClient.text.split(separator: "\r\n\r\n0156789").count == 2)
+        #expect(conversation.toClient.strikes.map(\.effect) == [.truncates, .truncates])
+    }
+
+    @Test(arguments: readSizes)
+    func `of bytes that two faults take out is each byte's own`(readSize: Int) {
+        for (first, second, left) in [
+            (truncate("a", at: 2, 3), truncate("b", at: 4, 3), "01789"),
+            (truncate("a", at: 4, 3), truncate("b", at: 2, 3), "01789"),
+            (truncate("a", at: 2, 5), truncate("b", at: 3, 2), "01789"),
+            (truncate("a", at: 2, 3), truncate("b", at: 2, 4), "016789"),
+        ] {
+            var conversation = Conversation(first, second, readSize: readSize)
+            for _ in 1...2 {
+                conversation.request(Sent.get)
+                conversation.respond(Sent.ok(Sent.digits))
+                #expect(conversation.toClient.text.hasSuffix("\r\n\r\n\(left)"))
+            }
+        }
+    }
+
     @Test(arguments: readSizes)
     func `of a byte to be flipped or taken out is found in every message`(readSize: Int) {
         let corrupt = Fault(

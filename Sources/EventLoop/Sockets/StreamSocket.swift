@@ -185,10 +185,18 @@ public final class StreamSocket {
     public var isOpen: Bool { descriptor >= 0 }
 
     /// Why connecting failed; `nil` when it succeeded. To be asked when the handler is first called.
+    ///
+    /// A peer that was connected to and has reset the connection since is no failure: what it sent comes first, and then
+    /// the reset.
     public func connectionError() -> SystemError? {
         // An error makes the socket readable as well; one that is only writable has connected.
-        guard isReadable || !isWritable else { return nil }
-        return pendingError(.connect).map(remembered)
+        guard isReadable || !isWritable, let failure = pendingError(.connect) else { return nil }
+        // Who refuses is told of as ECONNREFUSED.
+        if failure.code == ECONNRESET || failure.code == EPIPE {
+            _ = remembered(Failure(call: .recv, code: failure.code))
+            return nil
+        }
+        return remembered(failure)
     }
 
     private func pendingError(_ call: Failure.Call) -> Failure? {
@@ -314,7 +322,9 @@ public final class StreamSocket {
     public func rest() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        guard isOrdinary, isRegistered, hasReceivedEnd, failure == nil, loop.resting.hasRoom else { return close() }
+        guard isOrdinary, isLoopback, SystemSocket.hasTimestamps, isRegistered, hasReceivedEnd, failure == nil,
+            loop.resting.hasRoom
+        else { return close() }
         if !hasSentEnd { shutdownWrite() }
         // The end counts as a byte.
         guard squall_unacknowledged(descriptor) == 0 else { return close() }

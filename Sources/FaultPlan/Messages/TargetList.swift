@@ -22,6 +22,9 @@ struct TargetList {
 
     mutating func removeFirst() { targets.removeFirst() }
 
+    /// Drops the targets that lie in `range`.
+    mutating func removeAll(in range: Range<Int64>) { targets.removeAll { range.contains($0.position) } }
+
     /// Drops the targets that lie before `position`.
     mutating func pass(_ position: Int64) {
         while let first = targets.first, first.position < position { targets.removeFirst() }

@@ -49,6 +49,9 @@ struct CorruptStage {
         return targets.first.map { $0.position - vanished } ?? .max
     }
 
+    /// These bytes of the source have vanished, and none of them is struck.
+    mutating func vanished(_ range: Range<Int64>) { targets?.removeAll(in: range) }
+
     /// The byte at `next` passed while the fault was off.
     mutating func miss() {
         if targets == nil { _ = strike() } else { targets?.removeFirst() }

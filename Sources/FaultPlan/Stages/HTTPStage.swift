@@ -70,6 +70,17 @@ struct DroppedResponses {
         return (count, MessagePlace(origin: .connection, request: first.request))
     }
 
+    /// These bytes of the source have vanished by another fault.
+    mutating func vanished(_ range: Range<Int64>) {
+        while let first = stretches.first, range.contains(first.range.lowerBound) {
+            if range.upperBound < first.range.upperBound {
+                stretches[0].range = range.upperBound..<first.range.upperBound
+            } else {
+                stretches.removeFirst()
+            }
+        }
+    }
+
     /// The fault was off when the response came.
     mutating func miss() { stretches.removeFirst() }
 }

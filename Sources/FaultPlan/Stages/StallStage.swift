@@ -34,34 +34,37 @@ struct StallStage {
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        takeAim(visit)
-        switch state {
-        case .over:
-            return reach
-        case .waiting:
-            guard visit.isActive, reach.horizon > offset else { return reach }
-            guard visit.passed <= offset else {
-                state = .over
+        while true {
+            takeAim(visit)
+            switch state {
+            case .over:
                 return reach
-            }
-            if visit.settled >= offset {
-                let end = visit.now.advanced(byNanoseconds: duration)
-                state = .stalling(until: end)
-                visit.effect = .stalls
-                visit.effectOffset = offset
-                visit.effectPlace = targets?.first
+            case .waiting:
+                guard visit.isActive, reach.horizon > offset else { return reach }
+                guard visit.passed <= offset else {
+                    state = .over
+                    continue
+                }
+                if visit.settled >= offset {
+                    let end = visit.now.advanced(byNanoseconds: duration)
+                    state = .stalling(until: end)
+                    visit.effect = .stalls
+                    visit.effectOffset = offset
+                    visit.effectPlace = targets?.first
+                    visit.wake(at: end)
+                }
+            case .stalling(let end):
+                guard visit.isActive, visit.now < end else {
+                    // What is behind may have the next message's position in it.
+                    state = .over
+                    continue
+                }
                 visit.wake(at: end)
             }
-        case .stalling(let end):
-            guard visit.isActive, visit.now < end else {
-                state = .over
-                return reach
-            }
-            visit.wake(at: end)
+            var passing = reach
+            passing.clamp(to: offset)
+            return passing
         }
-        var passing = reach
-        passing.clamp(to: offset)
-        return passing
     }
 
     /// Waits for the next message's position, once the one before it is done with.

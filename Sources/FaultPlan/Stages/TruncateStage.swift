@@ -27,7 +27,18 @@ struct TruncateStage {
     func next(vanished: Int64) -> Int64 {
         guard let target = targets?.first else { return nextOffset }
         // Of those that vanish here some may have vanished already.
-        return target.position + (hasStruck ? bytes - remaining : 0) - vanished
+        return target.position + (bytes - remaining) - vanished
+    }
+
+    /// These bytes of the source have vanished by another fault, and needn't by this one.
+    mutating func vanished(_ range: Range<Int64>) {
+        while let target = targets?.first {
+            let begin = target.position + (bytes - remaining)
+            guard range.contains(begin) else { return }
+            remaining -= min(remaining, range.upperBound - begin)
+            guard remaining == 0 else { return }
+            finish()
+        }
     }
 
     /// How many of the `available` bytes vanish, whether they are the first, and where in a message they were.

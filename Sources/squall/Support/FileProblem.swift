@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import SystemPackage
 
 /// What went wrong with a file, in the system's words.
@@ -17,9 +16,13 @@ enum FileProblem {
 
     /// Whether two paths lead to one file, which is there.
     static func isSameFile(_ path: String, _ other: String) -> Bool {
-        var (first, second) = (stat(), stat())
-        guard unsafe stat(path, &first) == 0, unsafe stat(other, &second) == 0 else { return false }
-        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+        func numbers(_ path: String) -> [Int]? {
+            let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            guard let facts = try? FileManager.default.attributesOfItem(atPath: target) else { return nil }
+            return [facts[.systemNumber], facts[.systemFileNumber]].compactMap { ($0 as? NSNumber)?.intValue }
+        }
+        guard let first = numbers(path), first.count == 2 else { return false }
+        return first == numbers(other)
     }
 
     /// The error number behind a code of Foundation's own, which it tells without the system's.
