@@ -7,7 +7,7 @@ import Units
 public struct ReplayPlan: Sendable {
     /// What can be kept or left out.
     public enum Unit: Hashable, Sendable {
-        /// A cut or a stall that the journal tells.
+        /// A line of a fault that a position decides: a cut, a stall, a truncation, a corruption, or one direction's end.
         case strike(RecordedStrike)
         /// A fault of the profile, by its name, on all connections and at all times that it acts on.
         case fault(String)
@@ -21,24 +21,25 @@ public struct ReplayPlan: Sendable {
     /// What the journal tells, without repetition, in its order.
     public let units: [Unit]
 
-    private let kinds: [String: FaultKind]
+    /// The profile's faults by their names.
+    private let faults: [String: Fault]
 
     /// The plan of the strikes of one proxy. What `profile` has no fault of isn't replayed.
     public init(profile: Profile, strikes: [RecordedStrike]) {
         self.profile = profile
-        let faults = profile.faults + profile.phases.flatMap(\.faults)
-        let kinds = Dictionary(faults.map { ($0.name, $0.kind) }) { first, _ in first }
+        let listed = profile.faults + profile.phases.flatMap(\.faults)
+        let faults = Dictionary(listed.map { ($0.name, $0) }) { first, _ in first }
         var known: Set<Unit> = []
         var units: [Unit] = []
         for strike in strikes.prefix(ReplayPlan.strikeLimit) {
             // That a stream isn't HTTP is told by a fault, and isn't one.
-            guard let kind = kinds[strike.fault], strike.what != Strike.Effect.isNoHTTP.word else { continue }
-            let isExplicit = ReplayPlan.explicitKind(of: strike, kind) != nil
+            guard let fault = faults[strike.fault], strike.what != Strike.Effect.isNoHTTP.word else { continue }
+            let isExplicit = ReplayPlan.explicitKind(of: strike, fault.kind) != nil
             let unit = isExplicit ? Unit.strike(strike) : .fault(strike.fault)
             if known.insert(unit).inserted { units.append(unit) }
         }
         self.units = units
-        self.kinds = kinds
+        self.faults = faults
     }
 
     /// The profile that does everything that the journal tells, and what goes by time besides.
@@ -88,8 +89,8 @@ public struct ReplayPlan: Sendable {
 
     private func explicitFaults(of units: [Unit]) -> [Fault] {
         units.compactMap { unit in
-            guard case .strike(let strike) = unit, let origin = kinds[strike.fault],
-                let kind = ReplayPlan.explicitKind(of: strike, origin), let connection = strike.connection,
+            guard case .strike(let strike) = unit, let origin = faults[strike.fault],
+                let kind = ReplayPlan.explicitKind(of: strike, origin.kind), let connection = strike.connection,
                 let direction = strike.direction
             else { return nil }
             return Fault(
@@ -97,7 +98,7 @@ public struct ReplayPlan: Sendable {
                 stream: direction == .upstream ? .upstream : .downstream,
                 condition: Condition(
                     connections: .range(connection...connection),
-                    http: ReplayPlan.condition(of: strike)
+                    http: ReplayPlan.condition(of: strike, origin.condition.http)
                 ),
                 kind: kind
             )
@@ -123,10 +124,11 @@ public struct ReplayPlan: Sendable {
         }
     }
 
-    /// The message that was struck; `nil` where none counted.
-    private static func condition(of strike: RecordedStrike) -> HTTPCondition? {
+    /// The message that was struck; `nil` where none counted. `origin` is the condition of the fault that it came from.
+    private static func condition(of strike: RecordedStrike, _ origin: HTTPCondition?) -> HTTPCondition? {
         guard strike.origin != .connection, let request = strike.request, request > 0 else { return nil }
-        return HTTPCondition(requests: .range(UInt64(request)...UInt64(request)))
+        // Informational responses have the number of the final one: the status tells them apart.
+        return HTTPCondition(status: origin?.status, requests: .range(UInt64(request)...UInt64(request)))
     }
 
     /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.
