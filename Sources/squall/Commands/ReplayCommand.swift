@@ -10,9 +10,10 @@ struct ReplayCommand: AsyncParsableCommand {
         commandName: "replay",
         abstract: "Run a proxy that strikes the faults of a journal again, at the same bytes, until Ctrl-C.",
         discussion: """
-            Takes what squall run --journal wrote. Every cut and stall of the journal strikes again, on the connection \
-            of the same number, at the same byte, and no other one does; what goes by time comes again from the \
-            journal's profile, with its seed.
+            Takes what squall run --journal wrote, or squall replay --journal. Every cut and stall of the journal \
+            strikes again, on the connection of the same number, at the same byte, and no other one does; so does what \
+            else struck at a position: truncate, half-open with at, corrupt with at or between. What goes by time \
+            comes again from the journal's profile, with its seed.
 
             Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             """
