@@ -71,14 +71,28 @@ import Testing
                     ["--listen", "127.0.0.1:0", "--upstream", origin, "--name", "web"]
                 )
                 #expect(try journal(at: again) == journal(at: recording))
-                let line = try #require(String(contentsOf: recording, encoding: .utf8).split(separator: "\n").first)
-                let header = try #require(try decoded([String(line)], as: JournalHeader.self).first)
+                #expect(try journal(at: recording).count { $0.what == "resets" } > 1, "a fault strikes several times")
+                let third = folder.appendingPathComponent("c.jsonl")
+                try await replay(again, to: third)
+                #expect(try journal(at: third) == journal(at: recording))
+                let arguments = ["shrink", third.path, "--", "true"]
+                let shrink = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                #expect(shrink.errors.contains("the command doesn't fail with all"), "\(shrink.errors)")
+                // What was recorded explains the lines of all of them.
+                let header = try header(of: recording)
+                #expect(try self.header(of: again) == header)
+                #expect(try self.header(of: third) == header)
                 #expect(header.proxies == [.init(name: "web", seed: .max, upstream: origin)])
                 #expect(header.profile.name == "busy")
                 #expect(header.digest.wholeMatch(of: /[0-9a-f]{64}/) != nil)
                 #expect(header.version.wholeMatch(of: /[0-9.]+/) != nil)
             }
         }
+    }
+
+    private func header(of journal: URL) throws -> JournalHeader {
+        let line = try #require(String(contentsOf: journal, encoding: .utf8).split(separator: "\n").first)
+        return try #require(try decoded([String(line)], as: JournalHeader.self).first)
     }
 
     /// In its first phase nothing happens, in its last nobody is let in.
@@ -129,31 +143,6 @@ import Testing
             #expect(other.status == 2)
             #expect(other.errorLines.count == 1)
             #expect(other.errors.contains("was made with another profile than “elevator”"))
-        }
-    }
-
-    @Test(arguments: [
-        ("", "doesn't begin with a journal's header"), ("{}", "doesn't begin with a journal's header"),
-        (
-            #"{"digest":"","event":"journal","profile":{"name":"x","fault":[]},"proxies":[],"version":"1"}"#,
-            "journal.jsonl:1:"
-        ),
-        (
-            #"{"digest":"","event":"journal","profile":{"name":"x"},"proxies":[],"version":"1"}"# + "\nnothing",
-            "journal.jsonl:2: this is no line of a journal"
-        ),
-        (
-            #"{"digest":"","event":"journal","profile":{"name":"x"},"proxies":[],"version":"1"}"#,
-            "the journal has several proxies"
-        ),
-    ])
-    func `what is no journal is exit 2 and one line that says why`(text: String, problem: String) async throws {
-        try await withFolder { folder in
-            try Data(text.utf8).write(to: folder.appendingPathComponent("journal.jsonl"))
-            let outcome = try await squall("replay", "journal.jsonl", folder: folder)
-            #expect(outcome.status == 2)
-            #expect(outcome.errorLines.count == 1)
-            #expect(outcome.errors.contains(problem), "\(outcome.errors)")
         }
     }
 }

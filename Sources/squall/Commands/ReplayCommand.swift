@@ -63,7 +63,14 @@ struct ReplayCommand: AsyncParsableCommand {
             seed: proxy.seed
         )
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
-        try await ProxyRunner(configurations: [configuration], journal: journal, threads: threads).run()
+        // The lines name the faults of the journal that is replayed, so its profile is what explains them.
+        let runner = ProxyRunner(
+            configurations: [configuration],
+            journal: journal,
+            threads: threads,
+            recorded: file.header.profile
+        )
+        try await runner.run()
     }
 }
 

@@ -7,9 +7,10 @@ import Replay
 import Units
 
 extension JournalHeader {
-    /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile.
-    init(of configurations: [ProxyConfiguration], at now: Moment) {
-        let profile = configurations.first?.profile ?? Profile(name: "none")
+    /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile; or of proxies that strike
+    /// what was `recorded` with another profile again, whose faults the lines name.
+    init(of configurations: [ProxyConfiguration], recorded: Profile? = nil, at now: Moment) {
+        let profile = recorded ?? configurations.first?.profile ?? Profile(name: "none")
         self.init(
             version: Version.current,
             profile: profile,

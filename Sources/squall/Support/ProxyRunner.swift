@@ -13,6 +13,8 @@ struct ProxyRunner {
     let threads: Int
     /// The file that the faults come from, if they come from one.
     var input: String?
+    /// The profile that the journal is to begin with, where its lines name the faults of another than is run.
+    var recorded: Profile?
 
     /// Runs the proxies, tells where they listen, and ends when a signal comes.
     func run() async throws {
@@ -26,7 +28,9 @@ struct ProxyRunner {
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
-        let journal = output.map { Journal($0, header: JournalHeader(of: configurations, at: MonotonicClock.now)) }
+        let journal = output.map {
+            Journal($0, header: JournalHeader(of: configurations, recorded: recorded, at: MonotonicClock.now))
+        }
         let narrator = Console.isTerminal ? Narrator(clockStart: configurations.first?.clockStart) : nil
         let warnings = Warnings()
         var proxies: [Proxy] = []
