@@ -32,6 +32,20 @@ public struct JournalHeader: Sendable {
         }
     }
 
+    /// A trace of the profile, whose file isn't in the journal.
+    public struct TraceEntry: Hashable, Sendable {
+        /// The file, as the profile of the header names it.
+        public var file: String
+        /// The SHA-256 of its times, in digits and each with a line end, in hexadecimal digits.
+        public var digest: String
+
+        /// Makes an entry out of its parts.
+        public init(file: String, digest: String) {
+            self.file = file
+            self.digest = digest
+        }
+    }
+
     /// The version of the program that wrote it.
     public var version: String
     /// The profile, with what it has from others.
@@ -40,13 +54,22 @@ public struct JournalHeader: Sendable {
     public var digest: String
     /// The proxies.
     public var proxies: [ProxyEntry]
+    /// The traces of the profile, a file each.
+    public var traces: [TraceEntry]
 
     /// Makes a header out of its parts.
-    public init(version: String, profile: Profile, digest: String, proxies: [ProxyEntry]) {
+    public init(
+        version: String,
+        profile: Profile,
+        digest: String,
+        proxies: [ProxyEntry],
+        traces: [TraceEntry] = []
+    ) {
         self.version = version
         self.profile = profile
         self.digest = digest
         self.proxies = proxies
+        self.traces = traces
     }
 
     /// The line, without its end: the keys in alphabetical order, but for those of the profile.
@@ -58,9 +81,12 @@ public struct JournalHeader: Sendable {
                 ]
             )
         }
-        return JSONText.object([
-            ("digest", .text(digest)), ("event", .text("journal")), ("profile", ProfileWriter.json(of: profile)),
-            ("proxies", .array(proxies)), ("version", .text(version)),
-        ]).compact
+        let traces = traces.map { JSONText.object([("digest", .text($0.digest)), ("file", .text($0.file))]) }
+        return JSONText.object(
+            [
+                ("digest", .text(digest)), ("event", .text("journal")), ("profile", ProfileWriter.json(of: profile)),
+                ("proxies", .array(proxies)),
+            ] + (traces.isEmpty ? [] : [("traces", .array(traces))]) + [("version", .text(version))]
+        ).compact
     }
 }

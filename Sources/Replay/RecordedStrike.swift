@@ -41,3 +41,13 @@ public struct RecordedStrike: Hashable, Sendable {
         self.what = what
     }
 }
+
+extension RecordedStrike {
+    /// Every word that `what` can be.
+    public static let words = Set(
+        ([
+            .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,
+            .resets, .refuses, .corrupts, .truncates, .slices, .answers, .drops, .isNoHTTP, .hangs, .closesLate,
+        ] as [Strike.Effect]).map(\.word)
+    )
+}

@@ -132,7 +132,7 @@ public struct ReplayPlan: Sendable {
     }
 
     /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.
-    private static func isAtPosition(_ kind: FaultKind) -> Bool {
+    public static func isAtPosition(_ kind: FaultKind) -> Bool {
         switch kind {
         case .cut(let cut):
             switch cut.position {

@@ -21,7 +21,7 @@ extension Trace {
             return nil
         }
         guard let opportunities = decoder.trace(file, at: node.place) else { return nil }
-        // With the folder, so that the fault can be written down and read from anywhere.
+        // With the folder of the profile, so that it is a path from the folder that the process runs in.
         let path = ProfileReference.path(ofFile: file, in: decoder.file)
         self.init(file: path, opportunities: opportunities, queue: queue)
     }

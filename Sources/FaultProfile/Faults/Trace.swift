@@ -7,7 +7,7 @@ public struct Trace: Hashable, Sendable {
     /// The bytes that may pass at each opportunity.
     public static let opportunitySize = ByteCount(1_500)
 
-    /// The file that the opportunities were read from, as the profile says it.
+    /// The file that the opportunities were read from: a path as the process can open it.
     public var file: String
     /// When up to 1,500 B may pass: milliseconds since the trace began, none before the one in front of
     /// it, several at one time for more. Never empty; the last one is above zero, and is the length of

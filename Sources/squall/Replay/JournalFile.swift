@@ -10,7 +10,7 @@ extension JournalHeader {
     /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile; or of proxies that strike
     /// what was `recorded` with another profile again, whose faults the lines name.
     init(of configurations: [ProxyConfiguration], recorded: Profile? = nil, at now: Moment) {
-        let profile = recorded ?? configurations.first?.profile ?? Profile(name: "none")
+        let profile = (recorded ?? configurations.first?.profile ?? Profile(name: "none")).inJournal
         self.init(
             version: Version.current,
             profile: profile,
@@ -22,12 +22,13 @@ extension JournalHeader {
                     upstream: "\(configuration.upstream)",
                     clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 }
                 )
-            }
+            },
+            traces: JournalTraces.entries(of: profile)
         )
     }
 }
 
-/// The name of a profile's content.
+/// The name of a profile's content, but for that of the traces that it names.
 enum ProfileDigest {
     /// The SHA-256 of its canonical text, in hexadecimal digits.
     static func text(of profile: Profile) -> String {
@@ -44,6 +45,7 @@ struct JournalFile {
         var digest: String
         var event: String
         var proxies: [Proxy]
+        var traces: [Trace]?
         var version: String
 
         struct Proxy: Decodable {
@@ -52,38 +54,50 @@ struct JournalFile {
             var upstream: String
             var clock: Int64?
         }
+
+        struct Trace: Decodable {
+            var digest: String
+            var file: String
+        }
     }
 
-    private struct Line: Decodable {
-        var proxy: String
-        var connection: UInt64?
-        var direction: String?
-        var fault: String
-        var of: String?
-        var offset: Int64?
-        var request: Int64?
-        var what: String
+    /// A line that isn't blank.
+    private struct Line {
+        /// Its number, from 1.
+        let number: Int
+        let text: Data
+        /// Whether nothing ends it, as a crash or a full disk leaves it.
+        var isOpen = false
     }
 
     let header: JournalHeader
     let strikes: [RecordedStrike]
 
-    /// Reads the journal at `path`; with `profile`, that one is taken instead of the journal's own, which must be the same.
+    /// Reads the journal at `path`; with `profile`, that one must be the journal's own as it is now.
     init(_ path: String, profile: Profile?) throws(CommandFailure) {
         let lines = try JournalFile.lines(path)
-        guard let first = lines.first, let head = try? JSONDecoder().decode(Head.self, from: Data(first.utf8)),
+        guard let first = lines.first, let head = try? JSONDecoder().decode(Head.self, from: first.text),
             head.event == "journal"
         else {
             throw .wrongInput("“\(path)” doesn't begin with a journal's header: write it with squall run --journal")
         }
         let own: Profile
         do {
-            let source = ProfileSource(file: path, text: first)
-            own = try ProfileReader.profile(embeddedIn: source, under: "profile", resolving: ProfileLibrary.resolve)
+            // The header's line has its number in messages.
+            let source = ProfileSource(
+                file: path,
+                bytes: Array(repeating: UInt8(ascii: "\n"), count: first.number - 1) + first.text
+            )
+            own = try ProfileReader.profile(embeddedIn: source, under: "profile", resolving: JournalFile.resolve)
         } catch {
             throw .problems(error.description)
         }
-        if let profile, ProfileDigest.text(of: profile) != head.digest {
+        do throws(JournalProblem) {
+            try JournalFile.check(head, own)
+        } catch {
+            throw JournalFile.failure(error, at: first, path)
+        }
+        if let profile, ProfileDigest.text(of: profile.inJournal) != head.digest {
             throw .wrongInput(
                 "the journal “\(path)” was made with another profile than “\(profile.name)” as it is now: leave "
                     + "--profile out, the journal has its own"
@@ -91,13 +105,14 @@ struct JournalFile {
         }
         header = JournalHeader(
             version: head.version,
-            profile: profile ?? own,
+            profile: own.outOfJournal,
             digest: head.digest,
             proxies: head.proxies.map {
                 JournalHeader.ProxyEntry(name: $0.name, seed: $0.seed, upstream: $0.upstream, clock: $0.clock)
-            }
+            },
+            traces: (head.traces ?? []).map { JournalHeader.TraceEntry(file: $0.file, digest: $0.digest) }
         )
-        strikes = try JournalFile.strikes(lines.dropFirst(), path)
+        strikes = try JournalFile.strikes(lines.dropFirst(), header, path)
     }
 
     /// The entry of the proxy called `name`, or of the only one.
@@ -120,7 +135,43 @@ struct JournalFile {
         ReplayPlan(profile: header.profile, strikes: strikes.filter { $0.proxy == proxy.name })
     }
 
-    private static func lines(_ path: String) throws(CommandFailure) -> [String] {
+    /// Finds what is wrong with a header, whose profile is `own`.
+    private static func check(_ head: Head, _ own: Profile) throws(JournalProblem) {
+        let again = "write the journal again with squall run --journal"
+        guard head.digest == ProfileDigest.text(of: own) else {
+            let what = "“digest” isn't that of the profile in this header: one of the two was changed"
+            throw JournalProblem(what: what, remedy: again)
+        }
+        guard !head.proxies.isEmpty else {
+            throw JournalProblem(what: "the header has no proxy (“proxies” is empty)", remedy: again)
+        }
+        for trace in JournalTraces.entries(of: own) {
+            guard let known = head.traces?.first(where: { $0.file == trace.file }) else {
+                throw JournalProblem(what: "“traces” has no digest of the trace “\(trace.file)”", remedy: again)
+            }
+            guard known.digest == trace.digest else {
+                throw JournalProblem(
+                    what: "the trace “\(JournalTraces.opened(trace.file) ?? trace.file)” isn't what it was in the "
+                        + "run of the journal: its digest is \(trace.digest), and was \(known.digest)",
+                    remedy: "put the file of that run back, or \(again)"
+                )
+            }
+        }
+    }
+
+    /// What the profile of a header refers to.
+    private static func resolve(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
+        guard case .trace(let name) = reference else { return ProfileLibrary.resolve(reference) }
+        guard let path = JournalTraces.opened(name) else {
+            let what = "the folder of the shipped profiles isn't there, so the trace \(name.quoted) can't be found"
+            return .failure(ResolutionError(what: what, remedy: "set SQUALL_PROFILES to it"))
+        }
+        return ProfileLibrary.resolve(.trace(path)).mapError { error in
+            ResolutionError(what: error.what, remedy: "put the file of the journal's run there")
+        }
+    }
+
+    private static func lines(_ path: String) throws(CommandFailure) -> [Line] {
         let data: Data
         do {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -129,32 +180,40 @@ struct JournalFile {
             throw .wrongInput("can't read the journal “\(path)”: \(FileProblem.reason(error))")
         }
         guard data.count <= longest else { throw .wrongInput("the journal “\(path)” has more than 64 MiB") }
-        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+        let parts = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let blanks = Set(" \t\r".utf8)
+        var lines = parts.enumerated().map { Line(number: $0.offset + 1, text: $0.element) }
+        // What stands behind the last line end; nothing in a journal that is whole.
+        lines[lines.count - 1].isOpen = true
+        lines.removeAll { $0.text.allSatisfy(blanks.contains) }
+        return lines
     }
 
-    private static func strikes(_ lines: ArraySlice<String>, _ path: String) throws(CommandFailure) -> [RecordedStrike]
-    {
+    private static func strikes(
+        _ lines: ArraySlice<Line>,
+        _ header: JournalHeader,
+        _ path: String
+    ) throws(CommandFailure) -> [RecordedStrike] {
         guard lines.count <= ReplayPlan.strikeLimit else {
             throw .wrongInput("the journal “\(path)” has more than \(ReplayPlan.strikeLimit) lines")
         }
+        let reader = JournalLineReader(header)
         var strikes: [RecordedStrike] = []
-        for (index, text) in lines.enumerated() {
-            guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)) else {
-                throw .wrongInput("\(path):\(index + 2): this is no line of a journal")
+        for line in lines {
+            if line.isOpen, (try? JSONSerialization.jsonObject(with: line.text)) == nil {
+                Console.error("\(path):\(line.number): the last line is torn off, and left out")
+                continue
             }
-            strikes.append(
-                RecordedStrike(
-                    proxy: line.proxy,
-                    connection: line.connection,
-                    direction: line.direction.flatMap(Direction.init),
-                    fault: line.fault,
-                    offset: line.offset,
-                    origin: line.of.flatMap(Origin.init) ?? .connection,
-                    request: line.request,
-                    what: line.what
-                )
-            )
+            do throws(JournalProblem) {
+                strikes.append(try reader.strike(line.text))
+            } catch {
+                throw failure(error, at: line, path)
+            }
         }
         return strikes
+    }
+
+    private static func failure(_ problem: JournalProblem, at line: Line, _ path: String) -> CommandFailure {
+        .problems("\(path):\(line.number): \(problem.what) (\(problem.remedy))")
     }
 }

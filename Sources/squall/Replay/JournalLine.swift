@@ -1,0 +1,103 @@
+import FaultPlan
+import FaultProfile
+import Foundation
+import Replay
+
+/// What is wrong with a line of a journal, and what to do about it.
+struct JournalProblem: Error {
+    let what: String
+    var remedy = "delete the line, or write the journal again with squall run --journal"
+}
+
+/// Reads the lines behind a journal's header, and refuses what that header doesn't explain.
+struct JournalLineReader {
+    private struct Line: Decodable {
+        var proxy: String
+        var connection: Int64?
+        var direction: String?
+        var fault: String
+        var of: String?
+        var offset: Int64?
+        var request: Int64?
+        var what: String
+    }
+
+    private let proxies: Set<String>
+    private let kinds: [String: FaultKind]
+
+    init(_ header: JournalHeader) {
+        proxies = Set(header.proxies.map(\.name))
+        let faults = header.profile.faults + header.profile.phases.flatMap(\.faults)
+        kinds = Dictionary(faults.map { ($0.name, $0.kind) }) { first, _ in first }
+    }
+
+    func strike(_ text: Data) throws(JournalProblem) -> RecordedStrike {
+        let line: Line
+        do {
+            line = try JSONDecoder().decode(Line.self, from: text)
+        } catch {
+            throw JournalProblem(what: "this is no line of a journal: \(JournalLineReader.reason(error, text))")
+        }
+        if let connection = line.connection, connection < 1 {
+            throw JournalProblem(what: "“connection” is \(connection), and connections count from 1")
+        }
+        let strike = RecordedStrike(
+            proxy: line.proxy,
+            connection: line.connection.map(UInt64.init),
+            direction: try JournalLineReader.value(line.direction, "direction"),
+            fault: line.fault,
+            offset: line.offset,
+            origin: try JournalLineReader.value(line.of, "of") ?? .connection,
+            request: line.request,
+            what: line.what
+        )
+        try check(strike)
+        return strike
+    }
+
+    private func check(_ strike: RecordedStrike) throws(JournalProblem) {
+        guard proxies.contains(strike.proxy) else {
+            throw JournalProblem(what: "the header has no proxy \(strike.proxy.quoted)")
+        }
+        guard let kind = kinds[strike.fault] else {
+            throw JournalProblem(what: "the profile of the header has no fault \(strike.fault.quoted)")
+        }
+        guard RecordedStrike.words.contains(strike.what) else {
+            throw JournalProblem(what: "\(strike.what.quoted) is nothing that a fault does (“what”)")
+        }
+        if let offset = strike.offset, offset < 0 { throw JournalProblem(what: "“offset” is \(offset), below 0") }
+        if let request = strike.request, request < 1 {
+            throw JournalProblem(what: "“request” is \(request), and requests count from 1")
+        }
+        if strike.origin != .connection, strike.request == nil {
+            throw JournalProblem(what: "“of” tells of a message of HTTP, and “request” is missing")
+        }
+        // That a stream isn't HTTP is told by whichever fault reads messages.
+        guard ReplayPlan.isAtPosition(kind), strike.what != Strike.Effect.isNoHTTP.word else { return }
+        let parts = [
+            ("connection", strike.connection == nil), ("direction", strike.direction == nil),
+            ("offset", strike.offset == nil),
+        ]
+        if let missing = parts.first(where: \.1) {
+            throw JournalProblem(
+                what: "the fault \(strike.fault.quoted) strikes at a position, and \(missing.0.quoted) is missing"
+            )
+        }
+    }
+
+    /// The value that a word stands for; `nil` where there is no word.
+    private static func value<Value>(_ word: String?, _ key: String) throws(JournalProblem) -> Value?
+    where Value: RawRepresentable<String> & CaseIterable {
+        guard let word else { return nil }
+        if let value = Value(rawValue: word) { return value }
+        let known = Value.allCases.map(\.rawValue.quoted).joined(separator: ", ")
+        throw JournalProblem(what: "\(word.quoted) is not a value of \(key.quoted), whose values are \(known)")
+    }
+
+    /// "“what” is missing", "it is no object of JSON".
+    private static func reason(_ error: any Error, _ text: Data) -> String {
+        if case DecodingError.keyNotFound(let key, _) = error { return "\(key.stringValue.quoted) is missing" }
+        let isObject = (try? JSONSerialization.jsonObject(with: text)) is [String: Any]
+        return isObject ? "it has a value of another type than a journal has" : "it is no object of JSON"
+    }
+}

@@ -1,0 +1,41 @@
+import FaultPlan
+import Replay
+import Testing
+
+@Suite("A line of a journal")
+struct RecordedStrikeTests {
+    /// The effect behind another one, through all of them: the compiler asks for a new one here.
+    private func successor(of effect: Strike.Effect) -> Strike.Effect? {
+        switch effect {
+        case .delays: .limits
+        case .limits: .cuts(.close)
+        case .cuts(.close): .cuts(.reset)
+        case .cuts(.reset): .cuts(.silence)
+        case .cuts(.silence): .stalls
+        case .stalls: .loses
+        case .loses: .connectsLate
+        case .connectsLate: .silences
+        case .silences: .resets
+        case .resets: .refuses
+        case .refuses: .corrupts
+        case .corrupts: .truncates
+        case .truncates: .slices
+        case .slices: .answers
+        case .answers: .drops
+        case .drops: .isNoHTTP
+        case .isNoHTTP: .hangs
+        case .hangs: .closesLate
+        case .closesLate: nil
+        }
+    }
+
+    @Test func `knows the word of every effect, and no other`() {
+        var effect: Strike.Effect? = .delays
+        var words: Set<String> = []
+        while let current = effect {
+            words.insert(current.word)
+            effect = successor(of: current)
+        }
+        #expect(RecordedStrike.words == words)
+    }
+}
