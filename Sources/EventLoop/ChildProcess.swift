@@ -1,0 +1,107 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// A program that runs beside this one, in a process group of its own, with nothing to read and nobody to hear it.
+///
+/// It begins as from a shell: no signal is blocked, and what this program does with signals isn't passed on to it.
+public final class ChildProcess: Sendable {
+    /// How a program ended.
+    public enum End: Hashable, Sendable {
+        /// By itself, with this code.
+        case exit(Int32)
+        /// By this signal.
+        case signal(Int32)
+    }
+
+    private struct State {
+        var end: End?
+        var waiters: [CheckedContinuation<End, Never>] = []
+    }
+
+    private let process: pid_t
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "squall.child")
+
+    /// Starts the program of the first of `arguments`, at least one: a path, or a name to be looked up in PATH.
+    ///
+    /// - Throws: `SystemError` of posix_spawn, ENOENT where there is no such program.
+    public init(_ arguments: [String], environment: [String: String]) throws(SystemError) {
+        // Who ignores the end of children isn't told of it.
+        signal(SIGCHLD, SIG_DFL)
+        do throws(SystemError) {
+            process = try ChildProcess.start(arguments, environment)
+        } catch  where error.code == ENOEXEC && arguments[0].contains("/") {
+            // A script that doesn't say what runs it is for the shell, as execvp(3) has it.
+            process = try ChildProcess.start(["/bin/sh"] + arguments, environment)
+        }
+        queue.async { [self] in watch() }
+    }
+
+    /// Waits for the end of the program. What it leaves in its group is killed then.
+    public func end() async -> End {
+        await withCheckedContinuation { continuation in
+            let end = state.withLock { state in
+                if state.end == nil { state.waiters.append(continuation) }
+                return state.end
+            }
+            if let end { continuation.resume(returning: end) }
+        }
+    }
+
+    /// Sends a signal to the program and to the others of its group; does nothing once it has ended.
+    public func signalGroup(_ number: Int32) {
+        state.withLock { state in
+            if state.end == nil { _ = kill(-process, number) }
+        }
+    }
+
+    /// Waits for the end, on a thread of the queue.
+    private func watch() {
+        // The status isn't taken away yet: until then the numbers of the process and its group are nobody else's.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        let (end, waiters) = state.withLock { state in
+            _ = kill(-process, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            let number = status & 0x7F
+            let end = number == 0 ? End.exit((status >> 8) & 0xFF) : .signal(number)
+            state.end = end
+            defer { state.waiters = [] }
+            return (end, state.waiters)
+        }
+        for waiter in waiters { waiter.resume(returning: end) }
+    }
+
+    private static func start(
+        _ arguments: [String],
+        _ environment: [String: String]
+    ) throws(SystemError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        for output in [STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        for number in [SIGCHLD, SIGINT, SIGPIPE, SIGTERM] { sigaddset(&signals, number) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        let words = arguments.map { strdup($0) } + [nil]
+        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in words + variables { free(text) } }
+        var process: pid_t = 0
+        let code = posix_spawnp(&process, arguments[0], &actions, &attributes, words, variables)
+        guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
+        return process
+    }
+}

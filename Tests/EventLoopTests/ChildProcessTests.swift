@@ -1,0 +1,80 @@
+import EventLoop
+import Foundation
+import Glibc
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ChildProcessTests {
+    private static let environment = ["PATH": "/usr/bin:/bin"]
+
+    private static func shell(_ script: String) throws -> ChildProcess {
+        try ChildProcess(["sh", "-c", script], environment: environment)
+    }
+
+    private static func end(of script: String) async throws -> ChildProcess.End { await (try shell(script)).end() }
+
+    @Test func `a program ends with its code, or by a signal`() async throws {
+        let exit = try await ChildProcessTests.end(of: "exit 3")
+        #expect(exit == .exit(3))
+        let alarm = try await ChildProcessTests.end(of: "kill -ALRM $$")
+        #expect(alarm == .signal(SIGALRM))
+        let child = try ChildProcessTests.shell("sleep 1000; exit 0")
+        child.signalGroup(SIGTERM)
+        #expect(await child.end() == .signal(SIGTERM))
+        child.signalGroup(SIGTERM)
+        #expect(await child.end() == .signal(SIGTERM), "to whom it asks again as well")
+    }
+
+    @Test func `a program begins without a blocked signal, whatever is blocked and ignored here`() async throws {
+        await #expect(processExitsWith: .success) {
+            ProcessLimits.ignoreBrokenPipes()
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            let script = """
+                while read -r name value rest; do
+                    case $name in
+                        SigBlk:) [ "$value" = 0000000000000000 ] || exit 1;;
+                        SigIgn:) [ $((0x$value & 0x1000)) -eq 0 ] || exit 2;;
+                    esac
+                done < /proc/self/status
+                """
+            let end = try await ChildProcessTests.end(of: script)
+            #expect(end == .exit(0))
+        }
+    }
+
+    @Test func `what a program leaves in its group ends with it, and isn't waited for`() async throws {
+        await #expect(processExitsWith: .success) {
+            var ends: [Int32] = [-1, -1]
+            #expect(pipe(&ends) == 0)
+            // Whoever the program starts has the writing end too.
+            let child = try ChildProcessTests.shell("sleep 1000 & exit 0")
+            close(ends[1])
+            #expect(await child.end() == .exit(0))
+            var byte: UInt8 = 0
+            #expect(read(ends[0], &byte, 1) == 0, "the end comes when nobody has the writing end any more")
+        }
+    }
+
+    @Test func `a program has its environment and nothing to read`() async throws {
+        let script = "[ \"$NAME\" = value ] && [ -z \"$(cat)\" ] && [ -z \"$HOME\" ]"
+        let child = try ChildProcess(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin", "NAME": "value"])
+        #expect(await child.end() == .exit(0))
+    }
+
+    @Test func `a program that isn't there, or isn't one, is told`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("squall-child-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        // Written by another process: a program that starts meanwhile would have it open for writing for a moment.
+        let written = try await ChildProcessTests.end(of: "echo exit 5 > '\(file.path)'")
+        #expect(written == .exit(0))
+        for (name, code) in [("no-such-program-anywhere", ENOENT), (file.path, EACCES)] {
+            #expect(throws: SystemError(call: "posix_spawn", code: code)) {
+                try ChildProcess([name], environment: ChildProcessTests.environment)
+            }
+        }
+        #expect(chmod(file.path, 0o755) == 0)
+        let script = try ChildProcess([file.path], environment: ChildProcessTests.environment)
+        #expect(await script.end() == .exit(5), "a script without a first line that names its program")
+    }
+}
