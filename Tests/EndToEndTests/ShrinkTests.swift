@@ -109,7 +109,25 @@ import Testing
             let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
             #expect(outcome.status == 1)
             #expect(outcome.output.contains("40 faults shrunk to "))
+            #expect(outcome.output.contains(" in 4 runs"))
             #expect(outcome.errors.contains("--runs"))
+            let script = "echo run >> runs; sh client.sh $SQUALL_PROXY"
+            for runs in [2, 5] {
+                try? FileManager.default.removeItem(at: folder.appendingPathComponent("runs"))
+                _ = try await squall(
+                    "shrink",
+                    "journal.jsonl",
+                    "--runs",
+                    "\(runs)",
+                    "--",
+                    "sh",
+                    "-c",
+                    script,
+                    folder: folder
+                )
+                let told = try String(contentsOf: folder.appendingPathComponent("runs"), encoding: .utf8)
+                #expect(told.split(separator: "\n").count == runs, "the last one counts as well")
+            }
             let checked = try await squall("check", "best.json", folder: folder)
             #expect(checked.status == 0)
         }

@@ -9,11 +9,17 @@ struct ShrinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
         abstract: "Find the smallest list of a journal's faults with which a command still fails.",
+        usage: """
+            squall shrink <recording> [--upstream <host:port>] [--name <name>] [--runs <count>] [--patience <duration>] \
+            [--output <path>] -- <command> ...
+            """,
         discussion: """
             Runs the command again and again, each time through a new proxy that strikes some of the journal's faults, \
             and leaves out what isn't needed (delta debugging). The command is told where the proxy listens by the \
             environment variable SQUALL_PROXY, and by {proxy} in its arguments: host:port. An exit code other than 0, \
-            or no end within --patience, is a failure.
+            or no end within --patience, is a failure. It has nothing to read, what it writes is dropped, and what it \
+            leaves running in its process group is killed when it has ended. Ctrl-C ends the search and tells the \
+            smallest list so far.
 
             Example: squall shrink journal.jsonl -- ./client-test --server {proxy}
             """
@@ -33,10 +39,14 @@ struct ShrinkCommand: AsyncParsableCommand {
     @Option(help: "The proxy of the journal, if there are several.")
     var name: String?
 
-    @Option(help: ArgumentHelp("Runs of the command at most.", valueName: "count"))
+    @Option(
+        help: ArgumentHelp("Runs of the command at most, with the last one for the journal.", valueName: "count")
+    )
     var runs = 500
 
-    @Option(help: ArgumentHelp("How long a run may take.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("How long a run may take; then SIGTERM, and SIGKILL 2 s later.", valueName: "duration")
+    )
     var patience = Until(duration: .seconds(60))
 
     @Option(help: ArgumentHelp("Write the result into this file with .json and .jsonl behind it.", valueName: "path"))
@@ -44,7 +54,7 @@ struct ShrinkCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !command.isEmpty else { throw ValidationError("the command is missing: put it behind --") }
-        guard (1...100_000).contains(runs) else { throw ValidationError("--runs is from 1 to 100000") }
+        guard (2...100_000).contains(runs) else { throw ValidationError("--runs is from 2 to 100000") }
         if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
     }
 
@@ -56,12 +66,14 @@ struct ShrinkCommand: AsyncParsableCommand {
         }
         let plan = file.plan(for: proxy)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
+        let files = ResultFiles(output)
+        try files.check()
         let trial = Trial(
             command: command,
             patience: patience.duration,
             upstream: upstream,
             proxy: proxy,
-            output: output
+            files: files
         )
         try await Shrinking(plan: plan, trial: trial, runs: runs).run()
     }

@@ -12,15 +12,27 @@ struct Shrinking {
     /// Runs of the command at most.
     let runs: Int
 
-    /// Searches, tells of each run on a terminal, and writes what was found.
+    /// Searches, tells of each run on a terminal, and writes what was found. Ends early when a signal comes.
     func run() async throws {
         ProcessLimits.raiseOpenFiles()
         let loops: EventLoopGroup
+        let interrupt: Interrupt
         do throws(SystemError) {
             loops = try EventLoopGroup(count: 1)
+            interrupt = try await Interrupt.watch(on: loops.loops[0])
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
+        let searching = Task { try await search(on: loops) }
+        Task {
+            await interrupt.wait()
+            searching.cancel()
+        }
+        try await searching.value
+        await loops.stop()
+    }
+
+    private func search(on loops: EventLoopGroup) async throws {
         var minimizer = Minimizer(count: plan.units.count)
         let live = LiveLine()
         var done = 0
@@ -30,8 +42,11 @@ struct Shrinking {
                 try refuse(verdict)
                 break search
             case .test(let kept):
-                guard done < runs else { break search }
+                // One run is left for the journal.
+                guard done < runs - 1 else { break search }
                 let fails = try await trial.fails(with: plan.profile(keeping: units(kept)), on: loops)
+                // A command that was ended by the signal has said nothing.
+                guard !Task.isCancelled else { break search }
                 done += 1
                 minimizer.answer(fails: fails)
                 live.tell("run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")")
@@ -39,7 +54,6 @@ struct Shrinking {
         }
         live.clear()
         try await conclude(minimizer, done, loops)
-        await loops.stop()
     }
 
     private func refuse(_ verdict: Minimizer.Verdict) throws(CommandFailure) {
@@ -55,16 +69,41 @@ struct Shrinking {
     private func conclude(_ minimizer: Minimizer, _ done: Int, _ loops: EventLoopGroup) async throws {
         let kept = units(minimizer.current)
         let profile = plan.profile(keeping: kept, isNamedApart: true)
+        guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
         let fails = try await trial.record(profile, on: loops)
-        try PlanFile.write(ProfileWriter.text(of: profile), to: trial.output + ".json")
-        let runs = "\(done + 1) runs"
-        Console.print("\(Shrinking.faults(plan.units.count)) shrunk to \(kept.count) in \(runs)")
-        for unit in kept { Console.print("  \(Shrinking.sentence(unit))") }
-        Console.print("written: \(trial.output).json, \(trial.output).jsonl")
+        guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
+        try tell(kept, profile, done + 1, written: "\(trial.files.profile), \(trial.files.journal)")
         if case .test = minimizer.next {
             throw CommandFailure.failed("that were all the runs allowed; a smaller list may do (--runs)")
         }
         guard fails else { throw CommandFailure.failed("the command passed the last time: it doesn't always fail") }
+    }
+
+    /// Tells the smallest list so far, if there is one that is smaller than the journal's.
+    private func tellInterrupted(
+        _ kept: [ReplayPlan.Unit],
+        _ profile: Profile,
+        _ done: Int
+    ) throws(CommandFailure) {
+        guard kept.count < plan.units.count else {
+            throw .failed("interrupted before a smaller list of faults was found")
+        }
+        try tell(kept, profile, done, written: trial.files.profile)
+        throw .failed("interrupted; a smaller list may do")
+    }
+
+    /// Writes the profile of what was found, and tells what it is.
+    private func tell(
+        _ kept: [ReplayPlan.Unit],
+        _ profile: Profile,
+        _ runs: Int,
+        written: String
+    ) throws(CommandFailure) {
+        try PlanFile.write(ProfileWriter.text(of: profile), to: trial.files.profile)
+        let count = "\(runs) run\(runs == 1 ? "" : "s")"
+        Console.print("\(Shrinking.faults(plan.units.count)) shrunk to \(kept.count) in \(count)")
+        for unit in kept { Console.print("  \(Shrinking.sentence(unit))") }
+        Console.print("written: \(written)")
     }
 
     private func units(_ kept: [Int]) -> [ReplayPlan.Unit] { kept.map { plan.units[$0] } }

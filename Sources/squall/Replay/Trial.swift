@@ -15,21 +15,20 @@ struct Trial {
     let upstream: Endpoint
     /// The proxy of the journal.
     let proxy: JournalHeader.ProxyEntry
-    /// Where a result is written, without the endings.
-    let output: String
+    let files: ResultFiles
 
     /// Whether the command fails through a proxy with `profile`.
     func fails(with profile: Profile, on loops: EventLoopGroup) async throws -> Bool {
         try await run(configuration(profile), on: loops) { _ in }
     }
 
-    /// The same, with a journal in the file of the output.
+    /// The same, with a journal in the file of the result.
     func record(_ profile: Profile, on loops: EventLoopGroup) async throws -> Bool {
         let writer: LineWriter
         do {
-            writer = try LineWriter(path: output + ".jsonl")
+            writer = try LineWriter(path: files.journal)
         } catch {
-            throw CommandFailure.wrongInput("can't write “\(output).jsonl”: \(error)")
+            throw CommandFailure.wrongInput("can't write “\(files.journal)”: \(error)")
         }
         let configuration = configuration(profile)
         let journal = Journal(writer, header: JournalHeader(of: [configuration], at: MonotonicClock.now))
@@ -63,49 +62,46 @@ struct Trial {
         } catch {
             throw CommandFailure.failed(error.description)
         }
-        let status = await execute(through: "\(running.address)")
+        let result = await execute(through: "\(running.address)")
         await running.stop()
-        switch status {
-        case .success(let fails): return fails
-        case .failure(let failure): throw failure
-        }
+        return try result.get()
     }
 
-    /// Runs the command to its end, or ends it: by SIGTERM when its time is over, and by SIGKILL 2 s later.
+    /// Runs the command to its end, or ends it: when its time is over, or when the task is cancelled.
     private func execute(through address: String) async -> Result<Bool, CommandFailure> {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["--"] + command.map { $0.replacing("{proxy}", with: address) }
-        process.environment = ProcessInfo.processInfo.environment.merging(["SQUALL_PROXY": address]) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
+        let child: ChildProcess
+        do throws(SystemError) {
+            child = try ChildProcess(
+                command.map { $0.replacing("{proxy}", with: address) },
+                environment: ProcessInfo.processInfo.environment.merging(["SQUALL_PROXY": address]) { $1 }
+            )
+        } catch {
+            let isBusy = [EAGAIN, ENOMEM].contains(error.code)
+            let message = "can't run “\(command[0])”: \(error)"
+            return .failure(isBusy ? .failed(message) : .wrongInput(message))
+        }
         let patience = patience
         let watch = Task {
-            try await Task.sleep(for: patience)
-            process.terminate()
+            guard (try? await Task.sleep(for: patience)) != nil else { return false }
+            Trial.stop(child)
+            return true
+        }
+        let end = await withTaskCancellationHandler {
+            await child.end()
+        } onCancel: {
+            Trial.stop(child)
+        }
+        watch.cancel()
+        let isLate = await watch.value
+        return .success(isLate || end != .exit(0))
+    }
+
+    /// Ends what is left of a command: by SIGTERM, and by SIGKILL 2 s later.
+    private static func stop(_ child: ChildProcess) {
+        child.signalGroup(SIGTERM)
+        Task {
             try await Task.sleep(for: .seconds(2))
-            _ = kill(process.processIdentifier, SIGKILL)
+            child.signalGroup(SIGKILL)
         }
-        defer { watch.cancel() }
-        do {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                process.terminationHandler = { _ in continuation.resume() }
-                do {
-                    try process.run()
-                } catch {
-                    process.terminationHandler = nil
-                    continuation.resume(throwing: error)
-                }
-            }
-        } catch {
-            return .failure(.failed("can't run \(command[0]): \(FileProblem.reason(error))"))
-        }
-        let code = process.terminationStatus
-        // env(1) itself ends so where it can't find, or may not run, the command.
-        if process.terminationReason == .exit, code == 126 || code == 127 {
-            return .failure(.wrongInput("can't run “\(command[0])” (exit code \(code)): is it there?"))
-        }
-        return .success(process.terminationReason != .exit || code != 0)
     }
 }
