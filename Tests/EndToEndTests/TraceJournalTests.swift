@@ -53,7 +53,7 @@ import Testing
             let entry = try #require(try header(of: journal).traces?.first)
             #expect(sums.output.hasPrefix(entry.digest), "the sum of a file with a line for each time")
             #expect(entry.file.hasPrefix("/"))
-            #expect(entry.file.hasSuffix("/./link.trace"))
+            #expect(entry.file.hasSuffix("/link.trace") && !entry.file.contains("/./"))
             let passes = try await shrink(journal)
             #expect(passes.errors == "squall: the command doesn't fail with all 1 fault of the journal\n")
             try await withFolder { other in

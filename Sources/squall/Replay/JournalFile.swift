@@ -179,7 +179,9 @@ struct JournalFile {
         } catch {
             throw .wrongInput("can't read the journal “\(path)”: \(FileProblem.reason(error))")
         }
-        guard data.count <= longest else { throw .wrongInput("the journal “\(path)” has more than 64 MiB") }
+        guard data.count <= longest else {
+            throw .wrongInput("the journal “\(path)” has more than 64 MiB: delete lines that it can do without")
+        }
         let parts = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let blanks = Set(" \t\r".utf8)
         var lines = parts.enumerated().map { Line(number: $0.offset + 1, text: $0.element) }
@@ -195,7 +197,8 @@ struct JournalFile {
         _ path: String
     ) throws(CommandFailure) -> [RecordedStrike] {
         guard lines.count <= ReplayPlan.strikeLimit else {
-            throw .wrongInput("the journal “\(path)” has more than \(ReplayPlan.strikeLimit) lines")
+            let limit = ReplayPlan.strikeLimit
+            throw .wrongInput("the journal “\(path)” has more than \(limit) lines: delete those that it can do without")
         }
         let reader = JournalLineReader(header)
         var strikes: [RecordedStrike] = []

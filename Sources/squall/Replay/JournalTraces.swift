@@ -28,8 +28,10 @@ enum JournalTraces {
     /// The folder of the shipped profiles, with a slash at its end.
     private static var folder: String? { ProfileLibrary.folder.map { fromRoot($0) + "/" } }
 
+    /// The path from the root, without parts that say nothing: the same however a profile was called.
     private static func fromRoot(_ path: String) -> String {
-        path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        let whole = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
     /// The SHA-256 of what was read of the file, so that it makes no difference when it was changed meanwhile.
