@@ -61,6 +61,30 @@ import Testing
         }
     }
 
+    @Test func `a journal that is read is not written over`() async throws {
+        try await withFolder { folder in
+            let journal = folder.appendingPathComponent("shrunk.jsonl")
+            try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", journal.path]) { proxy, address in
+                _ = try await run("curl", ["-s", "http://\(address)/"])
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+            let before = try Data(contentsOf: journal)
+            try FileManager.default.createSymbolicLink(
+                at: folder.appendingPathComponent("link"),
+                withDestinationURL: journal
+            )
+            let replayed = try await squall("replay", "shrunk.jsonl", "--journal", "link", folder: folder)
+            let shrunk = try await squall("shrink", "shrunk.jsonl", "--", "true", folder: folder)
+            for outcome in [replayed, shrunk] {
+                #expect(outcome.status == 2)
+                #expect(outcome.errorLines.count == 1)
+                #expect(outcome.errors.contains("would be written over"))
+            }
+            #expect(try Data(contentsOf: journal) == before)
+        }
+    }
+
     @Test func `nobody who reads standard error stops neither connections nor the end`() async throws {
         try await withFolder { folder in
             let path = folder.appendingPathComponent("errors").path

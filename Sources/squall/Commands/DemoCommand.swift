@@ -20,7 +20,10 @@ struct DemoCommand: AsyncParsableCommand {
     @Argument(help: "The profile: a path, or the name of a shipped one.")
     var profile = "wifi-walkaway"
 
-    @Option(help: "The size of the file with its unit, from 1 B to 16 GiB.")
+    @Option(
+        help: "The size of the file with its unit, from 1 B to 16 GiB. (default: 64 MiB)",
+        transform: ArgumentReading.size
+    )
     var size = ByteCount.mebibytes(64)
 
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")

@@ -22,7 +22,10 @@ struct PlanCommand: ParsableCommand {
     @Argument(help: "The profile: a path, or the name of a shipped one.")
     var profile: String
 
-    @Option(help: "The size of the file with its unit, from 1 B to 16 TiB (as 16384GiB).")
+    @Option(
+        help: "The size of the file with its unit, from 1 B to 16384 GiB. (default: 64 MiB)",
+        transform: ArgumentReading.size
+    )
     var size = ByteCount.mebibytes(64)
 
     @Option(help: ArgumentHelp("A download is downstream, an upload upstream.", valueName: "direction"))
@@ -31,17 +34,26 @@ struct PlanCommand: ParsableCommand {
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
-    @Option(help: "The proxy's name, part of every draw; that of `squall run` is proxy.")
+    @Option(
+        help: "The proxy's name, part of every draw; that of `squall run` is proxy. (default: demo)",
+        transform: ArgumentReading.proxyName
+    )
     var name = "demo"
 
-    @Option(help: ArgumentHelp("The bytes in front of the body of each answer.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp("The bytes in front of the body of each answer. (default: 320 B)", valueName: "size"),
+        transform: ArgumentReading.size
+    )
     var head = ByteCount(320)
 
     @Option(help: ArgumentHelp("The client's address, for faults that go by it.", valueName: "address"))
     var client: String?
 
-    @Option(help: ArgumentHelp("The virtual time after which the prediction ends.", valueName: "duration"))
-    var until = Until(duration: .seconds(86_400))
+    @Option(
+        help: ArgumentHelp("The virtual time after which the prediction ends. (default: 24 h)", valueName: "duration"),
+        transform: ArgumentReading.duration
+    )
+    var until = Duration.seconds(86_400)
 
     @Option(help: ArgumentHelp("Draw it into this file as well, as SVG.", valueName: "file"))
     var svg: String?
@@ -71,7 +83,7 @@ struct PlanCommand: ParsableCommand {
             through: Plan(profile: profile, seed: seed, proxy: name, start: .zero),
             client: client,
             retries: ClientRetries(seed: seed),
-            limit: until.duration
+            limit: until
         )
         let report = PlanReport(profile: profile, seed: seed, transfer: transfer, client: client, forecast: forecast)
         switch events {
@@ -101,20 +113,3 @@ struct ClientRetries: RetryModel {
 }
 
 extension Direction: ExpressibleByArgument {}
-
-/// A duration with its unit on the command line.
-struct Until: ExpressibleByArgument {
-    var duration: Duration
-
-    init(duration: Duration) {
-        self.duration = duration
-    }
-
-    init?(argument: String) {
-        guard let duration = try? Duration(parsing: argument), duration > .zero else { return nil }
-        self.duration = duration
-    }
-
-    /// A default as help shows it.
-    var defaultValueDescription: String { duration.text }
-}

@@ -22,11 +22,15 @@ struct ReplayCommand: AsyncParsableCommand {
     @Argument(help: "The journal.")
     var recording: String
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("Where to listen; port 0 takes a free one. (default: 127.0.0.1:0)", valueName: "host:port"),
+        transform: ArgumentReading.endpoint
+    )
     var listen = Endpoint(host: "127.0.0.1", port: 0)
 
     @Option(
-        help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port")
+        help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port"),
+        transform: ArgumentReading.endpoint
     )
     var upstream: Endpoint?
 
@@ -68,13 +72,9 @@ struct ReplayCommand: AsyncParsableCommand {
             configurations: [configuration],
             journal: journal,
             threads: threads,
+            input: recording,
             recorded: file.header.profile
         )
         try await runner.run()
     }
-}
-
-extension Endpoint {
-    /// A default as help shows it.
-    public var defaultValueDescription: String { description }
 }

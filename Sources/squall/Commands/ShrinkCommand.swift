@@ -32,7 +32,8 @@ struct ShrinkCommand: AsyncParsableCommand {
     var command: [String] = []
 
     @Option(
-        help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port")
+        help: ArgumentHelp("Where to forward to; without it where the journal's proxy did.", valueName: "host:port"),
+        transform: ArgumentReading.endpoint
     )
     var upstream: Endpoint?
 
@@ -45,9 +46,13 @@ struct ShrinkCommand: AsyncParsableCommand {
     var runs = 500
 
     @Option(
-        help: ArgumentHelp("How long a run may take; then SIGTERM, and SIGKILL 2 s later.", valueName: "duration")
+        help: ArgumentHelp(
+            "How long a run may take; then SIGTERM, and SIGKILL 2 s later. (default: 60 s)",
+            valueName: "duration"
+        ),
+        transform: ArgumentReading.duration
     )
-    var patience = Until(duration: .seconds(60))
+    var patience = Duration.seconds(60)
 
     @Option(help: ArgumentHelp("Write the result into this file with .json and .jsonl behind it.", valueName: "path"))
     var output = "shrunk"
@@ -67,10 +72,10 @@ struct ShrinkCommand: AsyncParsableCommand {
         let plan = file.plan(for: proxy)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
         let files = ResultFiles(output)
-        try files.check()
+        try files.check(reading: recording)
         let trial = Trial(
             command: command,
-            patience: patience.duration,
+            patience: patience,
             upstream: upstream,
             proxy: proxy,
             files: files

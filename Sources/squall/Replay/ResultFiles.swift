@@ -13,9 +13,12 @@ struct ResultFiles {
         journal = path + ".jsonl"
     }
 
-    /// Makes sure that both can be written, and leaves what is there as it is.
-    func check() throws(CommandFailure) {
+    /// Makes sure that both can be written, and neither is what is read, and leaves what is there as it is.
+    func check(reading recording: String) throws(CommandFailure) {
         for path in [profile, journal] {
+            if FileProblem.isSameFile(path, recording) {
+                throw .wrongInput("“\(path)” would be written over the journal that is read: name another --output")
+            }
             do {
                 try ResultFiles.open(FilePath(path))
             } catch {

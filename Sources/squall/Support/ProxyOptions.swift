@@ -5,37 +5,36 @@ import FaultProfile
 import ProxyEngine
 import Units
 
-extension Endpoint: ExpressibleByArgument {
-    /// Reads "host:port" from the command line.
-    public init?(argument: String) { self.init(argument) }
-}
-
-extension ByteCount: ExpressibleByArgument {
-    /// Reads a size with its unit, such as "64MiB", from the command line.
-    public init?(argument: String) {
-        guard let size = try? ByteCount(parsing: argument) else { return nil }
-        self = size
-    }
-
-    /// A default as help shows it, such as "64 MiB".
-    public var defaultValueDescription: String { text }
-}
-
 /// The options that `run` takes for its proxies.
 struct ProxyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"),
+        transform: ArgumentReading.endpoint
+    )
     var listen: Endpoint?
 
-    @Option(help: ArgumentHelp("Where to forward to.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("Where to forward to.", valueName: "host:port"),
+        transform: ArgumentReading.endpoint
+    )
     var upstream: Endpoint?
 
-    @Option(help: "The proxy's name, in the journal and in every draw.")
-    var name = "proxy"
+    @Option(
+        help: "The proxy's name, in the journal and in every draw. (default: proxy)",
+        transform: ArgumentReading.proxyName
+    )
+    var name: String?
 
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("Bytes that one direction of a connection may hold in memory.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp(
+            "Bytes that one direction of a connection may hold in memory. (default: 8 MiB)",
+            valueName: "size"
+        ),
+        transform: ArgumentReading.size
+    )
     var linkMemory = ByteCount.mebibytes(8)
 
     @Option(help: ArgumentHelp("Connections at a time; one more is reset.", valueName: "count"))
@@ -44,6 +43,9 @@ struct ProxyOptions: ParsableArguments {
     func validate() throws {
         guard (listen == nil) == (upstream == nil) else {
             throw ValidationError("--listen and --upstream go together")
+        }
+        if name != nil, listen == nil {
+            throw ValidationError("--name is for the proxy of --listen and --upstream; the profile's have names")
         }
         if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
         guard connectionLimit > 0 else { throw ValidationError("--connection-limit is at least 1") }
@@ -65,7 +67,7 @@ struct ProxyOptions: ParsableArguments {
             }
             return (definition.name, listen, upstream)
         }
-        if let listen, let upstream { definitions = [(name, listen, upstream)] }
+        if let listen, let upstream { definitions = [(name ?? "proxy", listen, upstream)] }
         guard !definitions.isEmpty else {
             throw .wrongInput("the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT")
         }

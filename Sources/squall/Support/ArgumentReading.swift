@@ -1,0 +1,48 @@
+import ArgumentParser
+import EventLoop
+import Units
+
+/// Reads values of the command line, and says of one that can't be read why, and what to write.
+enum ArgumentReading {
+    /// A size with its unit, such as "64MiB".
+    static func size(_ argument: String) throws -> ByteCount {
+        try value(argument) { text throws(UnitError) in try ByteCount(parsing: text) }
+    }
+
+    /// A duration above zero with its unit, such as "60s".
+    static func duration(_ argument: String) throws -> Duration {
+        let duration = try value(argument) { text throws(UnitError) in try Duration(parsing: text) }
+        guard duration > .zero else { throw ValidationError("it is zero: write a duration above zero, such as 60s") }
+        return duration
+    }
+
+    /// An address or a name, and a port: "127.0.0.1:8080".
+    static func endpoint(_ argument: String) throws -> Endpoint {
+        if argument.hasPrefix("*:") {
+            throw ValidationError("for all addresses write 0.0.0.0 or [::] in place of *")
+        }
+        guard let endpoint = Endpoint(argument) else {
+            throw ValidationError(
+                "write a host and a port up to 65535, such as 127.0.0.1:8080, localhost:80 or [::1]:80"
+            )
+        }
+        return endpoint
+    }
+
+    /// The name of a proxy, as a profile may have it: 1 to 100 characters, none of them a control character.
+    static func proxyName(_ argument: String) throws -> String {
+        let isPlain = argument.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard (1...100).contains(argument.unicodeScalars.count), isPlain else {
+            throw ValidationError("a name has 1 to 100 characters, and no control character")
+        }
+        return argument
+    }
+
+    private static func value<Value>(_ argument: String, _ parse: (String) throws(UnitError) -> Value) throws -> Value {
+        do throws(UnitError) {
+            return try parse(argument)
+        } catch {
+            throw ValidationError("\(error.problem): \(error.remedy)")
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// Values of the command line that can't be read.
+@Suite(.timeLimit(.minutes(1))) struct ArgumentTests {
+    @Test(arguments: [
+        (["plan", "slow-3g", "--size", "64"], "“64” has no unit: write “64 B” or “64 KiB”"),
+        (["demo", "--size", "64mb"], "“64mb” has the unknown unit “mb”: "),
+        (["plan", "slow-3g", "--until", "5"], "“5” has no unit: write “5 ms” or “5 s”"),
+        (["plan", "slow-3g", "--until", "0s"], "it is zero: write a duration above zero, such as 60s"),
+        (["plan", "slow-3g", "--name", ""], "a name has 1 to 100 characters, and no control character"),
+        (["shrink", "j", "--patience", "1 week", "--", "true"], "“1 week” has the unknown unit “week”: "),
+        (["run", "slow-3g", "--link-memory", "8 mib"], "“8 mib” has the unknown unit “mib”: "),
+        (["run", "slow-3g", "--listen", "127.0.0.1"], "write a host and a port up to 65535"),
+        (["run", "slow-3g", "--listen", "::1:0"], "write a host and a port up to 65535"),
+        (["run", "slow-3g", "--upstream", "127.0.0.1:x"], "write a host and a port up to 65535"),
+        (["run", "slow-3g", "--listen", "*:0"], "for all addresses write 0.0.0.0 or [::] in place of *"),
+        (["run", "slow-3g", "--name", "two\nlines"], "a name has 1 to 100 characters, and no control character"),
+        (["replay", "j", "--listen", "here"], "write a host and a port up to 65535"),
+        (["run", "slow-3g", "--name", "mine"], "--name is for the proxy of --listen and --upstream"),
+    ])
+    func `are exit 2, with the reason and what to write`(arguments: [String], problem: String) async throws {
+        let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        #expect(outcome.status == 2)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.contains(problem), "\(outcome.errors)")
+    }
+}
