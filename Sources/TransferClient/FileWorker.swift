@@ -37,15 +37,37 @@ struct FileWorker: Sendable {
         }
     }
 
+    /// Where the links at `path` lead in the end: to what is no link, or to a name that nothing has yet.
+    func target(of path: FilePath) async throws(DownloadError) -> FilePath {
+        var target = path
+        for _ in 0..<FileWorker.mostLinks {
+            do throws(DownloadError) {
+                let next = try await uncancelled("readlink", target) { [files, target] in
+                    try await files.readlink(path: target.string)
+                }
+                // What an absolute link says takes the place of the whole.
+                target = target.removingLastComponent().pushing(FilePath(next))
+            } catch .fileSystem(_, _, .invalidArgument) {
+                return target
+            } catch .fileSystem(_, _, .noSuchFileOrDirectory) {
+                return target
+            }
+        }
+        throw .fileSystem(call: "readlink", path: path.string, .tooManySymbolicLinkLevels)
+    }
+
+    /// So many links are followed, one after the other, at most: as many as the system does.
+    private static let mostLinks = 40
+
     private var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool) }
 
-    private func uncancelled(
+    private func uncancelled<Value: Sendable>(
         _ call: String,
         _ path: FilePath,
-        _ body: @escaping @Sendable () async throws -> Void
-    ) async throws(DownloadError) {
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws(DownloadError) -> Value {
         switch await Task.detached(operation: body).result {
-        case .success: return
+        case .success(let value): return value
         case .failure(let error):
             let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) }
             throw .fileSystem(call: call, path: path.string, code ?? .ioError)

@@ -15,12 +15,18 @@ enum PartialFileRemains: Sendable {
 
 extension PartialFile {
     /// Opens and locks the partial file of a destination, and keeps of it what its journal promises for `url`.
+    ///
+    /// Where the destination is a link, the download goes to where it leads, and the partial file lies there.
     static func open(
         _ destination: FilePath,
         for url: String,
         worker: FileWorker
     ) async throws(DownloadError) -> (PartialFile, PartialFileRemains) {
-        let file = try await worker.run { () throws(DownloadError) in try locked(destination, worker) }
+        try await worker.run { () throws(DownloadError) in
+            try PartialFilePaths.checkReplaceable(destination, followingLinks: true)
+        }
+        let target = try await worker.target(of: destination)
+        let file = try await worker.run { () throws(DownloadError) in try locked(target, worker) }
         do {
             return (file, try await file.restore(for: url, worker))
         } catch {

@@ -99,7 +99,11 @@ final class PartialFile: Sendable {
 
     /// Puts the complete file in its place. Nothing may be called after it but `close()`.
     func finish() async throws(DownloadError) {
-        try await worker.run { [self] () throws(DownloadError) in try FileCall.synchronize(data, paths.data) }
+        try await worker.run { [self] () throws(DownloadError) in
+            try FileCall.synchronize(data, paths.data)
+            // The download may have taken long: something else may be in its place by now.
+            try PartialFilePaths.checkReplaceable(paths.destination, followingLinks: false)
+        }
         try await worker.rename(paths.data, to: paths.destination)
         try await worker.run { [folder = paths.folder] () throws(DownloadError) in
             let directory = try FileCall.run("open", folder) {

@@ -11,18 +11,46 @@ struct PartialFilePaths: Sendable {
     /// What is known of them: `.NAME.squall-journal`.
     let journal: FilePath
 
-    /// Fails when the destination can't name a file.
+    /// Fails when the destination, which is no link, can't name a file.
     init(destination: FilePath) throws(DownloadError) {
         guard let name = destination.lastComponent, name.kind == .regular else {
             throw .invalidDestination(destination.string, "it names no file")
-        }
-        guard (try? destination.stat())?.type != .directory else {
-            throw .invalidDestination(destination.string, "it is a directory; add the name of the file")
         }
         self.destination = destination
         let parent = destination.removingLastComponent()
         folder = parent.isEmpty ? "." : parent
         data = folder.appending(".\(name.string).squall-part")
         journal = folder.appending(".\(name.string).squall-journal")
+    }
+    /// Fails when something is at `destination`, or where a link there leads, that a download must not replace.
+    static func checkReplaceable(_ destination: FilePath, followingLinks: Bool) throws(DownloadError) {
+        let type: FileType
+        do throws(Errno) {
+            type = try destination.stat(followTargetSymlink: followingLinks).type
+        } catch .noSuchFileOrDirectory {
+            return
+        } catch {
+            throw .fileSystem(call: "stat", path: destination.string, error)
+        }
+        switch type {
+        case .regular: return
+        case .directory:
+            throw .invalidDestination(destination.string, "it is a directory; add the name of the file")
+        default:
+            throw .invalidDestination(
+                destination.string,
+                "it is \(words(for: type)), and only a regular file is replaced; choose another path"
+            )
+        }
+    }
+
+    private static func words(for type: FileType) -> String {
+        switch type {
+        case .fifo: "a FIFO"
+        case .socket: "a socket"
+        case .characterSpecial, .blockSpecial: "a device"
+        case .symbolicLink: "a symbolic link"
+        default: "no regular file"
+        }
     }
 }

@@ -34,7 +34,8 @@ public struct TransferClient: Sendable {
     ///
     /// - Parameters:
     ///   - request: What to download. Only `http` URLs are served by this version.
-    ///   - destination: The file to be; its folder must exist.
+    ///   - destination: The file to be; its folder must exist. A link is followed once, at the start, and everything lies
+    ///     where it leads. What is no regular file there is refused.
     ///   - onEvent: Called for each event, in order, on the task of the download, which waits for it; it should return
     ///     soon. Progress is reported now and then, everything else always.
     /// - Returns: What it took, once the file is complete, checked, on the disk and in its place.

@@ -50,6 +50,22 @@ import Testing
         }
     }
 
+    @Test func `a FIFO in the place of the file is exit 2, one line that says what to do, and stays`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withFolder { folder in
+                let path = folder.appendingPathComponent("pipe").path
+                #expect(mkfifo(path, 0o600) == 0)
+                let outcome = try await squall("get", "http://\(origin)/file.bin", "-o", "pipe", folder: folder)
+                #expect(outcome.status == 2)
+                #expect(outcome.errorLines.count == 1)
+                #expect(outcome.errors.contains("“pipe”: it is a FIFO, and only a regular file is replaced; choose"))
+                let attributes = try FileManager.default.attributesOfItem(atPath: path)
+                #expect(attributes[.type] as? FileAttributeType != .typeRegular)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["pipe"])
+            }
+        }
+    }
+
     @Test func `a server that is away is exit 75, one that refuses is exit 1`() async throws {
         try await withFolder { folder in
             try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", "-"]) { dead, address in

@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+import SystemPackage
+import Testing
+import TransferClient
+
+/// What lies where a file is to go.
+@Suite(.timeLimit(.minutes(1))) struct DestinationTests {
+    private static let resource = Resource(size: 50_000)
+
+    private func type(of path: String) -> FileType? {
+        try? FilePath(path).stat(followTargetSymlink: false).type
+    }
+
+    @Test(arguments: [false, true])
+    func `a FIFO stays what it is, also where a link leads to it`(isLinked: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let fifo = folder.path + "/fifo"
+        #expect(mkfifo(fifo, 0o600) == 0)
+        let link = folder.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "fifo")
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let path = isLinked ? link : fifo
+            let done = await attempt(DownloadRequest(url: server.url()), to: FilePath(path))
+            #expect(done.error?.disposition == .invalidInput)
+            #expect(done.error?.description.contains("“\(path)”: it is a FIFO") == true)
+            #expect(server.requests.isEmpty)
+        }
+        #expect(type(of: fifo) == .fifo)
+        #expect(type(of: link) == .symbolicLink)
+        #expect(folder.names == ["fifo", "link"])
+    }
+
+    @Test func `what has taken the place of the file meanwhile is not replaced`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.progressInterval = .zero
+            } onEvent: { event in
+                if case .progress = event { _ = mkfifo(folder.destination.string, 0o600) }
+            }
+            #expect(done.error?.description.contains("it is a FIFO") == true)
+            #expect(type(of: folder.destination.string) == .fifo)
+            #expect(unlink(folder.destination.string) == 0)
+            let again = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(again.summary?.heldAtStart == 50_000)
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    /// Links in one folder that lead to the file in another, and whether that is there already.
+    @Test(arguments: [false, true])
+    func `a link stays, and the file that it leads to is written`(isThere: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let other = try TemporaryFolder()
+        if isThere { try other.write([1, 2, 3], to: other.destination.string) }
+        let link = folder.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "second")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/second",
+            withDestinationPath: other.destination.string
+        )
+        try await Script {
+            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000) : Self.resource.serve($0)
+        }.serve { server in
+            _ = await attempt(DownloadRequest(url: server.url()), to: FilePath(link)) { $0.retry.maximumAttempts = 1 }
+            #expect(other.bytes(other.part)?.count == 20_000, "the partial file lies beside the file, not the link")
+            let done = await attempt(DownloadRequest(url: server.url()), to: FilePath(link))
+            #expect(done.summary?.heldAtStart == 20_000)
+        }
+        #expect(other.file == Self.resource.content)
+        #expect(other.names == ["file.bin"])
+        #expect(type(of: link) == .symbolicLink)
+        #expect(folder.names == ["link", "second"])
+    }
+
+    @Test(arguments: ["link", "..", "none/file"])
+    func `a link to itself, to a folder or into none is the caller's mistake`(target: String) async throws {
+        let folder = try TemporaryFolder()
+        let link = folder.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let done = await attempt(DownloadRequest(url: "http://127.0.0.1:1/"), to: FilePath(link))
+        #expect(done.error?.disposition == .invalidInput)
+        #expect(type(of: link) == .symbolicLink)
+        #expect(folder.names == ["link"])
+    }
+}
