@@ -1,14 +1,15 @@
 import TransferProtocol
+import Units
 
 extension DownloadURLProblem: CustomStringConvertible {
-    /// What is wrong, and what to write instead.
+    /// What is wrong, and what to write instead. It repeats nothing of the URL, in which a password may stand.
     public var description: String {
         switch self {
         case .noScheme: "it doesn't start with “http://”"
-        case .unknownScheme(let scheme): "the scheme “\(scheme)” isn't known; use “http”"
+        case .unknownScheme: "its scheme isn't known; use “http”"
         case .noHost: "it names no host"
-        case .invalidHost(let host): "“\(host)” is no host name; write names beyond ASCII in Punycode"
-        case .invalidPort(let port): "“\(port)” is no port from 1 to 65535"
+        case .invalidHost: "its host is no host name; write names beyond ASCII in Punycode"
+        case .invalidPort: "its port is no number from 1 to 65535"
         case .userInformation: "it names a user; credentials aren't sent, leave them out"
         case .controlCharacter: "it has a control character"
         case .tooLong: "it is longer than \(DownloadURL.longest) bytes"
@@ -50,7 +51,7 @@ extension DownloadRejection: CustomStringConvertible {
         case .overlapDiffers: "the part differs from the bytes that are held"
         case .bodyTooLong: "the body was longer than its head said"
         case .rangeRefused: "the server refuses the range that is missing"
-        case .transferCoding(let coding): "the transfer coding “\(coding)” wasn't offered"
+        case .transferCoding(let coding): "the transfer coding \(coding.quoted) wasn't offered"
         }
     }
 }
@@ -76,7 +77,8 @@ extension DownloadFailure: CustomStringConvertible {
         switch self {
         case .status(let status): "the server answered \(status); check the URL"
         case .contentEncoding(let coding):
-            "the server codes the file as “\(coding)”, which wasn't asked for; allow it to keep the coded bytes"
+            "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or use "
+                + "a client that decodes it, such as curl --compressed"
         case .redirectWithoutLocation(let status): "the server answered \(status) without saying where to go"
         }
     }

@@ -1,5 +1,6 @@
 import SystemPackage
 import TransferProtocol
+import Units
 
 /// Why a download didn't come to its end. What was received stays beside the destination unless said otherwise.
 public enum DownloadError: Error, Hashable, Sendable {
@@ -60,40 +61,70 @@ public enum DownloadError: Error, Hashable, Sendable {
 
 extension DownloadError: CustomStringConvertible {
     /// What went wrong, where, and what to do about it.
-    public var description: String {
+    public var description: String { advice.map { "\(reason); \($0)" } ?? reason }
+
+    /// What went wrong, and where. For who doesn't offer to continue.
+    public var reason: String {
         switch self {
-        case .invalidURL(let url, let problem): "“\(url)” can't be downloaded: \(problem.description)"
-        case .tlsUnsupported(let url):
-            "“\(url)” needs TLS, which comes with a later version; use an http:// URL"
+        case .invalidURL(let url, let problem): "\(Self.shown(url)) can't be downloaded: \(problem.description)"
+        case .tlsUnsupported(let url): "\(Self.shown(url)) needs TLS, which comes with a later version"
         case .invalidDestination(let path, let why): "can't download to “\(path)”: \(why)"
         case .invalidDigest(let count): "a SHA-256 has 32 bytes, and the expected one has \(count)"
-        case .locked(let path):
-            "another download is writing “\(path)”; wait for it, or choose another destination"
-        case .fileSystem(let call, let path, let errno):
-            "\(call)(\(path)): \(errno) (errno \(errno.rawValue))\(Self.advice(for: errno))"
+        case .locked(let path): "another download is writing “\(path)”"
+        case .fileSystem(let call, let path, let errno): "\(call)(\(path)): \(errno) (errno \(errno.rawValue))"
         case .refused(let failure): failure.description
-        case .tooManyRedirections(let count): "the server redirected more than \(count) times; check the URL"
+        case .tooManyRedirections(let count): "the server redirected more than \(count) times"
         case .invalidRedirection(let location, let problem):
-            "the server redirected to “\(location)”: \(problem.description)"
-        case .gaveUp(let limit, let setback):
-            "\(limit.description), the last time because \(setback.description); run it again to continue"
+            "the server redirected to \(Self.shown(location)): \(problem.description)"
+        case .gaveUp(let limit, let setback): "\(limit.description), the last time because \(setback.description)"
         case .tooManyRestarts(let count, let reason):
-            "started over \(count) times, the last time because \(reason.description); run it again later"
+            "started over \(count) times, the last time because \(reason.description)"
         case .digestMismatch(let source, let expected, let actual):
-            "the file's SHA-256 is \(Self.hex(actual)), and \(source.rawValue) says \(Self.hex(expected)); "
+            "the file's SHA-256 is \(Self.hex(actual)), and \(source.expectation) \(Self.hex(expected)); "
                 + "the file was removed"
-        case .cancelled: "cancelled; run it again to continue"
+        case .cancelled: "cancelled"
         }
     }
 
-    private static func advice(for errno: Errno) -> String {
-        switch errno {
-        case .noSpace, .diskQuotaExceeded: "; make room and run it again to continue"
-        default: ""
+    private var advice: String? {
+        switch self {
+        case .tlsUnsupported: "use an http:// URL"
+        case .locked: "wait for it, or choose another destination"
+        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
+            "make room and run it again to continue"
+        case .tooManyRedirections: "check the URL"
+        case .gaveUp, .cancelled: "run it again to continue"
+        case .tooManyRestarts: "run it again later"
+        case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
+            .digestMismatch:
+            nil
         }
+    }
+
+    /// The characters of a URL that a person is shown; what is longer is cut.
+    public static let shownCharacters = 200
+
+    /// A URL on one line between quotes, without what stands in front of an `@`, for that may be a password.
+    private static func shown(_ url: String) -> String {
+        var shown = url
+        if let sign = url.unicodeScalars.lastIndex(of: "@") {
+            let scheme = ["http://", "https://"].first { url.lowercased().hasPrefix($0) } ?? ""
+            shown = "\(scheme)…\(url[sign...])"
+        }
+        return "“\(shown.shortened(to: shownCharacters))”"
     }
 
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension DownloadVerification {
+    /// Whose other digest it is, in front of that.
+    fileprivate var expectation: String {
+        switch self {
+        case .server: "the server says"
+        case .caller: "the digest asked for is"
+        }
     }
 }

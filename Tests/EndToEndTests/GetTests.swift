@@ -29,7 +29,7 @@ import Testing
                 let other = String(repeating: "0", count: 64)
                 let wrong = try await squall("get", url, "--sha256", other, "-o", "wrong.bin", folder: folder)
                 #expect(wrong.status == 1)
-                #expect(wrong.errors.contains(digest))
+                #expect(wrong.errors.contains("is \(digest), and the digest asked for is \(other)"))
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file.bin"])
             }
         }
@@ -47,6 +47,19 @@ import Testing
             #expect(outcome.errors.hasPrefix("squall: "))
             #expect(outcome.errors.contains(word))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+
+    @Test(arguments: ["text", "json"])
+    func `a password in a URL is not shown`(format: String) async throws {
+        try await withFolder { folder in
+            for url in ["http://user:secret@127.0.0.1/x", "http://user:secret@127.0.0.1:99999999/x"] {
+                let outcome = try await squall("get", url, "-o", "x", "--events", format, folder: folder)
+                #expect(outcome.status == 2)
+                #expect(outcome.errors.contains("http://…@127.0.0.1"))
+                #expect(!(outcome.output + outcome.errors).contains("secret"))
+                #expect(outcome.output.contains("failed") == (format == "json"))
+            }
         }
     }
 

@@ -40,4 +40,60 @@ import TransferProtocol
     @Test func `TLS is refused with the news that it comes later`() {
         #expect(DownloadError.tlsUnsupported("https://h/").description.contains("later version"))
     }
+
+    /// Ways to write a password into a URL, most of them wrong: `#`, `/` and `@` are to be encoded in one.
+    @Test(arguments: [
+        "http://user:secret@host/", "HTTP://user:secret@host/", "https://secret@host/", "//user:secret@host/",
+        "ftp://user:secret@host/", "http://user:secret/x@host/", "http://user:x/secret@host/", "http://a@secret@host/",
+        "secret:x@host/", "user:x//secret@host/", "http://secret x:y/z@host/", "http://u:secret#x@host/",
+        "http://u:secret@\u{301}host/",
+    ])
+    func `what stands in front of an at sign is not shown`(url: String) throws {
+        let problem = try #require(throws: DownloadURLProblem.self) { try DownloadURL(url) }
+        for error in [DownloadError.invalidURL(url, problem), .invalidRedirection(url, problem), .tlsUnsupported(url)] {
+            #expect(!error.description.contains("secret"))
+            #expect(error.description.contains("host/"))
+        }
+        #expect(!DownloadError.invalidURL(url, problem).description.contains("user:"))
+    }
+
+    @Test func `what a server sends is shown on one line, without controls, and cut`() {
+        let text = "a\u{1B}[2J\u{9B}31m\r\n" + String(repeating: "x", count: 20_000)
+        let errors: [DownloadError] = [
+            .invalidRedirection(text, .controlCharacter), .refused(.contentEncoding(text)),
+            .gaveUp(.attempts(1), .rejected(.transferCoding(text))),
+            .tooManyRestarts(1, .rangeUnusable(.transferCoding(text))), .invalidURL(text, .tooLong),
+        ]
+        for error in errors {
+            let shown = error.description
+            #expect(shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+            #expect(shown.contains("a\\u{1b}[2J\\u{9b}31m\\u{d}\\u{a}x"))
+            #expect(shown.count < 500)
+        }
+    }
+
+    @Test func `another digest is told with whose it is`() {
+        let asked = DownloadError.digestMismatch(.caller, expected: [0xAB], actual: [1])
+        #expect(asked.description.contains("is 01, and the digest asked for is ab;"))
+        let told = DownloadError.digestMismatch(.server, expected: [0xAB], actual: [1])
+        #expect(told.description.contains("is 01, and the server says ab;"))
+    }
+
+    @Test func `a coding is refused with what a person can do about it`() {
+        let shown = DownloadError.refused(.contentEncoding("gzip")).description
+        #expect(shown.contains("“gzip”"))
+        #expect(shown.contains("curl --compressed"))
+    }
+
+    @Test(
+        arguments: [
+            .cancelled, .gaveUp(.attempts(10), .stalled), .fileSystem(call: "pwrite", path: "/x", .noSpace),
+            .tooManyRestarts(10, .rangeIgnored),
+        ] as [DownloadError]
+    )
+    func `the reason alone doesn't say to run it again`(error: DownloadError) {
+        #expect(error.description.hasPrefix(error.reason + "; "))
+        #expect(error.description.contains("run it again"))
+        #expect(!error.reason.contains("again"))
+    }
 }

@@ -1,4 +1,5 @@
 import TransferClient
+import Units
 
 /// A download's event as a line of JSON.
 struct TransferReport: Encodable {
@@ -87,8 +88,9 @@ extension DownloadEvent {
         case .retrying(let wait, let setback):
             "\(setback.description); trying again in \(TransferReport.shortText(wait))"
         case .restarted(let reason): "starts over: \(reason.description)"
-        case .redirected(let url): "redirected to \(url)"
-        case .verified(let verification): "the digest is the one that the \(verification.rawValue) gave"
+        case .redirected(let url): "redirected to \(url.shortened(to: DownloadError.shownCharacters))"
+        case .verified(.server): "the digest is the one that the server gave"
+        case .verified(.caller): "the digest is the one that was asked for"
         case .finished: nil
         }
     }
