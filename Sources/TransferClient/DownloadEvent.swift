@@ -49,8 +49,6 @@ public struct DownloadSummary: Hashable, Sendable {
     public var bytesReceived: Int64
     /// The end of the file was only told by the end of the connection, and no digest confirmed it.
     public var isLengthUnknown: Bool
-    /// The `Content-Encoding` that the file is kept in; `nil` for none.
-    public var contentEncoding: String?
     /// The URL that answered, after redirections.
     public var finalURL: String
     /// How long it took, waits included.

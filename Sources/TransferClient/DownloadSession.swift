@@ -65,16 +65,12 @@ final class DownloadSession {
         lastProgress = startedAt
         lastCheckpoint = startedAt
         switch remains {
-        case .nothing, .unusable: state = DownloadState(acceptsContentEncoding: configuration.acceptsContentEncoding)
+        case .nothing, .unusable: state = DownloadState()
         case .prefix(let source, let length):
             recorded = source
             finalURL = (try? DownloadURL(source.finalURL)) ?? url
             summary.heldAtStart = length
-            state = DownloadState(
-                resuming: source.representation,
-                length: length,
-                acceptsContentEncoding: configuration.acceptsContentEncoding
-            )
+            state = DownloadState(resuming: source.representation, length: length)
         }
         schedule = RetrySchedule(
             policy: configuration.retry,
@@ -188,7 +184,6 @@ final class DownloadSession {
             heldAtStart: summary.heldAtStart,
             bytesReceived: summary.bytesReceived,
             isLengthUnknown: state.isLengthUnknown && verified.isEmpty,
-            contentEncoding: state.representation?.contentEncoding,
             finalURL: finalURL.text,
             duration: configuration.clock.now() - startedAt
         )

@@ -20,9 +20,6 @@ public struct TransferClientConfiguration: Sendable {
     public var progressInterval: Duration = .milliseconds(100)
     /// How often one download may start over before it fails: 10 unless told otherwise.
     public var maximumRestarts = 10
-    /// Keeps a body with a content coding that wasn't asked for as it comes, instead of failing. Off by default: such
-    /// a file isn't what its name says.
-    public var acceptsContentEncoding = false
     /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
     public var seed = UInt64.random(in: .min ... .max)
     /// The time to work by.

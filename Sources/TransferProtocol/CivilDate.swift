@@ -53,13 +53,13 @@ struct CivilDate {
 // The three forms of RFC 9110, section 5.6.7. They are told apart by what follows the name of the day:
 // "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994".
 extension CivilDate {
-    init?(_ scanner: inout FieldScanner, centuryOf century: (Int64) -> Int64) {
+    init?(_ scanner: inout FieldScanner) {
         if scanner.skipFirst(of: Self.longDayNames) != nil {
             guard scanner.skip(", ") else { return nil }
-            self.init(afterDayName: &scanner, separator: "-", yearDigits: 2, centuryOf: century)
+            self.init(afterDayName: &scanner, separator: "-", yearDigits: 2)
         } else if scanner.skipFirst(of: Self.dayNames) != nil {
             if scanner.skip(", ") {
-                self.init(afterDayName: &scanner, separator: " ", yearDigits: 4, centuryOf: { _ in 0 })
+                self.init(afterDayName: &scanner, separator: " ", yearDigits: 4)
             } else {
                 self.init(asctimeAfterDayName: &scanner)
             }
@@ -68,18 +68,14 @@ extension CivilDate {
         }
     }
 
-    private init?(
-        afterDayName scanner: inout FieldScanner,
-        separator: String,
-        yearDigits: Int,
-        centuryOf century: (Int64) -> Int64
-    ) {
+    private init?(afterDayName scanner: inout FieldScanner, separator: String, yearDigits: Int) {
         guard let day = scanner.number(digits: 2), scanner.skip(separator),
             let month = scanner.skipFirst(of: Self.monthNames), scanner.skip(separator),
             let year = scanner.number(digits: yearDigits), scanner.skip(" "),
             let time = scanner.timeOfDay(), scanner.skip(" GMT")
         else { return nil }
-        self.init(year: century(year) + year, month: Int64(month) + 1, day: day, time: time)
+        let century: Int64 = yearDigits > 2 ? 0 : year < 70 ? 2000 : 1900
+        self.init(year: century + year, month: Int64(month) + 1, day: day, time: time)
     }
 
     private init?(asctimeAfterDayName scanner: inout FieldScanner) {

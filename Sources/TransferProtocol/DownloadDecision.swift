@@ -46,7 +46,7 @@ extension DownloadState {
             else { return .retry(after: nil, .rejected(.lengthsDisagree)) }
             new.total = last + 1
         }
-        if let coding = new.contentEncoding, !acceptsContentEncoding { return .fail(.contentEncoding(coding)) }
+        if let coding = head.contentEncoding { return .fail(.contentEncoding(coding)) }
         let reason = restartReason(new, ask)
         let nothingHeld = length == 0
         representation = new
@@ -75,7 +75,7 @@ extension DownloadState {
         guard !head.isMultipart else { return reject(.multipart) }
         guard case .bytes(let first, let last, _) = head.contentRange else { return reject(.noContentRange) }
         let new = DownloadRepresentation(head)
-        guard !known.isContradicted(by: new), new.contentEncoding == known.contentEncoding else {
+        guard !known.isContradicted(by: new), head.contentEncoding == nil else {
             return want(.representationChanged, because: .representationChanged)
         }
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }

@@ -12,8 +12,6 @@ public struct DownloadRepresentation: Hashable, Sendable {
     public var total: Int64?
     /// `Content-Type`, for the caller.
     public var contentType: String?
-    /// `Content-Encoding` in lower case; `nil` for none.
-    public var contentEncoding: String?
     /// The digest of the whole, when the server sent one (RFC 9530).
     public var digest: ReprDigest?
 
@@ -27,7 +25,6 @@ public struct DownloadRepresentation: Hashable, Sendable {
         lastModified = head.fields[.lastModified]
         date = head.fields[.date].flatMap { HTTPDate($0) }
         contentType = head.fields[.contentType]
-        contentEncoding = head.contentEncoding
         digest = head.fields[.reprDigest].flatMap { ReprDigest($0) }
         if case .bytes(_, _, let total) = head.contentRange {
             self.total = total

@@ -19,8 +19,6 @@ public struct DownloadState: Hashable, Sendable {
     public internal(set) var representation: DownloadRepresentation?
     /// Whether the end of the complete file was only told by the end of a connection, so that a cut can't be excluded.
     public internal(set) var isLengthUnknown = false
-    /// Whether a content coding that wasn't asked for is kept as it comes, instead of being refused.
-    public let acceptsContentEncoding: Bool
 
     /// Set when the held bytes are to be replaced by a whole representation.
     var wholeWanted: DownloadRestartReason?
@@ -32,19 +30,12 @@ public struct DownloadState: Hashable, Sendable {
     var body: DownloadBody?
 
     /// Starts with nothing.
-    public init(acceptsContentEncoding: Bool = false) {
-        self.acceptsContentEncoding = acceptsContentEncoding
-    }
+    public init() {}
 
     /// Starts with the first `length` bytes of `representation`, as a journal tells.
-    public init(
-        resuming representation: DownloadRepresentation,
-        length: Int64,
-        acceptsContentEncoding: Bool = false
-    ) {
+    public init(resuming representation: DownloadRepresentation, length: Int64) {
         self.representation = representation
         self.length = max(0, length)
-        self.acceptsContentEncoding = acceptsContentEncoding
         if let total = representation.total, length > total { wholeWanted = .journalUnusable }
     }
 

@@ -10,26 +10,11 @@ public struct HTTPDate: Hashable, Comparable, Sendable {
 
     /// Reads a field value in any of the three forms that a recipient must accept: IMF-fixdate, RFC 850 and asctime.
     ///
-    /// A two-digit year means 1970 to 2069, as in POSIX; `init(_:now:)` has the rule of RFC 9110. The day of the week
-    /// must be a name of a day, but needn't be the right one. A leap second is read as the second after it.
-    /// `nil` for everything else, a list of dates included.
+    /// A two-digit year means 1970 to 2069, as in POSIX. The day of the week must be a name of a day, but needn't be
+    /// the right one. A leap second is read as the second after it. `nil` for everything else, a list of dates included.
     public init?(_ headerValue: String) {
-        self.init(headerValue, centuryOf: { $0 < 70 ? 2000 : 1900 })
-    }
-
-    /// Reads a field value as `init(_:)` does, and takes a two-digit year that would lie more than 50 years after `now`
-    /// for the same year of the century before (RFC 9110, section 5.6.7).
-    public init?(_ headerValue: String, now: HTTPDate) {
-        let year = CivilDate(secondsSinceEpoch: now.clamped.secondsSinceEpoch).year
-        self.init(headerValue) { twoDigits in
-            let century = year - year % 100
-            return century + twoDigits > year + 50 ? century - 100 : century
-        }
-    }
-
-    private init?(_ headerValue: String, centuryOf century: (Int64) -> Int64) {
         var scanner = FieldScanner(headerValue)
-        guard let civil = CivilDate(&scanner, centuryOf: century), scanner.isAtEnd else { return nil }
+        guard let civil = CivilDate(&scanner), scanner.isAtEnd else { return nil }
         secondsSinceEpoch = civil.secondsSinceEpoch
     }
 

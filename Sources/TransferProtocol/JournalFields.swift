@@ -8,7 +8,6 @@ enum JournalFields {
         case date = 5
         case total = 6
         case contentType = 7
-        case contentEncoding = 8
         case digest = 9
     }
 
@@ -23,7 +22,6 @@ enum JournalFields {
         add(.date, representation.date?.headerValue)
         add(.total, representation.total.map { String($0) })
         add(.contentType, representation.contentType)
-        add(.contentEncoding, representation.contentEncoding)
         if let digest = representation.digest { fields.append((.digest, digest.sha256)) }
         while fields.reduce(0, { $0 + $1.1.count + 5 }) > JournalRecord.longestPayload {
             guard let longest = fields.indices.max(by: { fields[$0].1.count < fields[$1].1.count }) else { break }
@@ -62,7 +60,6 @@ enum JournalFields {
                 guard let total = Int64(text), total >= 0 else { return nil }
                 representation.total = total
             case .contentType: representation.contentType = text
-            case .contentEncoding: representation.contentEncoding = text
             case .digest: representation.digest = ReprDigest(sha256: Array(value))
             case nil: continue
             }

@@ -10,7 +10,6 @@ import Units
         representation.date = HTTPDate(secondsSinceEpoch: 784_111_777)
         representation.total = 300
         representation.contentType = "text/plain; charset=é"
-        representation.contentEncoding = "br"
         representation.digest = ReprDigest(sha256: Array(0..<32))
         return JournalSource(url: "http://h/a", finalURL: "http://h/b", representation: representation)
     }()
