@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import squall
+
+/// The live line of `squall demo` and `squall get` on a terminal that stands still, as after Ctrl-S.
+@Suite(.timeLimit(.minutes(1))) struct LiveLineTests {
+    @Test func `who tells more than a stuck terminal takes does not wait, and what was dropped is counted`() async throws
+    {
+        let pipe = Pipe()
+        let live = LiveLine(output: pipe.fileHandleForWriting, isOn: true)
+        let count = 10_000
+        for number in 0..<count {
+            live.tell("line \(number) \(String(repeating: "x", count: 100))")
+            live.draw("\(number) so far")
+        }
+        let shown = TextStream(reading: dup(pipe.fileHandleForReading.fileDescriptor))
+        live.tell("the last")
+        live.clear()
+        try pipe.fileHandleForWriting.close()
+        let text = await shown.text()
+        let told = text.matches(of: /line [0-9]+ x{100}/).count
+        let dropped = text.matches(of: /… and ([0-9]+) lines? more/).compactMap { Int($0.output.1) }.reduce(0, +)
+        #expect(told < count, "the buffer is bounded")
+        #expect(told + dropped == count + (text.contains("the last") ? 0 : 1))
+        #expect(text.utf8.count < 8 * LiveLine.limit)
+        #expect(text.hasSuffix("\r\u{1B}[K"), "the live line is taken away")
+    }
+
+    @Test func `lines and the live line come in their order, all of them before clear returns`() throws {
+        let pipe = Pipe()
+        let live = LiveLine(output: pipe.fileHandleForWriting, isOn: true)
+        live.draw("one")
+        live.tell("two")
+        live.draw("three")
+        live.clear()
+        try pipe.fileHandleForWriting.close()
+        let data = try #require(try pipe.fileHandleForReading.readToEnd())
+        let end = "\u{1B}[K"
+        #expect(String(decoding: data, as: UTF8.self) == "\rone\(end)\rtwo\(end)\none\rthree\(end)\r\(end)")
+    }
+
+    @Test func `a demo whose terminal stands still goes on, and tells all when it moves again`() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.stop()
+        let script = "exec \"$0\" \"$@\" 2>\(terminal.path)"
+        let arguments = ["demo", "first-two-fail", "--size", "200KiB", "--events", "json"]
+        try await withChild(Programs.find("sh"), ["-c", script, Programs.squall.path] + arguments) { demo in
+            _ = try await demo.line(with: "\"event\":\"finished\"")
+            terminal.start()
+            let outcome = await demo.finish()
+            #expect(outcome.status == 0)
+            #expect(outcome.lines.last?.contains("\"event\":\"proved\"") == true)
+        }
+        terminal.hangUp()
+        let shown = await terminal.shown.text()
+        #expect(shown.contains("client: resumed at "))
+        #expect(shown.contains("of 200.0 KiB ("))
+    }
+}
