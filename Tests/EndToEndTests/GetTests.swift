@@ -122,7 +122,7 @@ import Testing
             { "kind": "stall", "stream": "downstream", "at": "0 B", "for": "1 h", "when": { "connection": 2 } } ] }
         """
 
-    @Test(arguments: [SIGKILL, SIGINT])
+    @Test(arguments: [SIGKILL, SIGINT, SIGHUP])
     func `a download that was ended by a signal goes on where it was`(number: Int32) async throws {
         try await withOrigin(size: 3 << 20) { origin in
             try await withProxy(GetTests.cutThenSilent, to: origin, ["--journal", "-"]) { proxy, address in

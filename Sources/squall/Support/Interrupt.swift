@@ -1,8 +1,11 @@
 import EventLoop
+import Foundation
 import Glibc
 import Synchronization
 
-/// Ctrl-C and SIGTERM as something that can be waited for. A second one ends the process at once.
+/// Ctrl-C, SIGTERM and the closing of the terminal (SIGHUP) as something that can be waited for. A second Ctrl-C or
+/// SIGTERM ends the process at once. A second SIGHUP doesn't: a terminal that closes may well send two, itself and
+/// through its shell.
 final class Interrupt: Sendable {
     private struct State {
         var count = 0
@@ -16,7 +19,7 @@ final class Interrupt: Sendable {
     static func watch(on loop: EventLoop) async throws(SystemError) -> Interrupt {
         let interrupt = Interrupt()
         let sources = try await loop.run {
-            let watched = [SIGINT, SIGTERM].map { number in
+            let watched = Interrupt.signals.map { number in
                 SignalSource(number, on: loop) { interrupt.arrive(number) }
             }
             return Resident(watched, on: loop)
@@ -42,7 +45,18 @@ final class Interrupt: Sendable {
             defer { state.waiters = [] }
             return (state.count, state.waiters)
         }
-        if count > 1 { _exit(128 + number) }
+        if count > 1, number != SIGHUP { _exit(128 + number) }
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// The signals that are watched: SIGHUP only where nobody asked to have it ignored, as nohup(1) does.
+    private static var signals: [Int32] { [SIGINT, SIGTERM] + (isIgnored(SIGHUP) ? [] : [SIGHUP]) }
+
+    /// Whether the process ignores a signal, as the system tells it, see proc_pid_status(5).
+    private static func isIgnored(_ signal: Int32) -> Bool {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let digits = status.firstMatch(of: /SigIgn:\s*([0-9a-f]+)/)?.output.1
+        let ignored = digits.flatMap { UInt64($0, radix: 16) } ?? 0
+        return ignored >> (signal - 1) & 1 == 1
     }
 }

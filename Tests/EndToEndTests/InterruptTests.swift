@@ -1,0 +1,39 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Signals that end a command, and the one that may be meant for others.
+@Suite(.timeLimit(.minutes(1))) struct InterruptTests {
+    @Test func `a terminal that closes ends origin and run with exit 0`() async throws {
+        try await withFolder { folder in
+            try await withChild(Programs.squall, ["origin", folder.path]) { origin in
+                _ = try await origin.line(with: "ready: ")
+                origin.signal(SIGHUP)
+                #expect(await origin.finish().status == 0)
+            }
+            let journal = folder.appendingPathComponent("journal.jsonl")
+            try await withProxy("slow-3g", to: "127.0.0.1:9", ["--journal", journal.path]) { proxy, _ in
+                proxy.signal(SIGHUP)
+                #expect(await proxy.finish().status == 0)
+            }
+            #expect(try Data(contentsOf: journal).last == UInt8(ascii: "\n"), "the journal is complete")
+        }
+    }
+
+    @Test func `a command that nohup started outlives its terminal`() async throws {
+        try await withFolder { folder in
+            try bytes(1_000).write(to: folder.appendingPathComponent("file.bin"))
+            let arguments = [Programs.squall.path, "origin", folder.path]
+            try await withChild(Programs.find("nohup"), arguments) { origin in
+                let address = try #require(try await origin.line(with: "ready: ").firstMatch(of: /http:[^ ]+/)).output
+                for _ in 0..<2 {
+                    origin.signal(SIGHUP)
+                    let outcome = try await squall("get", "\(address)/file.bin", folder: folder)
+                    #expect(outcome.status == 0)
+                }
+                origin.signal(SIGTERM)
+                #expect(await origin.finish().status == 0)
+            }
+        }
+    }
+}
