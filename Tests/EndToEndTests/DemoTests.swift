@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 import Testing
 
 /// `squall demo` beyond the shipped profiles.
@@ -37,7 +38,7 @@ import Testing
         #expect(second.output.contains(digest))
     }
 
-    @Test func `keep leaves the sent and the received file, which are equal, and nothing else`() async throws {
+    @Test func `keep leaves the sent and the received file, which are equal, and a mark`() async throws {
         try await withFolder { folder in
             let outcome = try await squall(
                 "demo",
@@ -57,26 +58,109 @@ import Testing
             let digest = SHA256.hash(data: received).map { String(format: "%02x", $0) }.joined()
             #expect(outcome.output.contains("\(digest)  sent"))
             #expect(outcome.output.contains("\(digest)  received"))
-            #expect(
-                try FileManager.default.contentsOfDirectory(atPath: kept.path).sorted() == ["received.bin", "sent"]
-            )
+            let names = try FileManager.default.contentsOfDirectory(atPath: kept.path).sorted()
+            #expect(names == [".squall-demo", "received.bin", "sent"], "the first tells that a demo made the others")
             let again = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
             #expect(again.status == 0, "a folder that a demo has left is used again")
         }
     }
 
-    @Test func `nothing is left of a demo that was interrupted`() async throws {
+    /// What may be in the folder that a person names, and must still be there afterwards.
+    @Test(arguments: ["notes.txt", "received.bin", "sent/file.bin", "received.bin/notes.txt"])
+    func `a folder with anything in it that no demo made is exit 2 and stays as it is`(name: String) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("kept/\(name)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try Data("precious".utf8).write(to: file)
+            let outcome = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errorLines.count == 1)
+            #expect(outcome.errors.contains("isn't empty and no earlier demo made it"))
+            #expect(
+                try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(name) }.count
+                    == 1
+            )
+            #expect(try Data(contentsOf: file) == Data("precious".utf8))
+        }
+    }
+
+    @Test(arguments: ["received.bin", "sent/file.bin"])
+    func `what took the place of a kept file is not removed`(name: String) async throws {
+        try await withFolder { folder in
+            let first = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
+            #expect(first.status == 0)
+            let file = folder.appendingPathComponent("kept/\(name)")
+            try FileManager.default.removeItem(at: file)
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+            try Data("precious".utf8).write(to: file.appendingPathComponent("notes.txt"))
+            let second = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
+            #expect(second.status == 2)
+            #expect(second.errorLines.count == 1)
+            #expect(second.errors.contains("/kept/\(name)”: move it away"))
+            #expect(try Data(contentsOf: file.appendingPathComponent("notes.txt")) == Data("precious".utf8))
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `nothing is left of a demo that was interrupted, and it doesn't offer to continue`(number: Int32) async throws
+    {
         try await withFolder { folder in
             let arguments = ["demo", "dead-server", "--size", "1KiB", "--events", "json"]
             try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
                 _ = try await child.line(with: "retrying")
-                child.signal(SIGINT)
+                child.signal(number)
+                // A terminal that closes may send two.
+                if number == SIGHUP { child.signal(number) }
                 let outcome = await child.finish()
                 #expect(outcome.status == 1)
-                #expect(outcome.errors.hasPrefix("squall: the file did not arrive: "))
+                #expect(outcome.errors.hasPrefix("squall: the file did not arrive: the demo was interrupted"))
+                #expect(!outcome.errors.contains("continue"))
                 #expect(outcome.errorLines.count == 1)
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+
+    /// The first connection is cut behind a part of the file, the others never answer.
+    private static let cutThenSilent = """
+        { "name": "cut-then-silent", "faults": [
+            { "kind": "cut", "stream": "downstream", "at": "200 KiB", "how": "reset", "when": { "connection": 1 } },
+            { "kind": "stall", "stream": "downstream", "at": "0 B", "for": "1 h", "when": { "connection": "2.." } } ] }
+        """
+
+    @Test func `a kept demo that was interrupted starts from the beginning, as it says`() async throws {
+        try await withFolder { folder in
+            try Data(DemoTests.cutThenSilent.utf8).write(to: folder.appendingPathComponent("cut.json"))
+            let arguments = ["demo", "./cut.json", "--size", "300KiB", "--keep", "kept", "--events", "json"]
+            try await withChild(Programs.squall, arguments, folder: folder) { child in
+                _ = try await child.line(with: "retrying")
+                child.signal(SIGINT)
+                let outcome = await child.finish()
+                #expect(outcome.status == 1)
+                #expect(outcome.errors.contains("another one starts from the beginning"))
+            }
+            let again = try await squall("demo", "slow-3g", "--size", "2KiB", "--keep", "kept", folder: folder)
+            #expect(again.status == 0)
+            #expect(!again.output.contains("starts over"))
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/kept").sorted()
+            #expect(names == [".squall-demo", "received.bin", "sent"])
+        }
+    }
+
+    @Test func `a demo whose client gives up doesn't offer to continue`() async throws {
+        let busy = """
+            { "name": "busy", "faults": [
+                { "kind": "http", "answer": { "status": 503, "header": { "Retry-After": "86400" } } } ] }
+            """
+        try await withFolder { folder in
+            try Data(busy.utf8).write(to: folder.appendingPathComponent("busy.json"))
+            let outcome = try await squall("demo", "./busy.json", "--size", "1KiB", folder: folder)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.contains("the last time because the server answered 503"))
+            #expect(!outcome.errors.contains("again"))
         }
     }
 
@@ -87,10 +171,15 @@ import Testing
         #expect(outcome.output.contains("equal: the file arrived byte for byte"))
     }
 
-    @Test func `a folder that can't be written is one line that says why`() async throws {
-        let outcome = try await squall("demo", "--size", "1KiB", "--keep", "/proc/none")
-        #expect(outcome.status == 1)
+    @Test(arguments: [
+        ("/proc/none", "mkdir(/proc/none): No such file or directory (errno 2)"),
+        ("/proc/version", "open(/proc/version): Not a directory (errno 20)"),
+        ("/proc/version/none", "open(/proc/version/none): Not a directory (errno 20)"),
+    ])
+    func `a folder that can't be used is exit 2 and one line that says why`(path: String, reason: String) async throws {
+        let outcome = try await squall("demo", "--size", "1KiB", "--keep", path)
+        #expect(outcome.status == 2)
         #expect(outcome.errorLines.count == 1)
-        #expect(outcome.errors.contains("/proc/none: No such file or directory (errno 2)"))
+        #expect(outcome.errors.contains(reason))
     }
 }

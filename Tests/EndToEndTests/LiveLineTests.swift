@@ -6,7 +6,8 @@ import Testing
 
 /// The live line of `squall demo` and `squall get` on a terminal that stands still, as after Ctrl-S.
 @Suite(.timeLimit(.minutes(1))) struct LiveLineTests {
-    @Test func `who tells more than a stuck terminal takes does not wait, and what was dropped is counted`() async throws
+    @Test func `who tells more than a stuck terminal takes does not wait, and what was dropped is counted`()
+        async throws
     {
         let pipe = Pipe()
         let live = LiveLine(output: pipe.fileHandleForWriting, isOn: true)

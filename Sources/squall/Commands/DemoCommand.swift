@@ -29,7 +29,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("Keep the sent and the received file in this folder.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp(
+            "Keep the sent and the received file in this folder: a new one, an empty one, or that of an earlier demo.",
+            valueName: "folder"
+        )
+    )
     var keep: String?
 
     @Option(help: ArgumentHelp("How events are told.", valueName: "format"))

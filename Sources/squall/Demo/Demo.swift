@@ -109,8 +109,12 @@ struct Demo {
         switch result {
         case .success(let done):
             summary = done
+        case .failure(.cancelled):
+            throw .failed(
+                "the file did not arrive: the demo was interrupted, and another one starts from the beginning"
+            )
         case .failure(let error):
-            throw .failed("the file did not arrive: \(error)")
+            throw .failed("the file did not arrive: \(error.reason)")
         }
         let received = try DemoFiles.digest(ofFile: files.received)
         let isEqual = received == files.sentDigest && summary.bytes == files.size

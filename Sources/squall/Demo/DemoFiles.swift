@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import SystemPackage
 import Units
 
 /// The file that the demo sends, and the place where it arrives, in a folder of their own.
@@ -28,9 +29,9 @@ struct DemoFiles {
         let sent = folder.appendingPathComponent("sent")
         served = sent.path
         received = folder.appendingPathComponent("received.bin").path
+        if isKept { try KeptFolder.prepare(FilePath(folder.path)) }
         do {
             try FileManager.default.createDirectory(at: sent, withIntermediateDirectories: true)
-            try? FileManager.default.removeItem(atPath: received)
             sentDigest = try DemoFiles.write(to: sent.appendingPathComponent(DemoFiles.name), size: size, seed: seed)
         } catch {
             if !isKept { try? FileManager.default.removeItem(at: folder) }
