@@ -25,7 +25,8 @@ public struct ClientModel: Hashable, Sendable {
     /// The bytes that the window must bring: 15 KiB unless told otherwise.
     public var stallBytes: Int64 = 15 << 10
 
-    /// Makes the model of the defaults, which are those of `squall get` and `squall origin`.
+    /// Makes the model of the defaults, for a client that isn't known. `squall plan` has the limits of `squall get` from
+    /// the client itself.
     public init() {}
 }
 

@@ -14,7 +14,7 @@ public struct DownloadStallRule: Hashable, Sendable {
     public var tick: Duration { max(.milliseconds(1), window / DownloadStallMeter.slotCount) }
 
     /// The fewest bytes that a full window must bring; at least one.
-    var leastBytes: Int64 {
+    public var leastBytes: Int64 {
         let perSecond = Int128(max(0, minimumBytesPerSecond.bytes))
         let bytes = perSecond * Int128(max(0, window.nanoseconds)) / 1_000_000_000
         return Int64(clamping: max(1, bytes))

@@ -2,6 +2,7 @@ import ArgumentParser
 import FaultPlan
 import FaultProfile
 import Forecast
+import TransferClient
 import TransferProtocol
 import Units
 
@@ -75,7 +76,7 @@ struct PlanCommand: ParsableCommand {
         let profile = try ProfileLibrary.profile(profile)
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let transfer = Transfer(direction: direction, bytes: size)
-        var client = ClientModel()
+        var client = ClientModel(TransferClientConfiguration())
         client.headBytes = head.bytes
         client.address = self.client
         let forecast = TransferForecast(
@@ -91,6 +92,17 @@ struct PlanCommand: ParsableCommand {
         case .json: EventFormat.writeJSON(PlanPrediction(report))
         }
         if let svg { try PlanFile.write(PlanSVG(report).text, to: svg) }
+    }
+}
+
+extension ClientModel {
+    /// The model of a client of ours, with its limits.
+    init(_ configuration: TransferClientConfiguration) {
+        self.init()
+        connectLimit = configuration.connectLimit
+        firstByteLimit = configuration.firstByteLimit
+        stallWindow = configuration.stall.window
+        stallBytes = configuration.stall.leastBytes
     }
 }
 

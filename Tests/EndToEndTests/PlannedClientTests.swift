@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// `squall plan` gives a connection up when `squall get` does.
+@Suite(.timeLimit(.minutes(1))) struct PlannedClientTests {
+    private struct Prediction: Decodable {
+        var outcome: String
+        var seconds: Double
+        var timeouts: Int
+    }
+
+    /// What happens to the first connection, and the seconds after which the client's limit ends it: of the connecting,
+    /// of the first byte, of the body. The second connection is there half a second later at most.
+    @Test(arguments: [
+        (#"{ "kind": "connect", "how": "hang", "when": { "clock": "..9.9 s" } }"#, 10.0...10.5),
+        (
+            #"{ "kind": "stall", "stream": "downstream", "at": "0 B", "for": "1 h", "when": { "connection": 1 } }"#,
+            30.0...30.5
+        ),
+        (
+            #"{ "kind": "stall", "stream": "downstream", "at": "9 KiB", "for": "1 h", "when": { "connection": 1 } }"#,
+            15.0...18.5
+        ),
+    ])
+    func `a limit of the client ends a connection of the forecast`(fault: String, seconds: ClosedRange<Double>)
+        async throws
+    {
+        try await withFolder { folder in
+            let profile = #"{ "name": "slow", "faults": [ \#(fault) ] }"#
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("slow.json"))
+            let outcome = try await squall(
+                "plan",
+                "./slow.json",
+                "--size",
+                "100KiB",
+                "--seed",
+                "7",
+                "--events",
+                "json",
+                folder: folder
+            )
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            let prediction = try #require(try decoded(outcome.lines, as: Prediction.self).first)
+            #expect(prediction.outcome == "complete")
+            #expect(seconds.contains(prediction.seconds), "\(prediction.seconds)")
+        }
+    }
+}
