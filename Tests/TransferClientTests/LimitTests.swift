@@ -47,8 +47,9 @@ import TransferProtocol
 
     @Test func `a port where nobody listens is tried again, then given up for now`() async throws {
         let folder = try TemporaryFolder()
-        let url = try await Script { _ in [] }.serve { $0.url() }
-        let done = await attempt(DownloadRequest(url: url), to: folder.destination) { $0.retry.maximumAttempts = 3 }
+        let deaf = try DeafPort()
+        let request = DownloadRequest(url: "http://127.0.0.1:\(deaf.number)/")
+        let done = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 3 }
         guard case .gaveUp(.attempts(3), .connectFailed(let words)) = done.error else {
             Issue.record("\(String(describing: done.error))")
             return
