@@ -36,6 +36,4 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isStopped: Bool { code == ECANCELED }
     /// Whether another socket has the address already.
     public var isAddressInUse: Bool { code == EADDRINUSE }
-    /// Whether the peer refused the connection.
-    public var isConnectionRefused: Bool { code == ECONNREFUSED }
 }

@@ -24,7 +24,7 @@ public struct Strike: Hashable, Sendable {
         case stalls
         /// Segments are lost from here on; the first of them begins at `offset`.
         case loses
-        /// The connection to the server comes late, because its first packets were lost.
+        /// The connection to the server comes late: its first packets were lost, or a delay has it so.
         case connectsLate
         /// Nothing passes.
         case silences

@@ -73,7 +73,7 @@ struct RequestCycle {
     }
 
     /// The head of a request is complete. On a connection that is refused, that is when it is told so.
-    mutating func headArrived(keepsAlive: Bool, isAnsweredEarly: Bool, at now: NIODeadline) -> Action {
+    mutating func headArrived(keepsAlive: Bool, isAnsweredEarly: Bool) -> Action {
         let since: NIODeadline
         switch phase {
         case .idle(let start), .receiving(let start, nil): since = start

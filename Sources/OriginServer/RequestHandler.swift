@@ -66,8 +66,7 @@ final class RequestHandler: ChannelDuplexHandler {
             self.head = head
             let action = cycle.headArrived(
                 keepsAlive: head.keepsAlive,
-                isAnsweredEarly: head.isAnsweredEarly,
-                at: context.eventLoop.now
+                isAnsweredEarly: head.isAnsweredEarly
             )
             perform(action, context)
         case .body(let content):

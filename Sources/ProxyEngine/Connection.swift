@@ -16,7 +16,7 @@ final class Connection: LoopHandler {
     enum State {
         /// Accepted by the system alone: not read, and no server connected to.
         case hanging
-        /// Waiting to connect, because the first packets were lost, until the moment.
+        /// Waiting to connect until the moment: the first packets were lost, or a delay has it so.
         case delayed(until: Moment)
         /// Connecting to the upstream's address of this index.
         case connecting(address: Int)
@@ -191,7 +191,7 @@ final class Connection: LoopHandler {
         if isInterrupted(at: now) { return }
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
-        if circumstances.isAnswerDue { answer(now) }
+        if circumstances.isAnswerDue { answer() }
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
         if circumstances.isAnswerDue || up.isAlive && !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
@@ -279,7 +279,7 @@ final class Connection: LoopHandler {
     }
 
     /// Answers a request in the server's place.
-    private func answer(_ now: Moment) {
+    private func answer() {
         guard let (request, fault) = circumstances.answering else { return }
         circumstances.answering = nil
         circumstances.isAnswered = true
@@ -287,7 +287,7 @@ final class Connection: LoopHandler {
         guard case .http(.answer(let answer)) = shard.context.plan.faults[fault].kind else {
             preconditionFailure("only an http fault with an answer ends a stream in front of a request")
         }
-        down.inject(reader.text(of: answer, to: request), in: loop, now: now)
+        down.inject(reader.text(of: answer, to: request), in: loop)
     }
 
     private func recordStrikes(of direction: Direction, at now: Moment) {

@@ -136,7 +136,7 @@ struct LinkPump {
     var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
     /// Takes `bytes` as if the source had sent them, and ended.
-    mutating func inject(_ bytes: [UInt8], in loop: EventLoop, now: Moment) {
+    mutating func inject(_ bytes: [UInt8], in loop: EventLoop) {
         guard link.sourceEnd == nil, !bytes.isEmpty else { return }
         loop.fillScratch(with: bytes)
         queue.appendScratch(from: 0, length: bytes.count, of: loop)

@@ -68,8 +68,6 @@ struct ProcessTests {
         #expect(error.description == "Address already in use (bind, errno 98)")
         #expect(error.isAddressInUse)
         #expect(!error.isStopped)
-        #expect(!error.isConnectionRefused)
-        #expect(SystemError(call: "connect", code: ECONNREFUSED).isConnectionRefused)
         #expect(SystemError(call: "event loop", code: ECANCELED).isStopped)
     }
 }

@@ -248,7 +248,7 @@ struct StreamSocketTests {
                     reply(error)
                 }
             }
-            #expect(error?.isConnectionRefused == true)
+            #expect(error?.code == ECONNREFUSED)
             #expect(error?.call == "connect")
         }
     }

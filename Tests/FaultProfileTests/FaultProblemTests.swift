@@ -71,7 +71,8 @@ import Testing
         ),
         (
             #"{ "kind": "cut", "after": "1 s", "stream": "upstream" }"#,
-            "2:44: a cut by time ends both directions, not the upstream one alone (delete “stream”)"
+            "2:44: a cut by time acts on the connection as a whole, not on the upstream direction alone "
+                + "(delete “stream”)"
         ),
         (#"{ "kind": "cut", "idle": "0 s" }"#, "2:26: “idle” is zero (write a duration above zero, such as “250 ms”)"),
         (
@@ -336,5 +337,13 @@ import Testing
                     + "(give this fault a “name” that no other has)",
             ]
         )
+    }
+
+    @Test func `a step of requests is one, and an answer has so many bytes, whatever its characters`() {
+        let step = #"{ "kind": "cut", "at": "1 B", "of": "body", "when": { "http": { "request": { "evry": 3 } } } }"#
+        #expect(problems(fault: step).last == "2:78: “request” as a step has no key “evry” (write “every”)")
+        let body = String(repeating: "😀", count: 16_385)
+        let answer = #"{ "kind": "http", "answer": { "status": 200, "body": "\#(body)" } }"#
+        #expect(problems(fault: answer) == ["2:46: “body” has 65540 bytes, and 65536 are the most (shorten it)"])
     }
 }

@@ -87,6 +87,7 @@ import Units
 
     @Test func `a trace has at most a million lines and 8 MiB, and a profile 16 of them`() {
         #expect(problems(String(repeating: "1\n", count: 1_000_000)) == [])
+        #expect(problems(String(repeating: "\n", count: 8_000_000)).count == 1)
         #expect(
             problems(String(repeating: "1\n", count: 1_000_001)) == [
                 "dir/t:1000001:1: the trace has more than 1000000 lines (shorten it: it starts over at its end)"

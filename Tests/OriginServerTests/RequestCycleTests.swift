@@ -19,11 +19,11 @@ import Testing
         var begun = idle
         begun.bytesArrived(at: at(1))
         var receiving = begun
-        _ = receiving.headArrived(keepsAlive: true, isAnsweredEarly: false, at: at(1))
+        _ = receiving.headArrived(keepsAlive: true, isAnsweredEarly: false)
         var answering = receiving
         _ = answering.requestEnded()
         var last = begun
-        _ = last.headArrived(keepsAlive: false, isAnsweredEarly: true, at: at(1))
+        _ = last.headArrived(keepsAlive: false, isAnsweredEarly: true)
         var lingering = last
         _ = lingering.answerEnded(at: at(1))
         var closed = idle
@@ -42,16 +42,16 @@ import Testing
     }
 
     @Test func `a head is taken between requests only, and answered at once when its content can't be waited for`() {
-        expect([:]) { $0.headArrived(keepsAlive: true, isAnsweredEarly: false, at: Self.at(2)) }
+        expect([:]) { $0.headArrived(keepsAlive: true, isAnsweredEarly: false) }
         expect(["idle": .answer(thenClose: true), "begun": .answer(thenClose: true)]) {
-            $0.headArrived(keepsAlive: true, isAnsweredEarly: true, at: Self.at(2))
+            $0.headArrived(keepsAlive: true, isAnsweredEarly: true)
         }
     }
 
     @Test func `a complete request is answered`() {
         expect(["receiving": .answer(thenClose: false)]) { $0.requestEnded() }
         var cycle = Self.newCycle()
-        _ = cycle.headArrived(keepsAlive: false, isAnsweredEarly: false, at: Self.at(1))
+        _ = cycle.headArrived(keepsAlive: false, isAnsweredEarly: false)
         #expect(cycle.requestEnded() == .answer(thenClose: true))
     }
 
@@ -100,14 +100,14 @@ import Testing
         let next = RequestCycle.Action.answer(thenClose: false)
         expect(["idle": next, "begun": next, "receiving": next, "answering": next]) { cycle in
             _ = cycle.answerEnded(at: Self.at(2))
-            _ = cycle.headArrived(keepsAlive: true, isAnsweredEarly: false, at: Self.at(3))
+            _ = cycle.headArrived(keepsAlive: true, isAnsweredEarly: false)
             return cycle.requestEnded()
         }
     }
 
     @Test func `a refused connection is told so for its first request`() {
         var cycle = Self.newCycle(isRefused: true)
-        let action = cycle.headArrived(keepsAlive: true, isAnsweredEarly: false, at: Self.at(1))
+        let action = cycle.headArrived(keepsAlive: true, isAnsweredEarly: false)
         #expect(action == .reject(.tooManyConnections))
         #expect(cycle.answerEnded(at: Self.at(1)) == .closeOutput)
     }

@@ -95,6 +95,7 @@ struct MessageAim {
 }
 
 extension Int64 {
+    /// This positive number times a positive one, or the last position before `max`, which means nowhere.
     func multipliedSaturated(by factor: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? .max - 1 : product

@@ -3,17 +3,6 @@ public enum GoodputModel {
     /// The bytes of a segment that the formulas are asked for here.
     public static let segment = Double(VirtualSender.segment)
 
-    /// Bytes per second by the square-root law: MSS/RTT · √(3/2) / √p, with an acknowledgement for each
-    /// segment. Good below 1 % (M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The macroscopic behavior of the TCP
-    /// congestion avoidance algorithm", 1997).
-    ///
-    /// - Parameters:
-    ///   - loss: the chance of a loss for each segment, above 0 and below 1.
-    ///   - roundTrip: seconds, above 0.
-    public static func squareRoot(loss: Double, roundTrip: Double) -> Double {
-        segment / roundTrip * (1.5 / loss).squareRoot()
-    }
-
     /// Bytes per second with time-outs: MSS / (RTT·√(2p/3) + T0·min(1, 3√(3p/8))·p·(1 + 32p²)), with an
     /// acknowledgement for each segment, no limit by the receiver, and a first time-out T0 of 1.5 round trips
     /// or 200 ms (J. Padhye, V. Firoiu, D. Towsley and J. Kurose, "Modeling TCP throughput: a simple model and

@@ -28,24 +28,13 @@ extension Cut {
         ]
         guard let position = positions.compactMap({ $0 }).first else { return nil }
         switch position {
-        case .after, .idle: Cut.checkBothStreams(object, &decoder)
+        case .after, .idle: decoder.checkBothStreams(object, title: "a cut by time acts on the connection as a whole")
         case .at, .inTurn, .every, .between, .pattern: break
         }
         let given = Cut.positionKeys.first { object[$0] != nil }.map {
             (key: $0, countsBytes: ["at", "every", "between"].contains($0))
         }
         self.init(position: position, how: how, origin: Origin(object, position: given, &decoder))
-    }
-
-    /// Time ends a connection as a whole.
-    private static func checkBothStreams(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
-        guard let node = object["stream"], case .text(let word) = node.value else { return }
-        guard let stream = StreamSelection(rawValue: word), stream != .both else { return }
-        decoder.report(
-            "a cut by time ends both directions, not the \(word) one alone",
-            remedy: "delete “stream”",
-            at: node.place
-        )
     }
 
     private static func offsets(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> Position? {

@@ -69,10 +69,19 @@ extension HTTPAnswer {
             )
             return nil
         }
+        let body = object["body"].flatMap { decoder.text($0, key: "body", limit: ProfileLimits.answerBytes) } ?? ""
+        guard body.utf8.count <= ProfileLimits.answerBytes else {
+            decoder.report(
+                "“body” has \(body.utf8.count) bytes, and \(ProfileLimits.answerBytes) are the most",
+                remedy: "shorten it",
+                at: object.place(of: "body")
+            )
+            return nil
+        }
         self.init(
             status: Int(code),
             fields: fields.map { Field(name: $0.name, value: $0.value) },
-            body: object["body"].flatMap { decoder.text($0, key: "body", limit: ProfileLimits.answerBytes) } ?? ""
+            body: body
         )
     }
 }

@@ -2,8 +2,6 @@
 public enum ProfileLimits {
     /// Bytes of a file: 1 MiB.
     public static let fileBytes = JSONReader.largestFile
-    /// Objects and lists in each other.
-    public static let nesting = JSONReader.deepestNesting
     /// Faults of a profile with all its phases and bases.
     public static let faults = 256
     /// Phases of a profile.

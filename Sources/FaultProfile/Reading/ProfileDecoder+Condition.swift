@@ -33,7 +33,8 @@ extension ProfileDecoder {
             guard let number = wholeNumber(node, key: key, in: allowed) else { return nil }
             return .range(number...number)
         case .object:
-            guard let object = object(node, .connectionStep), let step = object["every"] else { return nil }
+            let shape = key == "request" ? ObjectShape.requestStep : .connectionStep
+            guard let object = object(node, shape), let step = object["every"] else { return nil }
             return wholeNumber(step, key: "every", in: allowed).map { .every($0) }
         case .text(let text):
             return ordinalRange(text, key: key, at: node.place)

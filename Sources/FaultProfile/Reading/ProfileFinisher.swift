@@ -85,8 +85,9 @@ struct ProfileFinisher {
     }
 
     private mutating func reportTaken(_ name: String, what: String, other: SourcePlace, at place: SourcePlace) {
+        let line = "line \(other.place.line)" + (other.file == place.file ? "" : " of another file, see “extends”")
         decoder.report(
-            "the \(what) name \(name.quoted) is taken by another one (line \(other.place.line))",
+            "the \(what) name \(name.quoted) is taken by another one (\(line))",
             remedy: "give this \(what) a “name” that no other has",
             at: place
         )

@@ -126,10 +126,12 @@ struct ObjectShape {
         ]
     )
 
-    static let connectionStep = ObjectShape(
-        title: "“connection” as a step",
-        keys: [.required("every", .connectionNumber)]
-    )
+    static let connectionStep = step("connection")
+    static let requestStep = step("request")
+
+    private static func step(_ key: String) -> ObjectShape {
+        ObjectShape(title: "“\(key)” as a step", keys: [.required("every", .connectionNumber)])
+    }
 
     static let spikes = ObjectShape(
         title: "“spikes”",

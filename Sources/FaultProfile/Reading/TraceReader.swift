@@ -14,7 +14,12 @@ enum TraceReader {
             )
             return nil
         }
-        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        // What comes behind too many lines is one more.
+        var lines = bytes.split(
+            separator: UInt8(ascii: "\n"),
+            maxSplits: ProfileLimits.traceLines + 1,
+            omittingEmptySubsequences: false
+        )
         if lines.last?.isEmpty == true { lines.removeLast() }
         guard lines.count <= ProfileLimits.traceLines else {
             problems.add(
