@@ -26,8 +26,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error that errno describes now.
     static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
 
-    /// For example "Address already in use (bind, errno 98)".
-    public var description: String { "\(reason) (\(call), errno \(code))" }
+    /// For example "Address already in use (bind, errno 98)"; the codes of getaddrinfo(3), below 0, are no errno.
+    public var description: String { "\(reason) (\(call), \(code < 0 ? "error" : "errno") \(code))" }
 
     /// The code of a call that took too long (ETIMEDOUT).
     public static let timedOut = ETIMEDOUT

@@ -24,21 +24,26 @@ struct ProfilesCommand: ParsableCommand {
         }
         let scenarios = ProfileLibrary.scenarios
         guard !scenarios.isEmpty else {
-            throw CommandFailure.failed("no shipped profiles were found (set SQUALL_PROFILES to their folder)")
+            throw CommandFailure.failed("no shipped profiles were found (\(ProfileLibrary.whereToLook))")
         }
         Console.print("Scenarios")
-        try list(scenarios)
+        list(scenarios)
         for group in PresetGroup.groups(of: ProfileLibrary.presets) {
             Console.print("\n\(group.title)")
-            try list(group.names)
+            list(group.names)
         }
     }
 
-    private func list(_ names: [String]) throws(CommandFailure) {
+    private func list(_ names: [String]) {
         let width = names.map(\.count).max() ?? 0
         for name in names {
-            let profile = try ProfileLibrary.profile(name)
-            Console.print("  \(name)\(String(repeating: " ", count: width - name.count))  \(profile.summary)")
+            let summary: String
+            do throws(CommandFailure) {
+                summary = try ProfileLibrary.profile(name).summary
+            } catch {
+                summary = "has problems, see squall check \(name)"
+            }
+            Console.print("  \(name)\(String(repeating: " ", count: width - name.count))  \(summary)")
         }
     }
 }

@@ -5,7 +5,8 @@ import Units
 
 /// A plan as text: a column for each stretch of time, a row for each thing to see.
 struct PlanDrawing {
-    private static let columns = 64
+    /// Few enough for a terminal of 80 columns, with the labels at both sides.
+    private static let columns = 60
     private static let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     private static let blocks = Array("▁▂▃▄▅▆▇█")
     /// The phases and faults that are listed; the rest is counted.
@@ -39,9 +40,12 @@ struct PlanDrawing {
         if report.timeline.highestRate != nil { rows.append(row("capacity", capacityMarks(highest))) }
         if isOutageAnywhere { rows.append(row("outage", outageMarks)) }
         rows.append(row("arrives", rates.map { PlanDrawing.block($0, of: highest) }))
-        if highest > 0 { rows[rows.count - 1] += "  █ is \(Formatting.rate(bitsPerSecond: highest))" }
-        if !losses.isEmpty { rows.append(row("lost", lossMarks) + "  ! a connection ends, x one is refused") }
+        if !losses.isEmpty { rows.append(row("lost", lossMarks)) }
         rows.append(axis)
+        var signs: [String] = []
+        if highest > 0 { signs.append("█ is \(Formatting.rate(bitsPerSecond: highest))") }
+        if !losses.isEmpty { signs.append("! a connection ends, x one is refused") }
+        if !signs.isEmpty { rows.append(row("", Array(signs.joined(separator: "; ")))) }
         return rows.map(\.trimmingSpaces)
     }
 

@@ -11,6 +11,13 @@ enum ProfileLibrary {
         return (chosen.isEmpty ? candidates : [chosen]).first(where: isFolder)
     }
 
+    /// What to do where the folder isn't there, or has no profile.
+    static var whereToLook: String {
+        let chosen = ProcessInfo.processInfo.environment["SQUALL_PROFILES"] ?? ""
+        return chosen.isEmpty
+            ? "set SQUALL_PROFILES to their folder" : "SQUALL_PROFILES is “\(chosen)”: set it to their folder"
+    }
+
     /// The names of the shipped profiles, in order: the scenarios, without the presets.
     static var scenarios: [String] { folder.map(names(in:)) ?? [] }
 
@@ -51,11 +58,15 @@ enum ProfileLibrary {
         case .shipped(let name):
             guard let folder else {
                 let what = "the folder of the shipped profiles isn't there, so “\(name)” can't be found"
-                return .failure(ResolutionError(what: what, remedy: "set SQUALL_PROFILES to it, or give a path"))
+                return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
             let (scenarios, presets) = (scenarios, presets)
             if scenarios.contains(name) { return read("\(folder)/\(name).json") }
             if presets.contains(name) { return read("\(folder)/presets/\(name).json") }
+            guard !scenarios.isEmpty else {
+                let what = "there is no profile in the folder of the shipped ones, so “\(name)” can't be found"
+                return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
+            }
             let near = Spelling.nearest(to: name, among: scenarios + presets).first.map { "did you mean “\($0)”?" }
             let known =
                 "the shipped ones are \(scenarios.joined(separator: ", ")), and \(presets.count) presets that "
