@@ -88,6 +88,8 @@ final class RequestHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What comes behind a request that isn't one is thrown away, while that is answered.
+        if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
         // When the socket failed or has closed in the middle of a request, there is nobody to answer.
         guard let error = error as? HTTPParserError, context.channel.isActive else {
             perform(cycle.answerFailed(), context)

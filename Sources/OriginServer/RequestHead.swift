@@ -27,6 +27,8 @@ struct RequestHead: Sendable {
         case notAllowed
         /// A request that isn't valid: 400, and why.
         case invalid(String)
+        /// A request target beyond `RequestTarget.maximumLength`: 414.
+        case tooLong
     }
 
     init(_ head: HTTPRequestHead, drainedBytes: Int) {
@@ -40,7 +42,9 @@ struct RequestHead: Sendable {
         // The decoder stops after a request that offers to change the protocol, and we never do.
         let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
         expectsKeepAliveField = head.version == .http1_0
-        keepsAlive = head.isKeepAlive && !offersUpgrade && !isAnsweredEarly
+        // RFC 9112, section 6.1: the framing of such a message is faulty.
+        let isFramedByGuess = head.version == .http1_0 && head.headers.contains(name: "transfer-encoding")
+        keepsAlive = head.isKeepAlive && !offersUpgrade && !isAnsweredEarly && !isFramedByGuess
     }
 
     private static func intent(of head: HTTPRequestHead) -> Intent {
@@ -55,6 +59,7 @@ struct RequestHead: Sendable {
         guard let method = try? HTTPRequest.Method(head.method) else { return .notAllowed }
         switch method {
         case .get, .head:
+            guard head.uri.utf8.count <= RequestTarget.maximumLength else { return .tooLong }
             let target = RequestTarget(head.uri)
             guard target != .malformed, target != .server else { return .invalid("The request target is not valid.") }
             return .read(method, target, HTTPFields(head.headers, splitCookie: false))

@@ -64,6 +64,7 @@ struct Responder: Sendable {
         case .request(let head):
             switch head.intent {
             case .invalid(let reason): return (.message(.badRequest, reason, now: now), nil)
+            case .tooLong: return (.message(.uriTooLong, "The request target is too long.", now: now), nil)
             case .notAllowed: return (.methodNotAllowed(now: now), nil)
             case .options: return (.options(now: now), nil)
             case .read(let method, let target, let fields):

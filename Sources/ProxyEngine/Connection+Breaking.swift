@@ -9,7 +9,7 @@ import Units
 extension Connection {
     /// What has been done about a peer that takes nothing.
     struct Untaken {
-        /// How long such a peer may take nothing: 10 s.
+        /// How long such a peer may take nothing: 10 s. Then it is reset, and that is told.
         static let grace: Int64 = 10_000_000_000
         /// How many of its bytes are dropped meanwhile, those among them that the system has taken before: 64 MiB.
         static let dropLimit = 64 << 20
@@ -17,6 +17,9 @@ extension Connection {
         static let roundLimit = 8
 
         var deadline: Moment
+        /// What it had to acknowledge when it was last looked at.
+        var unacknowledged: Int
+        /// The bytes of it that were dropped since it last took something.
         var dropped = 0
         /// Whether its stream has ended.
         var hasSentAll = false
@@ -48,10 +51,18 @@ extension Connection {
             return .distantFuture
         }
         let now = loop.now
-        var state = untaken ?? Untaken(deadline: now.advanced(byNanoseconds: Untaken.grace))
+        let unacknowledged = peer.unacknowledged()
+        let deadline = now.advanced(byNanoseconds: Untaken.grace)
+        var state = untaken ?? Untaken(deadline: deadline, unacknowledged: unacknowledged)
+        if unacknowledged < state.unacknowledged {
+            // It takes something, if not enough for the system to call it writable.
+            (state.deadline, state.unacknowledged, state.dropped) = (deadline, unacknowledged, 0)
+        }
         let hasGone = drop(from: peer, &state)
         untaken = state
-        if hasGone || now >= state.deadline || state.dropped > Untaken.dropLimit {
+        let hasTime = now < state.deadline && state.dropped <= Untaken.dropLimit
+        guard !hasGone, hasTime else {
+            if !hasGone { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: unacknowledged)) }
             abandon(reset: true)
             return nil
         }

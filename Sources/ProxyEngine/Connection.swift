@@ -42,7 +42,7 @@ final class Connection: LoopHandler {
     let client: StreamSocket
     /// Closed until the upstream is connected to.
     let server: StreamSocket
-    private let ordinal: UInt64
+    let ordinal: UInt64
     let circumstances: Circumstances
     /// That of the circumstances; a reference to it through them would be counted.
     private let reader: StreamReader

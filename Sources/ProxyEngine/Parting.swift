@@ -3,7 +3,8 @@ import Units
 
 /// The last socket of a connection that is being ended, until its receiver has everything.
 ///
-/// A reset throws away what the receiver's kernel has not acknowledged, so it waits for that. A close
+/// A reset throws away what the receiver's kernel has not acknowledged, so it waits for that. A receiver that is busy
+/// sending would never come to receive, so what it sends meanwhile is read and dropped. A close
 /// whose socket still holds unread bytes would become a reset, so what the receiver sends is read and
 /// dropped until it closes as well.
 final class Parting {
@@ -13,6 +14,10 @@ final class Parting {
     static let closeGrace: Int64 = 5_000_000_000
     /// How many bytes it may send meanwhile: 16 MiB.
     static let dropLimit = 16 << 20
+    /// The same before a reset, with what the system has taken before: 64 MiB.
+    static let resetDropLimit = 64 << 20
+    /// Receives at one look before a reset: 8.
+    static let roundLimit = 8
     /// The pauses between two looks at what is acknowledged: from 100 µs, doubled up to 20 ms.
     static let firstPause: Int64 = 100_000
     static let longestPause: Int64 = 20_000_000
@@ -35,6 +40,8 @@ final class Parting {
     private let deadline: Moment
     private var pause = Parting.firstPause
     private var dropped = 0
+    /// Whether the receiver's own stream has ended.
+    private var hasSentAll = false
 
     init(receiver: StreamSocket, manner: Manner, now: Moment) {
         self.receiver = receiver
@@ -47,12 +54,13 @@ final class Parting {
         switch manner {
         case .reset:
             let remaining = receiver.unacknowledged()
-            if remaining == 0 || now >= deadline {
+            if remaining == 0 || now >= deadline || dropped > Parting.resetDropLimit {
                 receiver.reset()
                 return .done(unacknowledged: remaining)
             }
             // The last bytes may have been sent to go with the end of the stream, behind which the reset came.
             if pause == Parting.firstPause { receiver.pushHeldBack() }
+            dropSome()
             defer { pause = min(pause * 2, Parting.longestPause) }
             return .waiting(min(deadline, now.advanced(byNanoseconds: pause)))
         case .close:
@@ -61,6 +69,18 @@ final class Parting {
                 return .done(unacknowledged: 0)
             }
             return .waiting(deadline)
+        }
+    }
+
+    /// Receives what the receiver sends before it is reset.
+    private func dropSome() {
+        for _ in 0..<Parting.roundLimit
+        where receiver.isReadable && !hasSentAll {
+            switch receiver.receive(limit: EventLoop.scratchCapacity) {
+            case .received(let count): dropped += count
+            case .wouldBlock: return
+            case .ended, .failed: hasSentAll = true
+            }
         }
     }
 

@@ -71,6 +71,37 @@ import Units
         }
     }
 
+    @Test(arguments: [5_000, 66_000, 200_000, 1_000_000])
+    func `what comes behind a request that is none doesn't take its answer away`(count: Int) async throws {
+        let rest = String(repeating: "x", count: count)
+        let start = "GET / HTTP/1.1\r\nHost: a\r\n"
+        var requests = [("\(start)X : y\r\nX: \(rest)", 400)]
+        // Beyond the limit of a head.
+        if count > 50_000 { requests.append(("\(start)X: \(rest)", 431)) }
+        for (request, status) in requests {
+            try await TestOrigin.with { origin in
+                let answer = try await origin.everything(request)
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(40))")
+            }
+        }
+    }
+
+    @Test func `a target that is too long is 414, and a request of HTTP 1.0 in chunks is the last of its connection`()
+        async throws
+    {
+        try await TestOrigin.with { origin in
+            try await RawConnection.with(port: origin.server.address.port) { connection in
+                try await connection.send("GET /\(String(repeating: "x", count: 8_192)) HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await connection.response().status == 414)
+            }
+            let chunked =
+                "GET /file.bin HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            let answer = try await origin.everything(chunked + Self.get)
+            #expect(answer.ranges(of: "HTTP/1.1 200 ").count == 1)
+            #expect(answer.contains("\r\nConnection: close\r\n"))
+        }
+    }
+
     @Test(
         arguments: [
             "GET /file.bin HTTP/1.1\r\n\r\n", "GET /file.bin HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",

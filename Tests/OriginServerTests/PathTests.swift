@@ -96,7 +96,7 @@ import Testing
             try await expectRefusal(targets, 404, at: origin)
             try await expectRefusal(["/" + String(repeating: "a", count: 300)], 404, at: origin)
             try await expectRefusal(["/" + String(repeating: "a/", count: 3_000)], 404, at: origin)
-            try await expectRefusal(["/" + String(repeating: "a", count: 9_000)], 400, at: origin)
+            try await expectRefusal(["/" + String(repeating: "a", count: 9_000)], 414, at: origin)
         }
     }
 

@@ -124,6 +124,36 @@ struct BreakingTests {
         }
     }
 
+    static let endings = [
+        Profile(name: "plain"),
+        Profile([.latency(Latency(delay: .milliseconds(1), jitter: .zero, distribution: .uniform))]),
+        Profile([.cut(Cut(position: .at(ByteCount(600_000)), how: .reset))], on: .upstream),
+    ]
+
+    @Test(arguments: BreakingTests.endings)
+    func `a receiver that sends before it receives has all that came before the reset`(profile: Profile) async throws {
+        let (listener, address) = TestSocket.listening()
+        listener.setReceiveBuffer(32_768)
+        try await withProxy(to: address, profile) { fixture in
+            let (client, server) = try await peers(fixture, listener)
+            let sent = randomBytes(600_000 - 1)
+            async let outcome = blocking {
+                server.sendUntilBroken([UInt8](repeating: 0, count: 40 << 20), writeSize: 1 << 20)
+                return server.receiveAll()
+            }
+            try await blocking {
+                try client.send(sent)
+                BreakingTests.fill(client)
+                client.resetAtClose()
+                client.close()
+            }
+            let (bytes, ending) = try await outcome
+            #expect(isSame(Array(bytes.prefix(sent.count)), as: sent))
+            #expect(ending == .reset)
+            #expect(fixture.events.rest.isEmpty)
+        }
+    }
+
     @Test func `an urgent byte in a stream in bulk takes nothing of it away`() async throws {
         let (listener, address) = TestSocket.listening()
         try await withProxy(to: address) { fixture in

@@ -9,6 +9,8 @@ import Synchronization
 final class Interrupt: Sendable {
     private struct State {
         var count = 0
+        /// Whether SIGINT or SIGTERM was among them.
+        var wasAsked = false
         var waiters: [CheckedContinuation<Void, Never>] = []
         var sources: Resident<[SignalSource]>?
     }
@@ -40,12 +42,15 @@ final class Interrupt: Sendable {
     }
 
     private func arrive(_ number: Int32) {
-        let (count, waiters) = state.withLock { state in
+        let (isRepeated, waiters) = state.withLock { state in
             state.count += 1
+            let isRepeated = number != SIGHUP && state.wasAsked
+            // A terminal that closes, and a manager of services, may send SIGHUP and then SIGTERM.
+            if number != SIGHUP { state.wasAsked = true }
             defer { state.waiters = [] }
-            return (state.count, state.waiters)
+            return (isRepeated, state.waiters)
         }
-        if count > 1, number != SIGHUP { _exit(128 + number) }
+        if isRepeated { _exit(128 + number) }
         for waiter in waiters { waiter.resume() }
     }
 
