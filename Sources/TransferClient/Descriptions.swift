@@ -44,6 +44,7 @@ extension DownloadRejection: CustomStringConvertible {
         case .unaskedPartialContent: "the server sent a part that nobody asked for"
         case .multipart: "the server sent several parts in one"
         case .noContentRange: "the server sent a part without saying which"
+        case .noValidator: "the server sent a part without saying of which version"
         case .startsLate(let asked, let got): "the part starts at \(got), and \(asked) was asked for"
         case .startsEarly(let asked, let got): "the part starts at \(got), too far before \(asked)"
         case .nothingNew: "the part holds nothing that is missing"

@@ -48,6 +48,8 @@ public enum DownloadRejection: Hashable, Sendable {
     case multipart
     /// No valid `Content-Range`, or one that doesn't fit the status.
     case noContentRange
+    /// The range isn't named by the validator that the held bytes came with.
+    case noValidator
     /// The range starts after the first byte that is missing.
     case startsLate(asked: Int64, got: Int64)
     /// The range starts earlier than the bytes that can be compared reach.

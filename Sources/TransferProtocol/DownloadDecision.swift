@@ -78,6 +78,7 @@ extension DownloadState {
         guard !known.isContradicted(by: new), head.contentEncoding == nil else {
             return want(.representationChanged, because: .representationChanged)
         }
+        guard known.isContinued(by: new, head) else { return reject(.noValidator) }
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }

@@ -22,7 +22,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
     /// that of a 206 stands in its `Content-Range`.
     public init(_ head: DownloadResponseHead) {
         entityTag = head.fields[.eTag].flatMap { EntityTag($0) }
-        lastModified = head.fields[.lastModified]
+        // An entity tag that can't be read leaves no validator: the date may not stand in for it.
+        lastModified = head.fields[.eTag] != nil && entityTag == nil ? nil : head.fields[.lastModified]
         date = head.fields[.date].flatMap { HTTPDate($0) }
         contentType = head.fields[.contentType]
         digest = head.fields[.reprDigest].flatMap { ReprDigest($0) }
@@ -35,8 +36,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
 
     /// The validator that a range may be asked with, or `nil` when there is none that is strong.
     ///
-    /// An entity tag counts when it isn't weak. `Last-Modified` counts only when there is no entity tag at all, and
-    /// when it is at least one second older than the `Date` of the same response (RFC 9110, section 8.8.2.2).
+    /// An entity tag counts when it isn't weak. `Last-Modified` counts only when there is no entity tag at all (RFC 9110,
+    /// section 13.1.5), and when it is at least one second older than the `Date` of the same response (RFC 9110, section 8.8.2.2).
     public var strongValidator: DownloadValidator? {
         if let entityTag {
             return entityTag.isWeak ? nil : .entityTag(entityTag)
@@ -49,8 +50,7 @@ public struct DownloadRepresentation: Hashable, Sendable {
 
     /// Whether `other`, from a later response, certainly isn't the same representation.
     ///
-    /// What only one of the two tells is no contradiction: a 206 that answers `If-Range` may leave fields out
-    /// (RFC 9110, section 15.3.7).
+    /// What only one of the two tells is no contradiction, and no confirmation either.
     func isContradicted(by other: DownloadRepresentation) -> Bool {
         if let entityTag, let tag = other.entityTag, !entityTag.matchesStrongly(tag) { return true }
         if entityTag == nil, let lastModified, let modified = other.lastModified,
@@ -69,6 +69,18 @@ public struct DownloadRepresentation: Hashable, Sendable {
         return switch strongValidator {
         case .entityTag: other.entityTag != nil
         case .lastModified: other.entityTag == nil && other.lastModified != nil
+        }
+    }
+
+    /// Whether `other`, from the 206 of this `head`, may be joined with this one.
+    ///
+    /// A 206 must carry the entity tag that a 200 would (RFC 9110, section 15.3.7), and only parts of one strong
+    /// validator are joined (section 15.3.7.3). `Last-Modified` it may leave out, but it can't bring a tag in its place.
+    func isContinued(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
+        switch strongValidator {
+        case .entityTag: isConfirmed(by: other)
+        case .lastModified: head.fields[.eTag] == nil && !isContradicted(by: other)
+        case nil: false
         }
     }
 

@@ -47,8 +47,24 @@ import TransferProtocol
         #expect(done.restarts == [.rangeUnusable(.overlapDiffers)])
     }
 
+    @Test(arguments: [[], ["ETag: v1"], ["ETag: \"v1\"", "ETag: \"v2\""]])
+    func `a part of other bytes that names no version is never joined`(tags: [String]) async throws {
+        let other = Resource(size: 300_000, seed: 5)
+        let (done, file, requests) = try await afterCut { request in
+            guard request.rangeStart != nil else { return Self.resource.serve(request) }
+            let fields = ["Content-Range: bytes 100000-299999/300000", "Content-Length: 200000"]
+            return [.head(206, tags + fields), .send(Array(other.content[Self.held...]))]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == [.rangeUnusable(.noValidator)])
+        #expect(requests.map { $0.rangeStart != nil } == [false, true, true, false])
+    }
+
     @Test func `a part that starts early without naming the representation is rejected`() async throws {
-        let (done, file, _) = try await afterCut { request in
+        var dated = Self.resource
+        dated.entityTag = nil
+        dated.lastModified = "Sun, 06 Nov 1994 08:49:30 GMT"
+        let (done, file, _) = try await afterCut(dated) { request in
             guard request.rangeStart != nil else { return Self.resource.serve(request) }
             return [
                 .head(206, ["Content-Range: bytes 90000-299999/300000", "Content-Length: 210000"]),

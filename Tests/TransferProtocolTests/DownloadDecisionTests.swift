@@ -10,9 +10,31 @@ import TransferProtocol
         #expect(state.bodyEnded() == .complete)
     }
 
-    @Test func `206 may leave the tag and the length out`() throws {
+    @Test func `206 may leave the length out`() throws {
         var state = Held.state()
-        #expect(try state.next(Held.part("bytes 100-299/*", nil, tag: nil)) == .append)
+        #expect(try state.next(Held.part("bytes 100-299/*", nil)) == .append)
+    }
+
+    @Test(arguments: [nil, "v1", "\"v1\", \"v1\"", ""])
+    func `206 must carry the tag that the held bytes came with`(tag: String?) throws {
+        var state = Held.state()
+        let head = Held.part(tag: tag)
+        #expect(try state.next(head) == .retry(after: nil, .rejected(.noValidator)))
+        #expect(try state.next(head) == .askAgain(.rejected(.noValidator)))
+        #expect(state.nextStep == .ask(.whole(.rangeUnusable(.noValidator))))
+        #expect(state.length == 100)
+    }
+
+    @Test func `206 may leave a Last-Modified out, and may not bring a tag for it`() throws {
+        let dated: HTTPFields = [
+            .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT", .date: "Sun, 06 Nov 1994 08:49:37 GMT",
+            .contentLength: "300",
+        ]
+        for (tag, isTaken) in [(nil, true), ("\"v1\"", false), ("W/\"v1\"", false), ("v1", false)] {
+            var state = Held.state(dated)
+            let action: DownloadAction = isTaken ? .append : .retry(after: nil, .rejected(.noValidator))
+            #expect(try state.next(Held.part(tag: tag)) == action)
+        }
     }
 
     @Test func `206 that ends early is appended, and is not the end`() throws {
@@ -43,7 +65,10 @@ import TransferProtocol
         #expect(state.received(50) == .init(dropped: 40, kept: 10, excess: 0))
         #expect(state.received(190) == .init(dropped: 0, kept: 190, excess: 0))
         #expect(state.bodyEnded() == .complete)
-        var unnamed = Held.state()
+        var unnamed = Held.state([
+            .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT", .date: "Sun, 06 Nov 1994 08:49:37 GMT",
+            .contentLength: "300",
+        ])
         #expect(
             try unnamed.next(Held.part("bytes 60-299/300", "240", tag: nil))
                 == .retry(after: nil, .rejected(.startsEarly(asked: 100, got: 60)))

@@ -63,6 +63,7 @@ extension DownloadState {
         arguments: [
             ([.eTag: "W/\"v1\""], false),
             ([.eTag: "v1"], false),
+            ([.eTag: "v1", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"], false),
             ([.eTag: "W/\"v1\"", .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"], false),
             ([.lastModified: "Sun, 06 Nov 1994 08:49:36 GMT"], true),
             ([.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], false),
