@@ -28,6 +28,9 @@ public enum DownloadError: Error, Hashable, Sendable {
     case tooManyRestarts(Int, DownloadRestartReason)
     /// The complete file is a wrong one, twice in a row or for certain. What was received is removed.
     case digestMismatch(DownloadVerification, expected: [UInt8], actual: [UInt8])
+    /// The complete file was a wrong one by the server's digest, and came again without a digest. What was received is
+    /// removed.
+    case digestMissing
     /// The task was cancelled.
     case cancelled
 
@@ -46,7 +49,7 @@ public enum DownloadError: Error, Hashable, Sendable {
         switch self {
         case .invalidURL, .tlsUnsupported, .invalidDestination, .invalidDigest: .invalidInput
         case .locked, .gaveUp, .tooManyRestarts, .cancelled: .resumable
-        case .refused, .tooManyRedirections, .invalidRedirection, .digestMismatch: .final
+        case .refused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing: .final
         case .fileSystem(_, _, let errno):
             switch errno {
             case .noSpace, .diskQuotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory: .resumable
@@ -82,6 +85,9 @@ extension DownloadError: CustomStringConvertible {
         case .digestMismatch(let source, let expected, let actual):
             "the file's SHA-256 is \(Self.hex(actual)), and \(source.expectation) \(Self.hex(expected)); "
                 + "the file was removed"
+        case .digestMissing:
+            "the file's SHA-256 wasn't the one that the server said, and fetched again it came without any; "
+                + "the file was removed"
         case .cancelled: "cancelled"
         }
     }
@@ -93,6 +99,7 @@ extension DownloadError: CustomStringConvertible {
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
         case .tooManyRedirections: "check the URL"
+        case .digestMissing: "name the right digest with --sha256"
         case .gaveUp, .cancelled: "run it again to continue"
         case .tooManyRestarts: "run it again later"
         case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,

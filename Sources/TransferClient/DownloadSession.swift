@@ -164,6 +164,7 @@ final class DownloadSession {
             }
             verified.insert(source)
         }
+        if verified.isEmpty, state.representation?.isDigestOwed == true { throw .digestMissing }
         try await file.finish()
         for source in [DownloadVerification.server, .caller] where verified.contains(source) {
             onEvent(.verified(source))
@@ -193,7 +194,7 @@ final class DownloadSession {
     /// error that is thrown anyway says more.
     private func keepWhatIsHeld(after error: DownloadError) async {
         switch error {
-        case .digestMismatch: try? await file.discard()
+        case .digestMismatch, .digestMissing: try? await file.discard()
         case .fileSystem:
             // After a failed write or synchronization only the promises made before it hold (a page that couldn't be
             // written may be gone), so none is added.

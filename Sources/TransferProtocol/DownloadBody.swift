@@ -25,6 +25,10 @@ public struct DownloadBody: Hashable, Sendable {
     let end: Int64?
     /// How the body's end is told.
     let framing: DownloadFraming
+    /// Whether `end` comes from an earlier response of the same representation, not from this one's head.
+    var isEndRemembered = false
+    /// Whether the digest that is known comes from an earlier response, so that this one's trailers may tell a newer.
+    var isDigestRemembered = false
     /// How many new bytes came.
     private(set) var kept: Int64 = 0
     /// Whether more came than the head said.

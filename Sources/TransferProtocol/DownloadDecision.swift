@@ -49,6 +49,14 @@ extension DownloadState {
         if let coding = head.contentEncoding { return .fail(.contentEncoding(coding)) }
         let reason = restartReason(new, ask)
         let nothingHeld = length == 0
+        let hadTotal = new.total != nil
+        let hadDigest = new.digest != nil
+        if var known = representation {
+            // A total that only the end of a connection told may be that of a cut.
+            if isLengthUnknown { known.total = nil }
+            if known.isConfirmed(by: new) { new.complete(from: known) }
+            new.isDigestOwed = known.isDigestOwed
+        }
         representation = new
         length = 0
         wholeWanted = nil
@@ -56,6 +64,8 @@ extension DownloadState {
         isLengthUnknown = false
         rejections = 0
         body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
+        body?.isEndRemembered = !hadTotal && new.total != nil
+        body?.isDigestRemembered = !hadDigest && new.digest != nil
         return nothingHeld ? .begin : .truncateAndRestart(reason)
     }
 

@@ -14,6 +14,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
     public var contentType: String?
     /// The digest of the whole, when the server sent one (RFC 9530).
     public var digest: ReprDigest?
+    /// Whether the server sent bytes before that weren't those of its digest: without one it isn't believed any more.
+    public var isDigestOwed = false
 
     /// Makes a representation of which nothing is known.
     public init() {}

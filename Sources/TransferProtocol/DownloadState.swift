@@ -67,10 +67,14 @@ public struct DownloadState: Hashable, Sendable {
     public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadAction {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
+        // What was told of the length before doesn't hold, so the held bytes may be anything.
+        guard !body.isTooLong || !body.isEndRemembered else {
+            return want(.representationChanged, because: .representationChanged)
+        }
         guard !body.isTooLong else { return .retry(after: nil, .rejected(.bodyTooLong)) }
         guard !body.isTooShort else { return .retry(after: nil, .bodyTooShort) }
         if let digest = trailers?[.reprDigest].flatMap({ ReprDigest($0) }) {
-            if let known = representation?.digest, known != digest {
+            if let known = representation?.digest, known != digest, !body.isDigestRemembered {
                 return want(.representationChanged, because: .representationChanged)
             }
             representation?.digest = digest
@@ -89,8 +93,10 @@ public struct DownloadState: Hashable, Sendable {
         body = nil
     }
 
-    /// The digest of the complete file is wrong: the next step asks for the whole.
+    /// The digest of the complete file is wrong: the next step asks for the whole. If the server told the digest, the
+    /// file isn't believed again without one.
     public mutating func digestMismatched() {
+        if representation?.digest != nil { representation?.isDigestOwed = true }
         wholeWanted = .digestMismatch
     }
 

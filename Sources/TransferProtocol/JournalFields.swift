@@ -9,6 +9,7 @@ enum JournalFields {
         case total = 6
         case contentType = 7
         case digest = 9
+        case digestOwed = 10
     }
 
     static func encode(_ source: JournalSource) -> [UInt8] {
@@ -23,6 +24,7 @@ enum JournalFields {
         add(.total, representation.total.map { String($0) })
         add(.contentType, representation.contentType)
         if let digest = representation.digest { fields.append((.digest, digest.sha256)) }
+        if representation.isDigestOwed { fields.append((.digestOwed, [])) }
         while fields.reduce(0, { $0 + $1.1.count + 5 }) > JournalRecord.longestPayload {
             guard let longest = fields.indices.max(by: { fields[$0].1.count < fields[$1].1.count }) else { break }
             fields.remove(at: longest)
@@ -61,6 +63,7 @@ enum JournalFields {
                 representation.total = total
             case .contentType: representation.contentType = text
             case .digest: representation.digest = ReprDigest(sha256: Array(value))
+            case .digestOwed: representation.isDigestOwed = true
             case nil: continue
             }
         }

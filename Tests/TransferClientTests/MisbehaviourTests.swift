@@ -153,6 +153,29 @@ import TransferProtocol
         #expect(done.setbacks.contains(.rejected(.bodyTooLong)))
     }
 
+    @Test func `a digest holds for the whole that comes again under the same tag`() async throws {
+        var digested = Self.resource
+        digested.sendsDigest = true
+        let other = Resource(size: 300_000, seed: 5)
+        let (done, file, _) = try await afterCut(digested) { request in
+            [Self.resource.whole(), .send(request.ordinal == 1 ? other.content : Self.resource.content)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == [.rangeIgnored, .digestMismatch])
+        #expect(done.summary?.verified == [.server])
+    }
+
+    @Test func `a length holds for the whole that comes again under the same tag`() async throws {
+        let (done, file, _) = try await afterCut { request in
+            guard request.ordinal == 1 else { return Self.resource.serve(request) }
+            return [.head(200, Self.resource.fields), Self.body(from: 0, through: 49_999)]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.setbacks.contains(.bodyTooShort))
+        #expect(done.resumedAt == [50_000])
+        #expect(done.summary?.isLengthUnknown == false)
+    }
+
     @Test func `412 means changed`() async throws {
         let (done, file, _) = try await afterCut { request in
             request.rangeStart == nil

@@ -160,9 +160,11 @@ import TransferProtocol
 
     @Test func `a wrong digest is one more chance, then a failure that leaves nothing`() async throws {
         let wrong = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32)))
-        let respond: @Sendable (ReceivedRequest, Int) -> [Step] = { request, good in
+        var digested = Self.resource
+        digested.sendsDigest = true
+        let respond: @Sendable (ReceivedRequest, Int) -> [Step] = { [digested] request, good in
             request.ordinal >= good
-                ? Self.resource.serve(request)
+                ? digested.serve(request)
                 : [Self.resource.whole(["Repr-Digest: \(wrong.headerValue)"]), .send(Self.resource.content)]
         }
         let (healed, healedFolder, _) = try await download { respond($0, 1) }
@@ -174,6 +176,55 @@ import TransferProtocol
         )
         #expect(requests.count == 2)
         #expect(folder.names.isEmpty)
+    }
+
+    /// What comes after a body that isn't the one of its digest: the same tag, another, or none; in one piece or two.
+    @Test(arguments: ["\"v1\"", "\"v2\"", nil], [false, true])
+    func `after a wrong digest a file without a digest is no success`(tag: String?, isCut: Bool) async throws {
+        let digest = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32))).headerValue
+        var other = Self.resource
+        other.entityTag = tag
+        let respond: @Sendable (ReceivedRequest) -> [Step] = { [other] request in
+            switch request.ordinal {
+            case 0: [Self.resource.whole(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
+            case 1 where isCut: other.serve(request, upTo: 20_000)
+            default: other.serve(request)
+            }
+        }
+        let (done, folder, _) = try await download(respond)
+        #expect(done.error?.disposition == .final)
+        #expect(folder.names.isEmpty)
+        if tag != "\"v1\"" {
+            #expect(done.error == .digestMissing)
+            #expect(done.error?.description.contains("--sha256") == true)
+            let (asked, askedFolder, _) = try await download(expecting: Self.resource.sha256, respond)
+            #expect(asked.summary?.verified == [.caller])
+            #expect(askedFolder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a wrong digest is remembered by the next run`() async throws {
+        let digest = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32))).headerValue
+        var unnamed = Self.resource
+        unnamed.entityTag = "\"v2\""
+        let folder = try TemporaryFolder()
+        try await Script { [unnamed] request in
+            switch request.ordinal {
+            case 0: [Self.resource.whole(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
+            case 1: unnamed.serve(request, upTo: 20_000)
+            case 2: []
+            default: unnamed.serve(request)
+            }
+        }.serve { server in
+            let first = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.retry.maximumAttempts = 2
+            }
+            #expect(first.error?.disposition == .resumable)
+            let second = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(second.resumedAt == [20_000])
+            #expect(second.error == .digestMissing)
+            #expect(folder.names.isEmpty)
+        }
     }
 
     @Test func `the caller's digest is checked; where the server vouches for the bytes it fails at once`() async throws

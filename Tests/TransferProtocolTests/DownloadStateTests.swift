@@ -149,6 +149,49 @@ extension DownloadState {
         #expect(state.nextStep == .ask(.whole(.digestMismatch)))
     }
 
+    @Test func `a whole that comes again keeps what was known of the same tag, and of that only`() throws {
+        let digest = try #require(Held.digest)
+        let known: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue]
+        for (tag, isSame) in [("\"v1\"", true), ("\"v2\"", false), ("W/\"v1\"", false), ("v1", false)] {
+            var state = Held.state(known)
+            _ = try state.next(Held.answer(200, [.eTag: tag]))
+            #expect(state.representation?.total == (isSame ? 300 : nil), "\(tag)")
+            #expect(state.representation?.digest == (isSame ? digest : nil), "\(tag)")
+        }
+    }
+
+    @Test func `a whole that is longer than its tag was before isn't the same`() throws {
+        var state = Held.state()
+        _ = try state.next(Held.answer(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
+        #expect(state.received(301).excess == 1)
+        #expect(state.bodyEnded() == .askAgain(.representationChanged))
+        #expect(state.nextStep == .ask(.whole(.representationChanged)))
+    }
+
+    @Test func `a length that only the end of a connection told isn't kept`() throws {
+        var state = DownloadState()
+        let head = Held.answer(200, [.eTag: "\"v1\"", .reprDigest: try #require(Held.digest).headerValue])
+        _ = try state.next(head)
+        _ = state.received(100)
+        #expect(state.bodyEnded() == .complete)
+        state.digestMismatched()
+        #expect(try state.next(Held.answer(200, [.eTag: "\"v1\""])) == .truncateAndRestart(.digestMismatch))
+        #expect(state.received(300).excess == 0)
+        #expect(state.bodyEnded() == .complete)
+        #expect(state.representation?.digest == Held.digest)
+        #expect(state.representation?.isDigestOwed == true)
+    }
+
+    @Test func `a digest in the trailers of a whole takes the place of an earlier one`() throws {
+        let digest = try #require(Held.digest)
+        let newer = try #require(ReprDigest(sha256: [UInt8](repeating: 8, count: 32)))
+        var state = Held.state([.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue])
+        _ = try state.next(Held.answer(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
+        _ = state.received(300)
+        #expect(state.bodyEnded(trailers: [.reprDigest: newer.headerValue]) == .complete)
+        #expect(state.representation?.digest == newer)
+    }
+
     @Test func `a digest in the trailers is taken, and one that differs means changed`() throws {
         let digest = try #require(Held.digest)
         var state = Held.state()
