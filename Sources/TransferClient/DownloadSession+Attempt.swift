@@ -89,15 +89,20 @@ extension DownloadSession {
             case .head: return .setback(.malformedResponse("a second head"))
             case .body(let buffer):
                 guard try await write(buffer, &check) else { return .decided(state.overlapDiffered()) }
-            case .end(let trailers):
-                let end = state.bodyEnded(trailers: trailers)
-                try await recordWhatIsKnown()
-                return .decided(end)
+                // What lies beyond the body's end may never end itself.
+                if state.isBodyTooLong { return try await bodyEnded() }
+            case .end(let trailers): return try await bodyEnded(trailers)
             }
         }
         state.bodyCut()
         try Task.checkCancellation()
         return .setback(.connectionLost("it was closed in the middle of the answer"))
+    }
+
+    private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(DownloadError) -> Outcome {
+        let action = state.bodyEnded(trailers: trailers)
+        try await recordWhatIsKnown()
+        return .decided(action)
     }
 
     /// Empties the file for a whole representation, before its first byte is written.

@@ -63,7 +63,10 @@ public struct DownloadState: Hashable, Sendable {
         return want(.rangeUnusable(.overlapDiffers), because: .rejected(.overlapDiffers))
     }
 
-    /// The accepted body ended as its framing says. `trailers` may carry the digest (RFC 9530).
+    /// Whether more of the accepted body came than its head said: nothing of what follows is used.
+    public var isBodyTooLong: Bool { body?.isTooLong ?? false }
+
+    /// The accepted body ended as its framing says, or is left because it is too long. `trailers` may carry the digest (RFC 9530).
     public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadAction {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
@@ -71,7 +74,9 @@ public struct DownloadState: Hashable, Sendable {
         guard !body.isTooLong || !body.isEndRemembered else {
             return want(.representationChanged, because: .representationChanged)
         }
-        guard !body.isTooLong else { return .retry(after: nil, .rejected(.bodyTooLong)) }
+        guard !body.isTooLong else {
+            return representation?.total == length ? .complete : .retry(after: nil, .rejected(.bodyTooLong))
+        }
         guard !body.isTooShort else { return .retry(after: nil, .bodyTooShort) }
         if let digest = trailers?[.reprDigest].flatMap({ ReprDigest($0) }) {
             if let known = representation?.digest, known != digest, !body.isDigestRemembered {

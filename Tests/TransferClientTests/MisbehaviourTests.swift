@@ -176,6 +176,28 @@ import TransferProtocol
         #expect(done.summary?.isLengthUnknown == false)
     }
 
+    @Test(arguments: [false, true])
+    func `a body that runs past its range is left, though it never ends`(isRight: Bool) async throws {
+        var digested = Self.resource
+        digested.sendsDigest = true
+        let wrong = Resource(size: 300_000, seed: 5)
+        let (done, file, requests) = try await afterCut(digested) { request in
+            guard request.ordinal == 1 else { return Self.resource.serve(request) }
+            let content = isRight ? Self.resource.content : wrong.content
+            let fields = [
+                "ETag: \"v1\"", "Content-Range: bytes 100000-299999/300000", "Transfer-Encoding: chunked",
+            ]
+            return [
+                .head(206, fields), .text("30D40\r\n"), .send(Array(content[100_000...])), .text("\r\n1\r\nx\r\n"),
+                .stall,
+            ]
+        }
+        #expect(file == Self.resource.content)
+        #expect(done.restarts == (isRight ? [] : [.digestMismatch]))
+        #expect(done.setbacks.allSatisfy { if case .connectionLost = $0 { true } else { false } })
+        #expect(requests.count == (isRight ? 2 : 3))
+    }
+
     @Test func `412 means changed`() async throws {
         let (done, file, _) = try await afterCut { request in
             request.rangeStart == nil

@@ -122,7 +122,7 @@ extension DownloadState {
         #expect(open.isLengthUnknown)
     }
 
-    @Test func `a body that ends too early or too late isn't the whole`() throws {
+    @Test func `a body that ends too early isn't the whole, and what is too much isn't used`() throws {
         var short = Held.state()
         #expect(try short.next(Held.part()) == .append)
         _ = short.received(150)
@@ -131,8 +131,14 @@ extension DownloadState {
         var long = Held.state()
         #expect(try long.next(Held.part()) == .append)
         #expect(long.received(201) == .init(dropped: 0, kept: 200, excess: 1))
-        #expect(long.bodyEnded() == .retry(after: nil, .rejected(.bodyTooLong)))
+        #expect(long.isBodyTooLong)
+        #expect(long.bodyEnded() == .complete)
         #expect(long.length == 300)
+        var part = Held.state()
+        #expect(try part.next(Held.part("bytes 100-199/300", nil)) == .append)
+        #expect(part.received(101) == .init(dropped: 0, kept: 100, excess: 1))
+        #expect(part.bodyEnded() == .retry(after: nil, .rejected(.bodyTooLong)))
+        #expect(part.length == 200)
     }
 
     @Test func `bytes of a body that was never accepted are not counted`() {
