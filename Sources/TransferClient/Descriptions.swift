@@ -32,6 +32,7 @@ extension DownloadSetback: CustomStringConvertible {
         case .bodyTooShort: "the body was shorter than its head said"
         case .smallPiece: "the server sends too small pieces"
         case .representationChanged: "the file changed on the server"
+        case .differentURL: "the rest came from another URL"
         case .completenessUnknown: "the server has to be asked whether the file is complete"
         }
     }

@@ -63,7 +63,11 @@ extension DownloadSession {
             try Task.checkCancellation()
             return .setback(.connectionLost("it was closed before the answer"))
         }
-        let head = DownloadResponseHead(status: response.status.code, fields: response.headerFields)
+        let head = DownloadResponseHead(
+            status: response.status.code,
+            fields: response.headerFields,
+            isFromElsewhere: state.representation != nil && !target.isSameResource(as: finalURL)
+        )
         let action = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
         let overlap: Int64
         switch action {

@@ -92,6 +92,8 @@ public enum DownloadSetback: Hashable, Sendable {
     case smallPiece
     /// The representation isn't the one that the held bytes came from.
     case representationChanged
+    /// Another URL answered than the one that the held bytes came from.
+    case differentURL
     /// Whether the held bytes are the whole must be asked.
     case completenessUnknown
 }

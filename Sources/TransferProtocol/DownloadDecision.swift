@@ -47,14 +47,14 @@ extension DownloadState {
             new.total = last + 1
         }
         if let coding = head.contentEncoding { return .fail(.contentEncoding(coding)) }
-        let reason = restartReason(new, ask)
+        let reason = restartReason(new, head, ask)
         let nothingHeld = length == 0
         let hadTotal = new.total != nil
         let hadDigest = new.digest != nil
         if var known = representation {
             // A total that only the end of a connection told may be that of a cut.
             if isLengthUnknown { known.total = nil }
-            if known.isConfirmed(by: new) { new.complete(from: known) }
+            if known.isConfirmed(by: new, head) { new.complete(from: known) }
             new.isDigestOwed = known.isDigestOwed
         }
         representation = new
@@ -69,10 +69,14 @@ extension DownloadState {
         return nothingHeld ? .begin : .truncateAndRestart(reason)
     }
 
-    private func restartReason(_ new: DownloadRepresentation, _ ask: DownloadAsk) -> DownloadRestartReason {
+    private func restartReason(
+        _ new: DownloadRepresentation,
+        _ head: DownloadResponseHead,
+        _ ask: DownloadAsk
+    ) -> DownloadRestartReason {
         switch ask {
         case .whole(let reason): reason ?? wholeWanted ?? .representationChanged
-        case .rest, .probe: representation?.isConfirmed(by: new) == true ? .rangeIgnored : .representationChanged
+        case .rest, .probe: representation?.isConfirmed(by: new, head) == true ? .rangeIgnored : .representationChanged
         }
     }
 
@@ -88,13 +92,16 @@ extension DownloadState {
         guard !known.isContradicted(by: new), head.contentEncoding == nil else {
             return want(.representationChanged, because: .representationChanged)
         }
+        guard !head.isFromElsewhere || known.hasDigest(of: new) else {
+            return want(.differentURL, because: .differentURL)
+        }
         guard known.isContinued(by: new, head) else { return reject(.noValidator) }
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
         guard last >= offset else { return reject(.nothingNew) }
         // Dropping relies on the bytes being the same, so the answer itself must name the representation.
-        guard first == offset || (offset - first <= Self.longestOverlap && known.isConfirmed(by: new)) else {
+        guard first == offset || (offset - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
             return reject(.startsEarly(asked: offset, got: first))
         }
         representation?.complete(from: new)
@@ -120,7 +127,7 @@ extension DownloadState {
         }
         var new = DownloadRepresentation(head)
         new.total = total
-        if known.isConfirmed(by: new) {
+        if known.isConfirmed(by: new, head) {
             representation?.total = total
             return .complete
         }
@@ -132,7 +139,7 @@ extension DownloadState {
     private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadAction {
         probeWanted = false
         let new = DownloadRepresentation(head)
-        guard let known = representation, known.isConfirmed(by: new) else {
+        guard let known = representation, known.isConfirmed(by: new, head) else {
             return want(.representationChanged, because: .representationChanged)
         }
         guard new.total == length else {

@@ -65,14 +65,19 @@ public struct DownloadRepresentation: Hashable, Sendable {
         return false
     }
 
-    /// Whether `other` is proved to be the same by the strong validator of this one.
-    func isConfirmed(by other: DownloadRepresentation) -> Bool {
+    /// Whether `other`, from the response of this `head`, is proved to be the same by the strong validator of this one;
+    /// that of another resource needs the same digest, too.
+    func isConfirmed(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
         guard let strongValidator, !isContradicted(by: other) else { return false }
+        guard !head.isFromElsewhere || hasDigest(of: other) else { return false }
         return switch strongValidator {
         case .entityTag: other.entityTag != nil
         case .lastModified: other.entityTag == nil && other.lastModified != nil
         }
     }
+
+    /// Whether both are known to have the same digest.
+    func hasDigest(of other: DownloadRepresentation) -> Bool { digest != nil && digest == other.digest }
 
     /// Whether `other`, from the 206 of this `head`, may be joined with this one.
     ///
@@ -80,7 +85,7 @@ public struct DownloadRepresentation: Hashable, Sendable {
     /// validator are joined (section 15.3.7.3). `Last-Modified` it may leave out, but it can't bring a tag in its place.
     func isContinued(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
         switch strongValidator {
-        case .entityTag: isConfirmed(by: other)
+        case .entityTag: isConfirmed(by: other, head)
         case .lastModified: head.fields[.eTag] == nil && !isContradicted(by: other)
         case nil: false
         }

@@ -7,11 +7,15 @@ public struct DownloadResponseHead: Hashable, Sendable {
     /// The header fields. A field that came in several lines is read as the lines joined with commas, so a doubled
     /// `ETag` or `Content-Range` is no valid value and counts as absent.
     public var fields: HTTPFields
+    /// Whether another resource answered than the one that the held bytes came from. Its validators then say nothing
+    /// of those bytes: they tell the states of one resource apart (RFC 9110, section 8.8.3).
+    public var isFromElsewhere: Bool
 
     /// Makes a head.
-    public init(status: Int, fields: HTTPFields) {
+    public init(status: Int, fields: HTTPFields, isFromElsewhere: Bool = false) {
         self.status = status
         self.fields = fields
+        self.isFromElsewhere = isFromElsewhere
     }
 
     /// How the end of the body is told (RFC 9112, section 6.3).

@@ -42,6 +42,12 @@ public struct DownloadURL: Hashable, Sendable {
     /// The whole URL.
     public var text: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
+    /// Whether both name one resource, as far as a validator goes: all but the query is the same, which changes when a
+    /// URL is signed anew.
+    public func isSameResource(as other: DownloadURL) -> Bool {
+        scheme == other.scheme && host == other.host && port == other.port && path == other.path
+    }
+
     /// Reads an absolute URL. A fragment is dropped: it never goes to a server.
     public init(_ text: String) throws(DownloadURLProblem) {
         let parts = try URLReference(text)

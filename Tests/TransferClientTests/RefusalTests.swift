@@ -109,6 +109,23 @@ import TransferProtocol
         #expect(done.summary?.finalURL.hasSuffix("/e") == true)
     }
 
+    /// Where the second redirection leads, and how often the file starts over then.
+    @Test(arguments: [("/b", 1), ("/a", 0), ("/a?signed=2", 0)])
+    func `parts of two resources are never joined, whatever their tags`(target: String, restarts: Int) async throws {
+        let other = Resource(size: 50_000, seed: 3)
+        let (done, folder, _) = try await download(attempts: 3) { request in
+            switch request.target {
+            case "/file.bin" where request.ordinal == 0: [.head(302, ["Location: /a?signed=1", "Content-Length: 0"])]
+            case "/file.bin": [.head(302, ["Location: \(target)", "Content-Length: 0"])]
+            case "/a?signed=1": Self.resource.serve(request, upTo: 20_000)
+            case "/b": other.serve(request)
+            default: Self.resource.serve(request)
+            }
+        }
+        #expect(folder.file == (target == "/b" ? other.content : Self.resource.content))
+        #expect(done.restarts == [DownloadRestartReason](repeating: .differentURL, count: restarts))
+    }
+
     @Test func `a circle of redirections comes to an end`() async throws {
         let (done, _, requests) = try await download { _ in [.head(301, ["Location: /file.bin"])] }
         #expect(done.error == .tooManyRedirections(10))

@@ -37,6 +37,30 @@ import TransferProtocol
         }
     }
 
+    @Test func `a tag of another resource proves nothing, an equal digest does`() throws {
+        let digest = try #require(Held.digest).headerValue
+        let known: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest]
+        for (fields, sent, isTaken) in [
+            ([.eTag: "\"v1\"", .contentLength: "300"], nil, false), (known, nil, false), (known, digest, true),
+        ] as [(HTTPFields, String?, Bool)] {
+            var head = Held.part()
+            head.fields[.reprDigest] = sent
+            head.isFromElsewhere = true
+            var state = Held.state(fields)
+            #expect(try state.next(head) == (isTaken ? .append : .askAgain(.differentURL)))
+            if !isTaken { #expect(state.nextStep == .ask(.whole(.differentURL))) }
+        }
+        var whole = Held.answer(200, [.eTag: "\"v1\""])
+        whole.isFromElsewhere = true
+        var state = Held.state(known)
+        #expect(try state.next(whole) == .truncateAndRestart(.representationChanged))
+        #expect(state.representation?.digest == nil)
+        var end = Held.answer(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
+        end.isFromElsewhere = true
+        var unsure = Held.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
+        #expect(try unsure.next(end) == .askAgain(.completenessUnknown))
+    }
+
     @Test func `206 that ends early is appended, and is not the end`() throws {
         var state = Held.state([.eTag: "\"v1\"", .contentLength: "1000000"])
         #expect(try state.next(Held.part("bytes 100-70099/1000000", "70000")) == .append)
