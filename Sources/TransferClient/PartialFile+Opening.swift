@@ -26,7 +26,7 @@ extension PartialFile {
             try PartialFilePaths.checkReplaceable(destination, followingLinks: true)
         }
         let target = try await worker.target(of: destination)
-        let file = try await worker.run { () throws(DownloadError) in try locked(target, worker) }
+        let file = try await locked(PartialFilePaths(destination: target), worker)
         do {
             return (file, try await file.restore(for: url, worker))
         } catch {
@@ -35,29 +35,71 @@ extension PartialFile {
         }
     }
 
-    private static func locked(_ destination: FilePath, _ worker: FileWorker) throws(DownloadError) -> PartialFile {
-        let paths = try PartialFilePaths(destination: destination)
+    private static func locked(
+        _ paths: PartialFilePaths,
+        _ worker: FileWorker
+    ) async throws(DownloadError) -> PartialFile {
+        let data = try await worker.run { () throws(DownloadError) in try lockedData(paths) }
+        do throws(DownloadError) {
+            let journal = try await worker.run { () throws(DownloadError) in try lockedJournal(paths) }
+            return PartialFile(paths: paths, worker: worker, data: data, journal: journal)
+        } catch {
+            // Who has the journal is about to finish; the empty file that was made for nothing goes.
+            if case .locked = error, (try? data.stat())?.size == 0 { try? await worker.remove(paths.data) }
+            _ = try? data.close()
+            throw error
+        }
+    }
+
+    private static func lockedData(
+        _ paths: PartialFilePaths
+    ) throws(DownloadError) -> SystemPackage.FileDescriptor {
         while true {
             let data = try openOrCreate(paths.data)
             do throws(DownloadError) {
                 try FileCall.lock(data, paths.data)
                 // Between the opening and the locking another download may have finished, and renamed the file.
-                let mine = try FileCall.run("fstat", paths.data) { try data.stat() }
-                guard let named = try? paths.data.stat(followTargetSymlink: false), named.inode == mine.inode,
-                    named.deviceID == mine.deviceID
-                else {
+                guard try isStill(data, at: paths.data) else {
                     _ = try? data.close()
                     continue
                 }
+                let mine = try FileCall.run("fstat", paths.data) { try data.stat() }
                 guard mine.type == .regular else {
-                    throw .invalidDestination(destination.string, "“\(paths.data)” is no regular file; remove it")
+                    throw .invalidDestination(paths.destination.string, "“\(paths.data)” is no regular file; remove it")
                 }
-                return PartialFile(paths: paths, worker: worker, data: data, journal: try openOrCreate(paths.journal))
+                return data
             } catch {
                 _ = try? data.close()
                 throw error
             }
         }
+    }
+
+    /// Opens and locks the journal, which a download that ends removes only after the partial file has gone.
+    private static func lockedJournal(
+        _ paths: PartialFilePaths
+    ) throws(DownloadError) -> SystemPackage.FileDescriptor {
+        while true {
+            let journal = try openOrCreate(paths.journal)
+            do throws(DownloadError) {
+                try FileCall.lock(journal, paths.journal)
+                if try isStill(journal, at: paths.journal) { return journal }
+            } catch {
+                _ = try? journal.close()
+                throw error
+            }
+            _ = try? journal.close()
+        }
+    }
+
+    /// Whether an open file is the one that the path names now.
+    private static func isStill(
+        _ file: SystemPackage.FileDescriptor,
+        at path: FilePath
+    ) throws(DownloadError) -> Bool {
+        let mine = try FileCall.run("fstat", path) { try file.stat() }
+        guard let named = try? path.stat(followTargetSymlink: false) else { return false }
+        return named.inode == mine.inode && named.deviceID == mine.deviceID
     }
 
     private static func openOrCreate(_ path: FilePath) throws(DownloadError) -> SystemPackage.FileDescriptor {

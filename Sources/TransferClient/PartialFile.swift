@@ -5,8 +5,8 @@ import TransferProtocol
 
 /// The file that a download grows in, and the journal that tells how much of it can be trusted.
 ///
-/// Both lie beside the destination, so that the last step is a rename. The partial file is locked as long as this
-/// value is open. Bytes are written first, brought to the disk, and only then promised by the journal; a crash at any
+/// Both lie beside the destination, so that the last step is a rename. Both are locked as long as this value is
+/// open, the partial file first. Bytes are written first, brought to the disk, and only then promised by the journal; a crash at any
 /// moment leaves a journal whose promises hold.
 ///
 /// One task writes at a time; a checkpoint may run beside it.
@@ -26,7 +26,7 @@ final class PartialFile: Sendable {
         var promised: Int64 = 0
     }
 
-    /// Takes over two open descriptors, the first of them locked.
+    /// Takes over two open descriptors, both locked.
     init(paths: PartialFilePaths, worker: FileWorker, data: FileDescriptor, journal: FileDescriptor) {
         self.paths = paths
         self.worker = worker

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SystemPackage
 import Testing
 import TransferClient
@@ -102,6 +103,30 @@ import TransferProtocol
             #expect(server.requests.count == 1)
             first.cancel()
             _ = await first.value
+        }
+    }
+
+    @Test func `a journal that another download still has is left to it`() async throws {
+        let folder = try TemporaryFolder()
+        // As between the two last steps of a download: the partial file is in its place, the journal still there.
+        let journal = try FileDescriptor.open(
+            FilePath(folder.journal),
+            .readWrite,
+            options: [.create, .closeOnExec],
+            permissions: .ownerReadWrite
+        )
+        defer { try? journal.close() }
+        #expect(flock(journal.rawValue, LOCK_EX | LOCK_NB) == 0)
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let early = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(early.error == .locked(folder.journal))
+            #expect(early.error?.disposition == .resumable)
+            #expect(server.requests.isEmpty)
+            #expect(folder.names == [".file.bin.squall-journal"])
+            #expect(flock(journal.rawValue, LOCK_UN) == 0)
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary?.connections == 1)
+            #expect(folder.names == ["file.bin"])
         }
     }
 
