@@ -5,9 +5,9 @@ import TransferProtocol
 
 /// The file that a download grows in, and the journal that tells how much of it can be trusted.
 ///
-/// Both lie beside the destination, so that the last step is a rename. Both are locked as long as this value is
-/// open, the partial file first. Bytes are written first, brought to the disk, and only then promised by the journal; a crash at any
-/// moment leaves a journal whose promises hold.
+/// Both lie beside the destination, so that the last step is a rename. Both are locked as long as this value is open,
+/// the partial file first. Bytes are written first, brought to the disk, and only then promised by the journal; a crash
+/// at any moment leaves a journal whose promises hold.
 ///
 /// One task writes at a time; a checkpoint may run beside it.
 final class PartialFile: Sendable {

@@ -4,7 +4,8 @@ import HTTPTypes
 public struct DownloadRepresentation: Hashable, Sendable {
     /// `ETag`, weak or strong.
     public var entityTag: EntityTag?
-    /// `Last-Modified` as it was sent; it goes back unchanged in `If-Range`.
+    /// `Last-Modified` as it was sent, unless an `ETag` came with it that can't be read; it goes back unchanged
+    /// in `If-Range`.
     public var lastModified: String?
     /// `Date` of the response that `lastModified` came with.
     public var date: HTTPDate?
@@ -39,7 +40,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
     /// The validator that a range may be asked with, or `nil` when there is none that is strong.
     ///
     /// An entity tag counts when it isn't weak. `Last-Modified` counts only when there is no entity tag at all (RFC 9110,
-    /// section 13.1.5), and when it is at least one second older than the `Date` of the same response (RFC 9110, section 8.8.2.2).
+    /// section 13.1.5), not even one that can't be read, and when it is at least one second older than the `Date` of the
+    /// same response (section 8.8.2.2).
     public var strongValidator: DownloadValidator? {
         if let entityTag {
             return entityTag.isWeak ? nil : .entityTag(entityTag)

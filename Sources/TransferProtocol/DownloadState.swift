@@ -66,7 +66,8 @@ public struct DownloadState: Hashable, Sendable {
     /// Whether more of the accepted body came than its head said: nothing of what follows is used.
     public var isBodyTooLong: Bool { body?.isTooLong ?? false }
 
-    /// The accepted body ended as its framing says, or is left because it is too long. `trailers` may carry the digest (RFC 9530).
+    /// The accepted body ended as its framing says, or is left because it is too long. `trailers` may carry the digest
+    /// (RFC 9530).
     public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadAction {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
