@@ -1,14 +1,28 @@
 import TransferProtocol
 
-/// The digests of files, by their entity tags: each is computed once, however many ask for it at the same time.
+/// The digests of files, by their entity tags: each is computed once, however many ask for it at the same time, and
+/// nobody has to wait for it to the end.
 actor DigestStore {
+    /// Computes a digest; `nil` when it can't.
+    typealias Computation = @Sendable () async -> ReprDigest?
+
+    /// A digest that is wanted and not known.
+    private struct Wanted {
+        let compute: Computation
+        /// Set while it is being computed; before, it waits for its turn.
+        var task: Task<Void, Never>?
+        var askers: [Int: CheckedContinuation<ReprDigest?, Never>] = [:]
+    }
+
     private let capacity: Int
     private let concurrency: Int
     private var known: [EntityTag: ReprDigest] = [:]
     private var oldestFirst: [EntityTag] = []
-    private var underWay: [EntityTag: Task<ReprDigest?, Never>] = [:]
+    private var wanted: [EntityTag: Wanted] = [:]
+    /// Those that wait for their turn.
+    private var queue: [EntityTag] = []
     private var running = 0
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var lastAsker = 0
     private var isShutDown = false
 
     /// Makes a store that remembers `capacity` digests and computes `concurrency` of them at the same time.
@@ -17,47 +31,78 @@ actor DigestStore {
         self.concurrency = max(1, concurrency)
     }
 
-    /// The digest for a tag: remembered, or being computed, or computed now. A computation that gives `nil` isn't
-    /// remembered. Returns only when `compute`, if it was called, has ended.
-    func digest(for tag: EntityTag, compute: @escaping @Sendable () async -> ReprDigest?) async -> ReprDigest? {
+    /// The digest for a tag: remembered, or being computed, or computed now. `nil` when it can't be computed, which
+    /// isn't remembered, or isn't known by the time that `patience` returns; `patience` is cancelled when it is known.
+    ///
+    /// A computation that has begun is brought to its end, for those who ask later. One that waits for its turn is
+    /// given up with the last who asked for it.
+    func digest(
+        for tag: EntityTag,
+        patience: @escaping @Sendable () async -> Void,
+        compute: @escaping Computation
+    ) async -> ReprDigest? {
         if let digest = known[tag] { return digest }
-        if let task = underWay[tag] { return await task.value }
         guard !isShutDown else { return nil }
-        let task = Task {
-            await self.takeTurn()
-            let digest = Task.isCancelled ? nil : await compute()
-            self.computed(digest, for: tag)
-            return digest
+        if wanted[tag] == nil {
+            wanted[tag] = Wanted(compute: compute)
+            queue.append(tag)
+            giveTurns()
         }
-        underWay[tag] = task
-        return await task.value
+        lastAsker += 1
+        let asker = lastAsker
+        let clock = Task {
+            await patience()
+            self.patienceEnded(of: asker, for: tag)
+        }
+        defer { clock.cancel() }
+        return await withCheckedContinuation { wanted[tag]?.askers[asker] = $0 }
     }
 
-    /// Cancels what is being computed; nothing is computed afterwards.
-    func shutDown() {
+    /// Cancels what is being computed, and returns when it has ended; nothing is computed afterwards.
+    func shutDown() async {
         isShutDown = true
-        for task in underWay.values { task.cancel() }
+        queue = []
+        let tasks = wanted.values.compactMap(\.task)
+        for task in tasks { task.cancel() }
+        for tag in wanted.keys where wanted[tag]?.task == nil { end(tag, nil) }
+        for task in tasks { await task.value }
     }
 
-    private func takeTurn() async {
-        if running < concurrency {
+    private func giveTurns() {
+        while running < concurrency, !queue.isEmpty {
+            let tag = queue.removeFirst()
+            guard let compute = wanted[tag]?.compute else { continue }
             running += 1
-        } else {
-            await withCheckedContinuation { waiting.append($0) }
+            // Answers that are being sent come first.
+            wanted[tag]?.task = Task(priority: .utility) { self.computed(await compute(), for: tag) }
         }
     }
 
     private func computed(_ digest: ReprDigest?, for tag: EntityTag) {
-        underWay[tag] = nil
-        if waiting.isEmpty {
-            running -= 1
-        } else {
-            // The turn is handed on, so `running` stays.
-            waiting.removeFirst().resume()
-        }
-        guard let digest, capacity > 0 else { return }
+        running -= 1
+        if let digest { remember(digest, for: tag) }
+        end(tag, digest)
+        giveTurns()
+    }
+
+    private func remember(_ digest: ReprDigest, for tag: EntityTag) {
+        guard capacity > 0 else { return }
         if oldestFirst.count >= capacity { known[oldestFirst.removeFirst()] = nil }
         known[tag] = digest
         oldestFirst.append(tag)
+    }
+
+    /// Tells all who asked.
+    private func end(_ tag: EntityTag, _ digest: ReprDigest?) {
+        guard let askers = wanted.removeValue(forKey: tag)?.askers.values else { return }
+        for asker in askers { asker.resume(returning: digest) }
+    }
+
+    private func patienceEnded(of asker: Int, for tag: EntityTag) {
+        guard let continuation = wanted[tag]?.askers.removeValue(forKey: asker) else { return }
+        continuation.resume(returning: nil)
+        guard let rest = wanted[tag], rest.task == nil, rest.askers.isEmpty else { return }
+        wanted[tag] = nil
+        queue.removeAll { $0 == tag }
     }
 }

@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 import SystemPackage
 
-/// A file that is open for reading. To be closed by whoever opened it, once nothing reads from it any more.
-struct OpenedFile: Sendable {
+/// A file that is open for reading, until nobody holds it and nothing reads from it any more.
+final class OpenedFile: Sendable {
     let facts: FileFacts
     private let descriptor: SystemPackage.FileDescriptor
     private let handle: NIOFileHandle
@@ -15,7 +15,7 @@ struct OpenedFile: Sendable {
         handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
     }
 
-    func close() {
+    deinit {
         // Nothing was written through it, so there is nothing that a failure could have lost.
         try? handle.close()
     }
@@ -27,13 +27,16 @@ struct OpenedFile: Sendable {
         with fileIO: NonBlockingFileIO,
         on eventLoop: any EventLoop
     ) -> EventLoopFuture<ByteBuffer> {
-        fileIO.read(
+        let reading = fileIO.read(
             fileHandle: handle,
             fromOffset: offset,
             byteCount: count,
             allocator: ByteBufferAllocator(),
             eventLoop: eventLoop
         )
+        // The descriptor mustn't be closed, and its number given to another file, while a thread still reads from it.
+        reading.whenComplete { _ in withExtendedLifetime(self) {} }
+        return reading
     }
 
     /// Whether the content is still what it was when the file was opened. Doesn't touch the disk.

@@ -16,7 +16,7 @@ struct Responder: Sendable {
 
     private struct FileChanged: Error {}
 
-    /// An answer, and the file that it is about, to be closed after it.
+    /// An answer, and the file that it is about.
     private typealias Prepared = (plan: AnswerPlan, file: OpenedFile?)
 
     /// Sends the answer to `question`, as `RequestHandler.Answer` asks for, and reports it.
@@ -26,7 +26,6 @@ struct Responder: Sendable {
     func answer(_ question: Question, thenClose: Bool, on channel: any Channel) async -> Bool {
         let start = channel.eventLoop.now
         let (plan, file) = await prepare(question, on: channel)
-        defer { file?.close() }
         var bytesSent: Int64 = 0
         var ending = RequestRecord.Ending.complete
         do {
@@ -98,10 +97,14 @@ struct Responder: Sendable {
         return (plan, file)
     }
 
-    /// The digest of a file's state; `nil` when it can't be read, or changes while it is.
+    /// The digest of a file's state; `nil` when it can't be read, or changes while it is, or isn't known in time.
     private func digest(of file: OpenedFile, on eventLoop: any EventLoop) async -> ReprDigest? {
         let chunkBytes = configuration.limits.chunkBytes
-        return await digests.digest(for: file.facts.entityTag) { [fileIO] in
+        let patience = configuration.limits.digestTimeout.nanoseconds
+        return await digests.digest(for: file.facts.entityTag) {
+            // An error is that it isn't waited for any more.
+            try? await Task.sleep(for: .nanoseconds(patience))
+        } compute: { [fileIO] in
             var hasher = SHA256()
             var offset: Int64 = 0
             while offset < file.facts.size {
@@ -174,13 +177,7 @@ struct Responder: Sendable {
                 throw FileChanged()
             }
             let written: EventLoopFuture<Void> = channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(chunk)))
-            do {
-                try await sending?.future.get()
-            } catch {
-                // The descriptor mustn't be closed while a thread still reads from it.
-                _ = try? await reading.get()
-                throw error
-            }
+            try await sending?.future.get()
             count += Int64(sending?.count ?? 0)
             sending = (written, expected)
         }

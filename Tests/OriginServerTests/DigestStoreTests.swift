@@ -89,4 +89,73 @@ import TransferProtocol
         await store.shutDown()
         #expect(await store.digest(for: try Self.tag(1)) { Self.digest(1) } == nil)
     }
+
+    @Test func `who has no patience left gets none, and what has begun is there for those who ask later`() async throws
+    {
+        let store = DigestStore(capacity: 2, concurrency: 1)
+        let tag = try Self.tag(1)
+        let gate = Gate()
+        let first = await store.digest(for: tag) {
+            await gate.waitForStart(1)
+        } compute: {
+            await gate.compute(Self.digest(1))
+        }
+        #expect(first == nil)
+        async let second = store.digest(for: tag) { await gate.compute(Self.digest(2)) }
+        gate.open()
+        #expect(await second == Self.digest(1))
+        #expect(gate.running.withLock { $0.total } == 1)
+    }
+
+    @Test func `what waits for its turn is given up with the last who asked for it`() async throws {
+        let store = DigestStore(capacity: 4, concurrency: 1)
+        let gate = Gate()
+        async let busy = store.digest(for: try Self.tag(1)) {
+            await gate.compute(Self.digest(1))
+        }
+        await gate.waitForStart(1)
+        let waiting = try Self.tag(2)
+        #expect(
+            await store.digest(for: waiting) {
+            } compute: {
+                await gate.compute(Self.digest(2))
+            } == nil
+        )
+        gate.open()
+        #expect(try await busy == Self.digest(1))
+        #expect(await store.digest(for: waiting) { Self.digest(3) } == Self.digest(3))
+        #expect(gate.running.withLock { $0.total } == 1)
+    }
+
+    @Test func `a shutdown ends what waits, and waits for the end of what has begun`() async throws {
+        let store = DigestStore(capacity: 4, concurrency: 1)
+        let gate = Gate()
+        let ended = Mutex(false)
+        async let busy = store.digest(for: try Self.tag(1)) {
+            _ = await gate.compute(nil)
+            ended.withLock { $0 = true }
+            return nil
+        }
+        await gate.waitForStart(1)
+        async let waiting = store.digest(for: try Self.tag(2)) { Self.digest(2) }
+        await store.shutDown()
+        #expect(ended.withLock { $0 })
+        #expect(try await busy == nil)
+        #expect(try await waiting == nil)
+    }
+}
+
+extension DigestStore {
+    /// The digest for a tag, however long it takes.
+    fileprivate func digest(for tag: EntityTag, compute: @escaping Computation) async -> ReprDigest? {
+        await digest(
+            for: tag,
+            patience: {
+                let (stream, continuation) = AsyncStream<Void>.makeStream()
+                for await _ in stream { break }
+                withExtendedLifetime(continuation) {}
+            },
+            compute: compute
+        )
+    }
 }

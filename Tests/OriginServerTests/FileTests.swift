@@ -121,6 +121,40 @@ import TransferProtocol
         }
     }
 
+    @Test func `an answer doesn't wait for a digest that takes too long`() async throws {
+        var limits = OriginLimits()
+        limits.digestTimeout = .zero
+        try await TestOrigin.with([:], limits: limits) { origin in
+            // Reading it to the end would take longer than any test.
+            try origin.writeSparse(1 << 40, to: "huge")
+            let want = "Want-Repr-Digest: sha-256=9"
+            let part = try await origin.response("GET", "/huge", want, "Range: bytes=0-0")
+            #expect(part.status == 206)
+            #expect(part["repr-digest"] == nil)
+            #expect(try await origin.response("HEAD", "/huge", want)["content-length"] == String(1 << 40))
+        }
+    }
+
+    @Test func `files that take long don't keep others from their digest`() async throws {
+        var limits = OriginLimits()
+        limits.digestTimeout = .zero
+        try await TestOrigin.with(limits: limits) { origin in
+            let want = "Want-Repr-Digest: sha-256=9"
+            for number in 1..<limits.concurrentDigests {
+                try origin.writeSparse(1 << 40, to: "huge\(number)")
+                let answer = try await origin.response("HEAD", "/huge\(number)", want)
+                #expect(answer["repr-digest"] == nil)
+            }
+            // Nothing is waited for here, so it may take some more questions until it is known.
+            var digest: String?
+            for _ in 0..<5_000 where digest == nil {
+                digest = try await origin.response("HEAD", "/file.bin", want)["repr-digest"]
+            }
+            let expected = ReprDigest(sha256: Array(SHA256.hash(data: TestOrigin.content)))?.headerValue
+            #expect(digest == expected)
+        }
+    }
+
     @Test func `the digest of an empty file is that of nothing`() async throws {
         try await TestOrigin.with(["empty": []]) { origin in
             let response = try await origin.response("GET", "/empty", "Want-Repr-Digest: sha-256=1")
