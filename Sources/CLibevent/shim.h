@@ -29,6 +29,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 // Declared here, since their headers know of _GNU_SOURCE too late.
@@ -98,6 +99,34 @@ static inline int squall_pipe(int *output, int *input, int size) {
 /// recv(2) without flags.
 static inline ssize_t squall_receive(int descriptor, void *bytes, size_t length) {
     return syscall(SYS_recvfrom, descriptor, bytes, length, 0, 0, 0);
+}
+
+/// Has a socket tell when the system received what it is asked for (SO_TIMESTAMPNS, socket(7)).
+static inline void squall_stamp_arrivals(int descriptor) {
+    int one = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
+}
+
+/// recv(2) without flags. `age` becomes the nanoseconds since the system received the last of the bytes, 0 when it doesn't
+/// say.
+static inline ssize_t squall_receive_stamped(int descriptor, void *bytes, size_t length, int64_t *age) {
+    struct iovec room = {.iov_base = bytes, .iov_len = length};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    } control;
+    struct msghdr message = {
+        .msg_iov = &room, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t count = syscall(SYS_recvmsg, descriptor, &message, 0);
+    *age = 0;
+    struct cmsghdr *header = count > 0 ? CMSG_FIRSTHDR(&message) : 0;
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SO_TIMESTAMPNS) {
+        struct timespec came, now;
+        memcpy(&came, CMSG_DATA(header), sizeof came);
+        clock_gettime(CLOCK_REALTIME, &now);
+        *age = (int64_t)(now.tv_sec - came.tv_sec) * 1000000000 + (now.tv_nsec - came.tv_nsec);
+    }
+    return count;
 }
 
 /// send(2), perhaps with MSG_MORE; a peer that has gone is an error only.

@@ -59,6 +59,8 @@ public struct Link: Sendable {
     /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
     /// best left where they are until they may pass.
     public let takesAhead: Bool
+    /// Whether it counts when bytes came, and not only when they were taken: whoever knows tells by `noteArrival`.
+    public let countsFromArrival: Bool
     /// Whether `nextAlteration` is to be asked about what is taken from the source.
     public let altersBytes: Bool
     /// Whether `decide` has handed out the end.
@@ -82,6 +84,7 @@ public struct Link: Sendable {
         altersBytes = !alterSlots.isEmpty
         measuresAvailability = slots.contains { $0.stage.measuresAvailability }
         takesAhead = slots.contains { $0.holds }
+        countsFromArrival = slots.first { $0.holds }?.stage.countsFromArrival ?? false
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
             LinkFaults(
@@ -152,6 +155,13 @@ public struct Link: Sendable {
         if !faults.isEmpty { faults[0].takeMarks() }
     }
 
+    /// The bytes that `bytesArrived` has just told of, all of them, had come by `arrival`, and have waited to be taken
+    /// since. A delay counts from there, unless a fault or the memory of the link made them wait. Without it bytes come
+    /// when `decide` is asked next.
+    public mutating func noteArrival(_ arrival: Moment) {
+        if countsFromArrival { faults[0].noteArrival(arrival) }
+    }
+
     /// The source has ended; its end is a position behind its last byte. A second end is ignored.
     public mutating func sourceEnded(_ ending: Ending) {
         if sourceEnding == .none { sourceEnding = SourceEnding(ending) }
@@ -176,7 +186,14 @@ public struct Link: Sendable {
         let horizon = hasEnded ? position : position.addingSaturated(available)
         let reach = Reach(position: position, horizon: horizon, hasEnded: hasEnded)
         let settled = takesAhead ? arrived : delivered
-        let passing = faults[0].advance(reach, delivered: delivered, settled: settled, now: now, &strikes)
+        let passing = faults[0].advance(
+            reach,
+            hasRoom: hasRoom,
+            delivered: delivered,
+            settled: settled,
+            now: now,
+            &strikes
+        )
         if passing.isDeaf { isDeaf = true }
         let endOffset = passing.stop ?? (hasEnded ? arrived : nil)
         let writeOffset = min(passing.reach.bytes, endOffset ?? .max, passing.writeLimit)

@@ -94,6 +94,11 @@ struct LinkFaults: Sendable {
     private var alterSlots: [Link.AlterSlot]
     private var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
     private var marks = MarkQueue()
+    /// When the bytes that are new came, if somebody knows.
+    private var arrival: Moment?
+    /// Since when bytes that come are let into the delay line at once; before, they may have waited in front of it.
+    private var openSince: Moment
+    private var isOpen = true
     /// The first fault that acts on messages; `nil` where none does.
     private let messageFault: Int?
 
@@ -109,6 +114,7 @@ struct LinkFaults: Sendable {
         self.messageFault = messageFault
         self.schedule = schedule
         self.opened = opened
+        openSince = opened
         stretch = schedule.stretch(at: opened)
     }
 
@@ -194,16 +200,23 @@ struct LinkFaults: Sendable {
 
     // MARK: Stages
 
-    /// Asks the stages, from the source to the sink, with the stream at `reach` in front of them.
+    /// Tells when the bytes came that are new in the next round.
+    mutating func noteArrival(_ arrival: Moment) { self.arrival = arrival }
+
+    /// Asks the stages, from the source to the sink, with the stream at `reach` in front of them, and room in the link or
+    /// not.
     mutating func advance(
         _ reach: Reach,
+        hasRoom: Bool,
         delivered: Int64,
         settled: Int64,
         now: Moment,
         _ strikes: inout [Strike]
     ) -> Passing {
         if now >= stretch.end { stretch = schedule.stretch(at: now) }
-        var visit = Visit(now: now, delivered: delivered, settled: settled)
+        let came = min(now, max(openSince, arrival ?? now))
+        arrival = nil
+        var visit = Visit(now: now, arrival: came, delivered: delivered, settled: settled)
         visit.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         var passing = Passing(reach)
         for index in slots.indices {
@@ -214,8 +227,12 @@ struct LinkFaults: Sendable {
             } else {
                 advanceByMessages(index, &visit, &passing, &strikes)
             }
+            if slots[index].holds { visit.arrival = now }
         }
         passing.readHorizon = passing.readHorizon ?? passing.reach.horizon
+        let wasOpen = isOpen
+        isOpen = hasRoom && passing.readHorizon == reach.horizon
+        if !wasOpen || !isOpen { openSince = now }
         passing.writeLimit = visit.writeLimit
         passing.wake = visit.wake
         passing.isDeaf = visit.isDeaf

@@ -66,7 +66,7 @@ public struct OriginLimits: Hashable, Sendable {
     /// Digests remembered, the oldest forgotten first.
     public var cachedDigests = 1_024
     /// Files digested at the same time; further ones wait for their turn.
-    public var concurrentDigests = 8
+    public var concurrentDigests = 4
     /// How long an answer waits for the digest of its file. It goes without one afterwards, and a digest that is being
     /// computed will be there for later answers: those to a transfer that is resumed, for one. Shorter than the time
     /// that clients wait for a first byte; `squall get` waits for 30 s.

@@ -72,6 +72,7 @@ final class Connection: LoopHandler {
         server = circumstances.isPlain ? StreamSocket.rested(on: loop) : StreamSocket(closedOn: loop)
         reader = circumstances.reader
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
+        if plan.upstream.countsFromArrival { client.stampArrivals() }
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         timer = circumstances.isPlain ? shard.noTimer : LoopTimer(loop: loop, tag: Tag.timer)
@@ -176,6 +177,7 @@ final class Connection: LoopHandler {
 
     /// Both ends are there.
     func flow() {
+        if down.link.countsFromArrival { server.stampArrivals() }
         let now = loop.now
         if isInterrupted(at: now) { return }
         // A cut in front of the first byte strikes before a byte goes the other way.

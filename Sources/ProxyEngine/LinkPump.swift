@@ -91,6 +91,7 @@ struct LinkPump {
         var now = now
         let start = link.delivered
         var rounds = 0
+        var arrival: Moment?
         while true {
             // What most runs end with, and all of them do for the other direction.
             if link.isAtRest, !source.isReadable, !reads { return .waiting }
@@ -120,7 +121,8 @@ struct LinkPump {
                 let ready = reads ? read(offset + count, reader, in: sink.loop) : count
                 // Less than asked for, and the end has come: these are the last bytes.
                 let endFollows = count < limit && source.hasPeerEnded && !reads && link.isTransparent
-                let outcome = pass(ready, available: left, to: sink, now: now, endFollows: endFollows)
+                if link.countsFromArrival { arrival = source.loop.arrival }
+                let outcome = pass(ready, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
                 if let outcome { return outcome }
             case .wouldBlock:
                 continue
@@ -242,6 +244,7 @@ struct LinkPump {
         available: Int64,
         to sink: StreamSocket,
         now: Moment,
+        arrival: Moment? = nil,
         endFollows: Bool = false
     ) -> Outcome? {
         let count = link.altersBytes ? altered(count, in: sink.loop, now: now) : count
@@ -249,6 +252,7 @@ struct LinkPump {
         guard count > 0 else { return nil }
         let isFirst = pipe.isEmpty && queue.isEmpty
         link.bytesArrived(Int64(count))
+        if let arrival { link.noteArrival(arrival) }
         let decision = link.decide(available: available, now: now)
         wake = decision.wake
         let due = isFirst && sink.isWritable ? min(count, Int(decision.writeOffset - link.delivered)) : 0

@@ -72,6 +72,97 @@ struct LatencyTests {
     }
 }
 
+@Suite("When bytes came")
+struct ArrivalTests {
+    /// Has a link take `count` bytes that came at `arrival`, and asks when it wants to be asked again.
+    private func wake(_ link: inout Link, _ count: Int64, came arrival: Moment, taken now: Moment) -> Moment {
+        link.bytesArrived(count)
+        link.noteArrival(arrival)
+        return link.decide(available: 0, now: now).wake
+    }
+
+    @Test
+    func `a delay counts from when bytes came, not from when they were taken`() {
+        var link = Link.with(.latency(.milliseconds(10)))
+        #expect(link.countsFromArrival)
+        #expect(wake(&link, 5, came: .milliseconds(3), taken: .milliseconds(7)) == .milliseconds(13))
+        #expect(link.decide(available: 0, now: .milliseconds(13)).writeOffset == 5)
+    }
+
+    @Test
+    func `bytes that waited for longer than their delay leave at once, and never before others`() {
+        var link = Link.with(.latency(.milliseconds(10)))
+        #expect(wake(&link, 5, came: .milliseconds(9), taken: .milliseconds(10)) == .milliseconds(19))
+        #expect(wake(&link, 5, came: .milliseconds(2), taken: .milliseconds(15)) == .milliseconds(19))
+        link.bytesArrived(1)
+        link.noteArrival(.milliseconds(16))
+        #expect(link.decide(available: 0, now: .milliseconds(30)).writeOffset == 11)
+    }
+
+    @Test
+    func `bytes don't come in the future, nor before their connection`() {
+        var link = Link.with(.latency(.milliseconds(10)))
+        #expect(wake(&link, 5, came: .milliseconds(-8), taken: .milliseconds(2)) == .milliseconds(10))
+        link.bytesDelivered(0)
+        #expect(link.decide(available: 0, now: .milliseconds(10)).writeOffset == 5)
+        link.bytesDelivered(5)
+        #expect(wake(&link, 5, came: .milliseconds(50), taken: .milliseconds(12)) == .milliseconds(22))
+    }
+
+    @Test
+    func `what is told once isn't taken for what comes next`() {
+        var link = Link.with(.latency(.milliseconds(10)))
+        _ = wake(&link, 5, came: .milliseconds(3), taken: .milliseconds(7))
+        #expect(link.decide(available: 0, now: .milliseconds(13)).writeOffset == 5)
+        link.bytesDelivered(5)
+        link.bytesArrived(5)
+        #expect(link.decide(available: 0, now: .milliseconds(20)).wake == .milliseconds(30))
+    }
+
+    @Test
+    func `bytes that a rate made wait come when it lets them pass`() {
+        var link = Link.with(.bandwidth(bytesPerSecond: 1_000, burst: 10), .latency(.milliseconds(10)))
+        // The first come into an open link, the others wait in front of it.
+        #expect(link.decide(available: 0, now: .zero).readLimit == 0)
+        #expect(link.decide(available: 20, now: .milliseconds(4)).readLimit == 10)
+        link.bytesArrived(10)
+        link.noteArrival(.milliseconds(2))
+        let first = link.decide(available: 10, now: .milliseconds(4))
+        #expect(first.readLimit == 0)
+        let later = link.decide(available: 10, now: .milliseconds(9))
+        #expect(later.readLimit == 5)
+        #expect(wake(&link, 5, came: .milliseconds(2), taken: .milliseconds(9)) <= .milliseconds(14))
+        #expect(link.decide(available: 5, now: .milliseconds(18)).writeOffset == 10)
+        #expect(link.decide(available: 5, now: .milliseconds(19)).writeOffset == 15)
+    }
+
+    @Test
+    func `bytes for which the link had no room come when it has`() {
+        var plan = Plan.of(.of([.latency(.milliseconds(10))]), holdLimit: ByteCount(5))
+        var link = plan.accept(at: .zero).upstream
+        _ = wake(&link, 5, came: .milliseconds(1), taken: .milliseconds(1))
+        #expect(link.decide(available: Link.uncounted, now: .milliseconds(2)).readLimit == 0)
+        #expect(link.decide(available: Link.uncounted, now: .milliseconds(11)).writeOffset == 5)
+        link.bytesDelivered(5)
+        #expect(link.decide(available: Link.uncounted, now: .milliseconds(12)).readLimit == 5)
+        #expect(wake(&link, 5, came: .milliseconds(2), taken: .milliseconds(13)) == .milliseconds(22))
+    }
+
+    @Test
+    func `of two delays the second counts from the end of the first`() {
+        var link = Link.with(.latency(.milliseconds(10)), .latency(.milliseconds(10), name: "second"))
+        #expect(wake(&link, 5, came: .milliseconds(3), taken: .milliseconds(7)) == .milliseconds(13))
+        // What leaves the first together with news of others isn't as old as those.
+        #expect(wake(&link, 5, came: .milliseconds(12), taken: .milliseconds(14)) == .milliseconds(22))
+        #expect(link.decide(available: 0, now: .milliseconds(22)).wake == .milliseconds(24))
+    }
+
+    @Test(arguments: [Fault.latency(.zero), .bandwidth(bytesPerSecond: 1_000), .cut(at: 5)])
+    func `nobody asks when bytes came for a fault that doesn't count from there`(_ fault: Fault) {
+        #expect(!Link.with(fault).countsFromArrival)
+    }
+}
+
 @Suite("A delay line under many stretches")
 struct DelayLineTests {
     /// When each of `count` bytes, one every `gap` nanoseconds, left a delay line.
@@ -107,12 +198,13 @@ struct DelayLineTests {
         var stage = LatencyStage(Latency(delay: .seconds(1), jitter: .seconds(9)), key: RandomKey(seed: 3))
         var last = Reach(position: 0, horizon: 0, hasEnded: false)
         for index in 1...20_000 {
-            var visit = Visit(now: Moment(nanoseconds: Int64(index)), delivered: 0, settled: 0)
+            let now = Moment(nanoseconds: Int64(index))
+            var visit = Visit(now: now, arrival: now, delivered: 0, settled: 0)
             last = stage.advance(Reach(position: Int64(index), horizon: Int64(index), hasEnded: false), &visit)
         }
         #expect(last.position == 0)
         #expect(stage.count <= LatencyStage.stretchLimit)
-        var visit = Visit(now: .seconds(20), delivered: 0, settled: 0)
+        var visit = Visit(now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
         let reach = Reach(position: 20_000, horizon: 20_000, hasEnded: false)
         #expect(stage.advance(reach, &visit).position == 20_000)
     }

@@ -135,26 +135,6 @@ import TransferProtocol
         }
     }
 
-    @Test func `files that take long don't keep others from their digest`() async throws {
-        var limits = OriginLimits()
-        limits.digestTimeout = .zero
-        try await TestOrigin.with(limits: limits) { origin in
-            let want = "Want-Repr-Digest: sha-256=9"
-            for number in 1..<limits.concurrentDigests {
-                try origin.writeSparse(1 << 40, to: "huge\(number)")
-                let answer = try await origin.response("HEAD", "/huge\(number)", want)
-                #expect(answer["repr-digest"] == nil)
-            }
-            // Nothing is waited for here, so it may take some more questions until it is known.
-            var digest: String?
-            for _ in 0..<5_000 where digest == nil {
-                digest = try await origin.response("HEAD", "/file.bin", want)["repr-digest"]
-            }
-            let expected = ReprDigest(sha256: Array(SHA256.hash(data: TestOrigin.content)))?.headerValue
-            #expect(digest == expected)
-        }
-    }
-
     @Test func `the digest of an empty file is that of nothing`() async throws {
         try await TestOrigin.with(["empty": []]) { origin in
             let response = try await origin.response("GET", "/empty", "Want-Repr-Digest: sha-256=1")

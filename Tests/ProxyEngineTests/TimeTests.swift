@@ -29,6 +29,35 @@ struct TimeTests {
         }
     }
 
+    @Test func `latency counts from when bytes came, however late the loop takes them`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let latency = FaultKind.latency(Latency(delay: .milliseconds(90)))
+        try await withProxy(to: server.address, Profile([latency], on: .upstream), threads: 1) { fixture in
+            let client = try fixture.client()
+            var shortest = TimeTests.generous
+            // Counted from when they are taken, it would never be less than what both take together.
+            for _ in 0..<20 where shortest >= .milliseconds(130) {
+                let isHeld = Slot<Void>()
+                _ = fixture.loops.loops[0].post {
+                    isHeld.put(())
+                    let end = MonotonicClock.now + .milliseconds(80)
+                    while MonotonicClock.now < end {}
+                }
+                let time = try await blocking {
+                    try isHeld.next()
+                    return try duration {
+                        try client.send([1])
+                        #expect(try client.receive(1) == [1])
+                    }
+                }
+                #expect(time >= .milliseconds(90))
+                shortest = min(shortest, time)
+            }
+            #expect(shortest < .milliseconds(130))
+        }
+    }
+
     @Test func `a rate lets no more pass than it says`() async throws {
         let sent = randomBytes(30_000)
         let server = TestServer { $0.sendUntilBroken(sent) }

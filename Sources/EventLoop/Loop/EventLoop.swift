@@ -99,6 +99,9 @@ public final class EventLoop: @unchecked Sendable {
         pipes.release()
     }
 
+    /// When the bytes came that a socket has received last which stamps arrivals; see `StreamSocket.stampArrivals`.
+    public internal(set) var arrival = Moment.zero
+
     /// The time now on the clock of every loop.
     public var now: Moment { MonotonicClock.now }
 
@@ -214,7 +217,9 @@ public final class EventLoop: @unchecked Sendable {
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
         squall_prepare_thread("squall-loop-\(index)")
         while !isStopping {
-            event_base_loop(base, ready.isEmpty ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
+            let sleeps = ready.isEmpty && !timers.isNear
+            event_base_loop(base, sleeps ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
+            if timers.isNear { timers.fire { now } }
             // One at a time: who has more to move takes a while, and sockets that are ready meanwhile come before the next.
             if !ready.isEmpty {
                 let entry = ready.removeFirst()

@@ -2,9 +2,9 @@ import Units
 
 /// A moment at which a handler is called, once for each time it is set.
 ///
-/// Waking a thread that sleeps takes the system some 50 µs. A timer therefore has the loop woken that much before its
-/// moment, and what is left is waited out on the processor, so that it is called on time and never early. See
-/// `TimerQueue`.
+/// Waking a thread that sleeps takes the system a while. A timer therefore has the loop woken before its moment, by as
+/// much as that has taken lately (`WakeLead`), and the loop stays awake until then, so that the timer is called on time
+/// and never early.
 public final class LoopTimer {
     private let loop: EventLoop
     /// Here as well, because a reference to it through the loop would be counted.
@@ -46,7 +46,7 @@ public final class LoopTimer {
         loop.preconditionOnLoop()
         if self.moment == moment { return }
         self.moment = moment
-        queue.set(self, to: moment, now: loop.now)
+        queue.set(self, to: moment)
     }
 
     /// Takes the timer's moment away, if it has one.

@@ -7,19 +7,21 @@ import Units
 /// libevent's own timers set that of the system before each wait, whether or not anything has changed. This one is set
 /// when something has to happen earlier than it would ring, so a loop whose timers don't move makes no call for them.
 final class TimerQueue {
-    /// How long before its moment a timer has the loop woken, and so how long it may keep the loop at most: 50 µs.
-    /// Waking a thread that sleeps takes the system about as long.
-    private static let lead: Int64 = 50_000
-    /// A sleep of this and more lets the processor go so deep that waking takes longer than the lead: 2 ms.
-    private static let deepSleep: Int64 = 2_000_000
-    /// How long before the lead such a sleep is broken off; what is left is slept lightly: 200 µs.
-    private static let lightSleep: Int64 = 200_000
+    /// A moment so near is waited for on the processor, since a turn of the loop takes as long: 2 µs.
+    private static let shortWait: Int64 = 2_000
 
+    /// How long before its moment a timer has the loop woken.
+    private var lead = WakeLead()
+    /// Whether the first timer is so near that the loop doesn't sleep any more: it looks after its sockets and calls
+    /// `fire` in each turn.
+    private(set) var isNear = false
     /// A binary heap by moment; each timer knows its place. Timers take themselves out before they go.
     private var heap: [Entry] = []
     private let descriptor: Int32
     /// When the system's timer rings; `distantFuture` is never.
     private var ring = Moment.distantFuture
+    /// Whether it rings for a timer that is to be on time.
+    private var ringsAhead = false
 
     private struct Entry {
         var moment: Moment
@@ -39,7 +41,7 @@ final class TimerQueue {
     var wakeDescriptor: Int32 { descriptor }
 
     /// Puts a timer in, or moves it.
-    func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
+    func set(_ timer: LoopTimer, to moment: Moment) {
         if timer.place < 0 {
             timer.place = heap.count
             heap.append(Entry(moment: moment, isCoarse: timer.isCoarse, timer: .passUnretained(timer)))
@@ -50,7 +52,7 @@ final class TimerQueue {
             rise(from: place)
             sink(from: timer.place)
         }
-        arm(now)
+        arm()
     }
 
     /// Takes a timer out, if it is in.
@@ -70,16 +72,22 @@ final class TimerQueue {
         if heap.isEmpty { heap = [] }
     }
 
-    /// Calls the handlers of the timers whose moment has come, or comes within the lead, each at its moment.
+    /// Calls the handlers of the timers whose moment has come. To be called when the system's timer has rung, and in each
+    /// turn while one `isNear`.
     func fire(_ clock: () -> Moment) {
-        ring = .distantFuture
         var now = clock()
+        if ringsAhead, ring <= now { lead.note(lateness: (now - ring).nanoseconds) }
+        (ring, ringsAhead, isNear) = (.distantFuture, false, false)
         // A handler may set its timer again at once; others of the loop have their turn first.
         var turns = heap.count
         while turns > 0, !heap.isEmpty {
             let moment = heap[0].moment
             let wait = moment.nanoseconds.subtractingSaturated(now.nanoseconds)
-            guard wait <= (heap[0].isCoarse ? 0 : TimerQueue.lead) else { break }
+            guard wait <= (heap[0].isCoarse ? 0 : lead.nanoseconds) else { break }
+            if wait > TimerQueue.shortWait {
+                isNear = true
+                return
+            }
             while now < moment { now = clock() }
             let first = heap[0].timer
             first._withUnsafeGuaranteedRef { timer in
@@ -89,21 +97,18 @@ final class TimerQueue {
             turns -= 1
             now = clock()
         }
-        arm(now)
+        arm()
     }
 
     /// Has the system ring for the first timer, unless it rings in time anyway.
-    private func arm(_ now: Moment) {
-        guard !heap.isEmpty, heap[0].moment < .distantFuture else { return }
-        var early = heap[0].moment.nanoseconds
-        if !heap[0].isCoarse {
-            early = early.subtractingSaturated(TimerQueue.lead)
-            if early.subtractingSaturated(now.nanoseconds) > TimerQueue.deepSleep { early -= TimerQueue.lightSleep }
-        }
+    private func arm() {
+        guard !isNear, !heap.isEmpty, heap[0].moment < .distantFuture else { return }
+        let isAhead = !heap[0].isCoarse
+        let early = heap[0].moment.nanoseconds.subtractingSaturated(isAhead ? lead.nanoseconds : 0)
         // A moment of zero would turn the system's timer off; one that has passed rings at once.
         let wanted = Moment(nanoseconds: max(1, early))
         guard wanted < ring else { return }
-        ring = wanted
+        (ring, ringsAhead) = (wanted, isAhead)
         squall_timerfd_set(descriptor, wanted.nanoseconds)
     }
 

@@ -7,6 +7,9 @@ import Glibc
 /// is called when one of them comes true. The socket is registered with the loop once, for everything,
 /// so that a reset is heard of while nobody reads.
 public final class StreamSocket {
+    /// Bytes that have waited for longer than this, 100 ms, count as if they had waited so long.
+    private static let longestAge: Int64 = 100_000_000
+
     // In the order of their size, because there are two such objects for a connection.
 
     /// The loop it belongs to.
@@ -47,6 +50,7 @@ public final class StreamSocket {
     private var isOrdinary = false
     private var isIPv6 = false
     private var isLoopback = false
+    private var stampsArrivals = false
 
     /// A system error, in few bytes.
     private struct Failure {
@@ -211,12 +215,26 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
         let room = min(limit, EventLoop.scratchCapacity - offset)
-        let count = squall_receive(descriptor, loop.scratch + offset, room)
+        let count =
+            stampsArrivals
+            ? receiveStamped(room, behind: offset) : squall_receive(descriptor, loop.scratch + offset, room)
         if count > 0, count < room, !hasPeerEnded, doubts.isBusy {
             isReadable = false
             doubts.add(self)
         }
         return received(count)
+    }
+
+    /// Receives as `receive` does, and notes in the loop when the last of the bytes came.
+    @inline(never)
+    private func receiveStamped(_ room: Int, behind offset: Int) -> Int {
+        var age: Int64 = 0
+        let count = squall_receive_stamped(descriptor, loop.scratch + offset, room, &age)
+        // The stamp is of a clock that may be set, so it isn't believed without bounds.
+        if count > 0 {
+            loop.arrival = loop.now.advanced(byNanoseconds: -min(max(0, age), StreamSocket.longestAge))
+        }
+        return count
     }
 
     /// The result of a call that has received so many bytes, or failed with errno.
@@ -369,6 +387,14 @@ public final class StreamSocket {
         guard isOpen else { return }
         isOrdinary = false
         SystemSocket.setReceiveBuffer(bytes, descriptor)
+    }
+
+    /// Has `receive` note in `EventLoop.arrival` when bytes came, as the system knows it (SO_TIMESTAMPNS, socket(7)).
+    public func stampArrivals() {
+        loop.preconditionOnLoop()
+        guard isOpen else { return }
+        (isOrdinary, stampsArrivals) = (false, true)
+        squall_stamp_arrivals(descriptor)
     }
 
     /// The congestion control in use.

@@ -1,7 +1,8 @@
 import FaultProfile
 import Units
 
-/// A delay line: remembers when each stretch of bytes arrived and lets it out a delay later.
+/// A delay line: remembers when each stretch of bytes arrived and lets it out a delay later. If it is the first to hold
+/// bytes, they have arrived when they came to this machine, and not when somebody had the time to take them.
 ///
 /// A delay is drawn by the position of the first byte that came at one moment, and again at every
 /// multiple of `stretchLength`; so it doesn't depend on how many reads took the bytes in, nor, without
@@ -26,6 +27,8 @@ struct LatencyStage {
     private let spikes: SpikeTimes?
     /// By how much a stretch may leave late when very many are in the line.
     private let tolerance: Int64
+    /// Whether bytes are ever let out later than they came.
+    let delays: Bool
     private var stretches: [Stretch] = []
     private var head = 0
     /// The stretches that are in the line.
@@ -45,6 +48,7 @@ struct LatencyStage {
         spikes = latency.spikes.map { SpikeTimes($0, key: key) }
         let reach =
             if case .quantiles(let table) = latency.distribution { table.last ?? .zero } else { latency.jitter }
+        delays = latency.delay > .zero || reach > .zero || latency.spikes != nil
         tolerance = latency.delay.nanoseconds.addingSaturated(reach.nanoseconds) / Self.jointFraction
     }
 
@@ -57,7 +61,8 @@ struct LatencyStage {
         }
         if reach.position > arrived {
             if visit.isActive {
-                record(upTo: reach.position, at: now, spike: spikes?.extra(atAge: visit.age) ?? 0)
+                let spike = spikes?.extra(atAge: visit.age) ?? 0
+                record(upTo: reach.position, from: visit.arrival.nanoseconds, at: now, spike: spike)
             } else {
                 append(end: reach.position, release: max(now, lastRelease))
             }
@@ -72,9 +77,9 @@ struct LatencyStage {
         return Reach(position: released, horizon: max(released, arrived), hasEnded: released == end)
     }
 
-    private mutating func record(upTo position: Int64, at now: Int64, spike: Int64) {
+    private mutating func record(upTo position: Int64, from arrival: Int64, at now: Int64, spike: Int64) {
         guard draws.vary else {
-            let release = now.addingSaturated(draws.delay(at: 0)).addingSaturated(spike)
+            let release = arrival.addingSaturated(draws.delay(at: 0)).addingSaturated(spike)
             append(end: position, release: max(release, lastRelease))
             return
         }
@@ -86,7 +91,7 @@ struct LatencyStage {
             let multiple = arrived / Self.stretchLength * Self.stretchLength
             let delay = draws.delay(at: max(batchStart, multiple)).addingSaturated(spike)
             let end = min(position, multiple + Self.stretchLength)
-            append(end: end, release: max(now.addingSaturated(delay), lastRelease))
+            append(end: end, release: max(arrival.addingSaturated(delay), lastRelease))
         }
     }
 

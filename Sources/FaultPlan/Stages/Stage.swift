@@ -26,6 +26,12 @@ enum Stage {
         }
     }
 
+    /// Whether it counts for the stage when bytes came, and not only when they were taken.
+    var countsFromArrival: Bool {
+        guard case .latency(let stage) = self else { return false }
+        return stage.value.delays
+    }
+
     /// Whether the stage must know if anything waits in front of the link.
     var measuresAvailability: Bool {
         switch self {

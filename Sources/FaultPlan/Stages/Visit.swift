@@ -7,6 +7,8 @@ import Units
 struct Visit {
     /// The time.
     let now: Moment
+    /// When the bytes that are new to the first stage that holds them came; never after `now`, and behind it `now`.
+    var arrival: Moment
     /// The age of the connection, in nanoseconds.
     var age: Int64 = 0
     /// The bytes that have left the link.
@@ -42,8 +44,9 @@ struct Visit {
     /// In front of which request the stage ended the stream, for an answer in the server's place.
     var answer: (position: Int64, number: Int64)? { didSet { hasStruck = true } }
 
-    init(now: Moment, delivered: Int64, settled: Int64) {
+    init(now: Moment, arrival: Moment, delivered: Int64, settled: Int64) {
         self.now = now
+        self.arrival = arrival
         self.delivered = delivered
         self.settled = settled
     }
