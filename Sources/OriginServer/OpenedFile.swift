@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import SystemPackage
 
-/// A file that is open for reading, until nobody holds it and nothing reads from it any more.
+/// A file that is open for reading, until nobody holds it and nothing reads from it any more. One read at a time; who
+/// reads beside others has its own, see `reopened`.
 final class OpenedFile: Sendable {
     let facts: FileFacts
     private let descriptor: SystemPackage.FileDescriptor
@@ -18,6 +19,14 @@ final class OpenedFile: Sendable {
     deinit {
         // Nothing was written through it, so there is nothing that a failure could have lost.
         try? handle.close()
+    }
+
+    /// The same file once more, whatever has become of its name. Blocks.
+    ///
+    /// - Throws: `Errno` of open(2).
+    func reopened() throws -> OpenedFile {
+        let path = FilePath("/proc/self/fd/\(descriptor.rawValue)")
+        return OpenedFile(try FileDescriptor.open(path, .readOnly, options: [.closeOnExec]), facts)
     }
 
     /// Reads `count` bytes at `offset` on a thread of the pool; fewer at the end of the file only.

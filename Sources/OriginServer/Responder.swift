@@ -104,7 +104,9 @@ struct Responder: Sendable {
         return await digests.digest(for: file.facts.entityTag) {
             // An error is that it isn't waited for any more.
             try? await Task.sleep(for: .nanoseconds(patience))
-        } compute: { [fileIO] in
+        } compute: { [fileIO, threadPool] in
+            // The answer may be sent meanwhile.
+            guard let file = try? await threadPool.runIfActive({ try file.reopened() }) else { return nil }
             var hasher = SHA256()
             var offset: Int64 = 0
             while offset < file.facts.size {

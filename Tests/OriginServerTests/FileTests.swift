@@ -135,6 +135,19 @@ import TransferProtocol
         }
     }
 
+    @Test func `a file is sent while its digest is computed`() async throws {
+        var limits = OriginLimits()
+        limits.digestTimeout = .zero
+        try await TestOrigin.with([:], limits: limits) { origin in
+            try origin.writeSparse(1 << 40, to: "huge")
+            let count = 16 << 20
+            let range = "Range: bytes=0-\(count - 1)"
+            let part = try await origin.response("GET", "/huge", "Want-Repr-Digest: sha-256=9", range)
+            #expect(part["repr-digest"] == nil)
+            #expect(part.body.count == count)
+        }
+    }
+
     @Test func `the digest of an empty file is that of nothing`() async throws {
         try await TestOrigin.with(["empty": []]) { origin in
             let response = try await origin.response("GET", "/empty", "Want-Repr-Digest: sha-256=1")
