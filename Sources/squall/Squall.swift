@@ -22,6 +22,7 @@ struct Squall: AsyncParsableCommand {
     static func main() async {
         ProcessLimits.ignoreBrokenPipes()
         do {
+            try checkHelp(CommandLine.arguments.dropFirst())
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -49,6 +50,17 @@ struct Squall: AsyncParsableCommand {
             Console.error(lines: fullMessage(for: error))
             Glibc.exit(ExitStatus.wrongInput.rawValue)
         }
+    }
+
+    /// Help about what isn't there is no success; the parser would help about something else.
+    private static func checkHelp(_ arguments: ArraySlice<String>) throws(ValidationError) {
+        guard arguments.count > 1, arguments.first == "help" else { return }
+        let subject = arguments[arguments.startIndex + 1]
+        let known = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        guard !subject.hasPrefix("-"), !known.contains(subject) else { return }
+        throw ValidationError(
+            "There is no subcommand “\(subject)”: it is one of \(known.dropLast().joined(separator: ", "))."
+        )
     }
 
     /// What standard output could not take is no success.

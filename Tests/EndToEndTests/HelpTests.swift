@@ -65,7 +65,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"], ["demo", "--size", "17GiB"],
+        ["bogus"], ["help", "bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"],
+        ["demo", "--size", "17GiB"],
         ["demo", "--seed", "-1"], ["get"], ["get", "http://127.0.0.1/x", "--attempts", "0"],
         ["get", "http://127.0.0.1/x", "--sha256", "+f"], ["origin"], ["check"],
         ["replay"], ["replay", "x", "--threads", "257"], ["shrink", "x"], ["shrink", "x", "--runs", "0", "--", "true"],

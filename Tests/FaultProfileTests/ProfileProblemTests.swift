@@ -62,6 +62,15 @@ import Testing
             "1:68: the phase name “a” is taken by another one (line 1) (give this phase a “name” that no other has)"
         ),
         (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"h:1\", \"upstream\": \"h:2\" },\n"
+                + "{ \"name\": \"b\", \"listen\": \"H:1\", \"upstream\": \"h:3\" }] }",
+            "2:26: “H:1” is where another proxy listens (line 1) (take another port, or 0 for a free one)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"[::1]:8\", \"upstream\": \"[::1]:8\" }] }",
+            "1:76: the proxy “a” forwards to itself (write the server's address, or listen on another port)"
+        ),
+        (
             "{ \"name\": \"x\", \"extends\": \"\" }",
             "1:27: “extends” is empty (write the name of a shipped profile or a "
                 + "path)"

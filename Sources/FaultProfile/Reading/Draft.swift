@@ -20,10 +20,12 @@ struct PhaseDraft {
     let faults: [FaultDraft]
 }
 
-/// A proxy, and where its name stands.
+/// A proxy, and where its name and its addresses stand.
 struct ProxyDraft {
     let definition: ProxyDefinition
     let place: SourcePlace
+    let listenPlace: SourcePlace
+    let upstreamPlace: SourcePlace
 }
 
 /// What one file says; `nil` where it says nothing, and its base may.

@@ -37,7 +37,9 @@ extension ProfileDecoder {
         guard let name, let listen, let upstream else { return nil }
         return ProxyDraft(
             definition: ProxyDefinition(name: name, listen: listen, upstream: upstream),
-            place: object["name"]?.place ?? object.place
+            place: object["name"]?.place ?? object.place,
+            listenPlace: object["listen"]?.place ?? object.place,
+            upstreamPlace: object["upstream"]?.place ?? object.place
         )
     }
 

@@ -19,6 +19,7 @@ struct ProfileFinisher {
         let proxies = draft.proxies ?? []
         finisher.checkUnique(phases.map { ($0.name, $0.place) }, what: "phase")
         finisher.checkUnique(proxies.map { ($0.definition.name, $0.place) }, what: "proxy")
+        finisher.checkAddresses(proxies)
         let profile = Profile(
             name: draft.name ?? "",
             summary: draft.summary ?? "",
@@ -48,6 +49,33 @@ struct ProfileFinisher {
                 reportTaken(name, what: what, other: other, at: place)
             } else {
                 first[name] = place
+            }
+        }
+    }
+
+    /// That no two proxies listen on one address, and none forwards to itself. Names of a machine that mean the same aren't
+    /// looked up; what they come to is told when the proxies start.
+    private mutating func checkAddresses(_ proxies: [ProxyDraft]) {
+        var first: [String: SourcePlace] = [:]
+        for proxy in proxies {
+            let listen = proxy.definition.listen.lowercased()
+            // Each takes a port of its own.
+            if listen.hasSuffix(":0") { continue }
+            if let other = first[listen] {
+                decoder.report(
+                    "\(proxy.definition.listen.quoted) is where another proxy listens (\(line(of: other, from: proxy.place)))",
+                    remedy: "take another port, or 0 for a free one",
+                    at: proxy.listenPlace
+                )
+            } else {
+                first[listen] = proxy.listenPlace
+            }
+            if listen == proxy.definition.upstream.lowercased() {
+                decoder.report(
+                    "the proxy \(proxy.definition.name.quoted) forwards to itself",
+                    remedy: "write the server's address, or listen on another port",
+                    at: proxy.upstreamPlace
+                )
             }
         }
     }
@@ -85,11 +113,14 @@ struct ProfileFinisher {
     }
 
     private mutating func reportTaken(_ name: String, what: String, other: SourcePlace, at place: SourcePlace) {
-        let line = "line \(other.place.line)" + (other.file == place.file ? "" : " of another file, see “extends”")
         decoder.report(
-            "the \(what) name \(name.quoted) is taken by another one (\(line))",
+            "the \(what) name \(name.quoted) is taken by another one (\(line(of: other, from: place)))",
             remedy: "give this \(what) a “name” that no other has",
             at: place
         )
+    }
+
+    private func line(of other: SourcePlace, from place: SourcePlace) -> String {
+        "line \(other.place.line)" + (other.file == place.file ? "" : " of another file, see “extends”")
     }
 }

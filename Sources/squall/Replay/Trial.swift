@@ -60,7 +60,7 @@ struct Trial {
         do throws(ProxyError) {
             running = try await Proxy.start(configuration, on: loops, journal: journal)
         } catch {
-            throw CommandFailure.failed(error.description)
+            throw CommandFailure(error)
         }
         let result = await execute(through: "\(running.address)")
         await running.stop()

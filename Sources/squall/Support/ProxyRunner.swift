@@ -18,6 +18,11 @@ struct ProxyRunner {
 
     /// Runs the proxies, tells where they listen, and ends when a signal comes.
     func run() async throws {
+        for configuration in configurations where configuration.listen == configuration.upstream {
+            throw CommandFailure.wrongInput(
+                "the proxy “\(configuration.name)” would forward to itself: \(configuration.listen) is where it listens"
+            )
+        }
         ProcessLimits.raiseOpenFiles()
         let output = try openJournal()
         let loops: EventLoopGroup
@@ -48,7 +53,7 @@ struct ProxyRunner {
                 proxies.append(proxy)
             } catch {
                 for proxy in proxies { await proxy.stop() }
-                throw CommandFailure.failed(error.description)
+                throw CommandFailure(error)
             }
         }
         output?.release()
@@ -103,5 +108,18 @@ struct ProxyRunner {
         guard let (dropped, failure) = output?.flush() else { return }
         if let failure { throw .failed("the journal is incomplete: \(failure); \(dropped) lines were lost") }
         if dropped > 0 { throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost") }
+    }
+}
+
+extension CommandFailure {
+    /// Why a proxy could not be started. Wrong is what another command line or profile would mend, whatever the state of
+    /// the machine.
+    init(_ error: ProxyError) {
+        let code: ExitStatus =
+            switch error {
+            case .unresolved: .wrongInput
+            case .cannotListen, .stopped: .failed
+            }
+        self.init(code: code, message: error.description)
     }
 }
