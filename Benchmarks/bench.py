@@ -37,6 +37,8 @@ class Scale:
         # Who runs beside whom is decided anew for each sample, and what others do to the machine changes as well: several
         # short samples tell more than a long one.
         self.passes = 1 if quick else 3
+        # And then this often those alone that are nearly the same.
+        self.close_passes = 0 if quick else 4
 
 
 class Run:
@@ -94,10 +96,13 @@ class Run:
                 those = [peer for peer in running if case in peer.cases]
                 first = turn * len(those) // self.options.rounds
                 those = those[first:] + those[:first]
-                passes = 1 if case in peers.LOOPS else self.scale.passes
-                for index in range(turn * passes, (turn + 1) * passes):
-                    for peer in those[::-1] if index % 2 else those:
-                        self.keep(case, peer, index, self.sample(case, peer, running[peer], backend))
+                close = [peer for peer in those if peer.name in peers.CLOSE.get(case, ())]
+                passes = [those] * (1 if case in peers.LOOPS else self.scale.passes)
+                passes += [close] * (self.scale.close_passes if len(close) > 1 else 0)
+                for number, these in enumerate(passes):
+                    for peer in these[::-1] if (turn + number) % 2 else these:
+                        self.keep(case, peer, turn * len(passes) + number,
+                                  self.sample(case, peer, running[peer], backend))
         finally:
             for proxy in running.values():
                 proxy.close()

@@ -101,4 +101,6 @@ if os.environ.get("TOXIPROXY"):
                            '"enabled": true}]'}, version=(os.environ["TOXIPROXY"], "-version")))
 
 HAPROXIES = ("haproxy", "haproxy-splice")
+# Of these cases promises compare peers that are nearly the same, so they are measured more often.
+CLOSE = {**{case: ("squall", "squall-faults") for case in BULK}, "rr64": ("squall", *HAPROXIES)}
 FORWARDERS = ("forward-copy", "forward-splice")
