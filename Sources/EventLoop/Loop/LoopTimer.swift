@@ -46,7 +46,7 @@ public final class LoopTimer {
         loop.preconditionOnLoop()
         if self.moment == moment { return }
         self.moment = moment
-        queue.set(self, to: moment)
+        queue.set(self, to: moment, now: loop.now)
     }
 
     /// Takes the timer's moment away, if it has one.

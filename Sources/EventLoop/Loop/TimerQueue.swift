@@ -7,6 +7,10 @@ import Units
 /// libevent's own timers set that of the system before each wait, whether or not anything has changed. This one is set
 /// when something has to happen earlier than it would ring, so a loop whose timers don't move makes no call for them.
 final class TimerQueue {
+    /// A sleep of this and more lets the processor go so deep that waking takes longer than usual: 2 ms.
+    private static let deepSleep: Int64 = 2_000_000
+    /// How long before the lead such a sleep is broken off; what is left is slept lightly: 200 µs.
+    private static let lightSleep: Int64 = 200_000
     /// A moment so near is waited for on the processor, since a turn of the loop takes as long: 2 µs.
     private static let shortWait: Int64 = 2_000
 
@@ -20,7 +24,7 @@ final class TimerQueue {
     private let descriptor: Int32
     /// When the system's timer rings; `distantFuture` is never.
     private var ring = Moment.distantFuture
-    /// Whether it rings for a timer that is to be on time.
+    /// Whether it rings for a timer that is to be on time, and not to break off a sleep.
     private var ringsAhead = false
 
     private struct Entry {
@@ -41,7 +45,7 @@ final class TimerQueue {
     var wakeDescriptor: Int32 { descriptor }
 
     /// Puts a timer in, or moves it.
-    func set(_ timer: LoopTimer, to moment: Moment) {
+    func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
         if timer.place < 0 {
             timer.place = heap.count
             heap.append(Entry(moment: moment, isCoarse: timer.isCoarse, timer: .passUnretained(timer)))
@@ -52,7 +56,7 @@ final class TimerQueue {
             rise(from: place)
             sink(from: timer.place)
         }
-        arm()
+        arm(now)
     }
 
     /// Takes a timer out, if it is in.
@@ -97,14 +101,18 @@ final class TimerQueue {
             turns -= 1
             now = clock()
         }
-        arm()
+        arm(now)
     }
 
     /// Has the system ring for the first timer, unless it rings in time anyway.
-    private func arm() {
+    private func arm(_ now: Moment) {
         guard !isNear, !heap.isEmpty, heap[0].moment < .distantFuture else { return }
-        let isAhead = !heap[0].isCoarse
-        let early = heap[0].moment.nanoseconds.subtractingSaturated(isAhead ? lead.nanoseconds : 0)
+        var isAhead = !heap[0].isCoarse
+        var early = heap[0].moment.nanoseconds.subtractingSaturated(isAhead ? lead.nanoseconds : 0)
+        if isAhead, early.subtractingSaturated(now.nanoseconds) > TimerQueue.deepSleep {
+            early -= TimerQueue.lightSleep
+            isAhead = false
+        }
         // A moment of zero would turn the system's timer off; one that has passed rings at once.
         let wanted = Moment(nanoseconds: max(1, early))
         guard wanted < ring else { return }
