@@ -21,6 +21,8 @@ final class Circumstances {
     private let mayInterrupt: Bool
     /// Says when a connection on which nothing passes is let go.
     var vigil: Vigil?
+    /// Since when the connection would be over, but for a listener that still has to refuse others.
+    var isOverSince: Moment?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
     var answering: (request: Int64, fault: Int)?
     /// Whether the answer is.

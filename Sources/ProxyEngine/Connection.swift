@@ -32,6 +32,9 @@ final class Connection: LoopHandler {
     /// With so many bytes, both ways, no buffer of a socket has grown, and the next connection finds it as a new one:
     /// 16 KiB.
     private static let short: Int64 = 16 << 10
+    /// How long the listener is waited for when an outage refuses everybody, 100 ms, and how often it is looked at: 20 µs.
+    private static let listenerPatience: Int64 = 100_000_000
+    private static let listenerPause: Int64 = 20_000
 
     /// The place in the shard's list.
     var position = 0
@@ -310,6 +313,7 @@ final class Connection: LoopHandler {
     /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
     func isInterrupted(at now: Moment) -> Bool {
         guard let (strike, how) = circumstances.interruption(at: now) else { return false }
+        if case .flowing = state, case .reset = how, mayFindListener(at: now) { return true }
         record(strike, nil, now)
         switch (state, how) {
         case (.connecting, .close), (.flowing, .close):
@@ -329,6 +333,20 @@ final class Connection: LoopHandler {
             client.reset()
             finish()
         }
+        return true
+    }
+
+    /// Whether a client that is reset now, and connects again at once, might still find the listener, although an outage
+    /// refuses everybody: the two of them are on loops of their own, and the listener is waited for, for a while. Nothing
+    /// passes meanwhile.
+    private func mayFindListener(at now: Moment) -> Bool {
+        guard case .refused = shard.context.plan.admission(at: now).admission,
+            !shard.context.isRefusing.load(ordering: .acquiring)
+        else { return false }
+        let since = circumstances.isOverSince ?? now
+        circumstances.isOverSince = since
+        guard (now - since).nanoseconds < Connection.listenerPatience else { return false }
+        setTimer(to: now.advanced(byNanoseconds: Connection.listenerPause))
         return true
     }
 

@@ -162,6 +162,7 @@ final class Listener: LoopHandler, LoopTenant {
             break
         case (.open, .refused), (.unanswered, .refused):
             socket.suspend()
+            context.isRefusing.store(true, ordering: .releasing)
         case (.open, .unanswered), (.refused, .unanswered):
             // Before it listens again, so that nobody slips in between.
             if !socket.stopAnswering() { context.tell(.answersByItself) }
@@ -196,6 +197,7 @@ final class Listener: LoopHandler, LoopTenant {
     }
 
     private func listenAgain(_ socket: ListeningSocket) {
+        context.isRefusing.store(false, ordering: .releasing)
         do throws(SystemError) {
             try socket.resume(answering: admission == .open)
             if isFull { socket.unwatch() }

@@ -11,6 +11,8 @@ final class ProxyContext: Sendable {
     /// The plan as it was at the start: it names the faults of a strike.
     let plan: Plan
     let openConnections = Atomic<Int>(0)
+    /// Whether the listener refuses everybody.
+    let isRefusing = Atomic<Bool>(false)
     /// Whether somebody waits for a connection to end, because there is no room for another.
     let isRoomAwaited = Atomic<Bool>(false)
     /// Called on the loop of a connection that has ended, when room is awaited.

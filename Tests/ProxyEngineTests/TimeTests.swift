@@ -175,6 +175,57 @@ struct TimeTests {
         }
     }
 
+    /// Keeps a loop from all else for 3 ms at a time, until the slot has something.
+    private static func hold(_ loop: EventLoop, until end: Slot<Void>) {
+        _ = loop.post {
+            let pause = MonotonicClock.now + .milliseconds(3)
+            while MonotonicClock.now < pause {}
+            if end.rest.isEmpty { hold(loop, until: end) }
+        }
+    }
+
+    // The listener is on one of the two loops, and late if that one is held.
+    @Test(.serialized, arguments: [0, 1])
+    func `who is reset by a refusing outage finds nobody listening`(held: Int) async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let phases = [Phase("there", .milliseconds(60)), Phase("gone", .milliseconds(300), .refuse)]
+        try await withProxy(to: server.address, Profile([], phases: phases, repeats: true)) { fixture in
+            let end = Slot<Void>()
+            TimeTests.hold(fixture.loops.loops[held], until: end)
+            defer { end.put(()) }
+            let found = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await blocking {
+                            var found: [Int32] = []
+                            let deadline = MonotonicClock.now + .seconds(20)
+                            while found.count < 2, MonotonicClock.now < deadline {
+                                guard case .success(let client) = TestSocket.connected(to: fixture.proxy.address),
+                                    (try? client.send([1])) != nil, (try? client.receive(1)) == [1],
+                                    client.receiveAll().ending == .reset
+                                else { continue }
+                                let began = MonotonicClock.now
+                                let again = TestSocket.connected(to: fixture.proxy.address)
+                                // On a busy machine the outage may be over by now.
+                                if MonotonicClock.now - began > .milliseconds(50) { continue }
+                                if case .failure(let error) = again {
+                                    found.append(error.code)
+                                } else {
+                                    found.append(0)
+                                }
+                            }
+                            return found
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(!found.isEmpty)
+            #expect(found.allSatisfy { $0 == ECONNREFUSED })
+        }
+    }
+
     @Test func `a resetting outage accepts and resets at once, and live connections with it`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }
