@@ -107,8 +107,19 @@ static inline void squall_stamp_arrivals(int descriptor) {
     setsockopt(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
 }
 
+/// How many packets of a TCP connection came out of order so far; -1 where the system doesn't say (TCP_INFO, tcp(7)).
+static inline int64_t squall_out_of_order(int descriptor) {
+    enum { offset = 224 };  // Of tcpi_rcv_ooopack in the system's struct tcp_info, where it stays.
+    char information[offset + sizeof(uint32_t)];
+    socklen_t length = sizeof information;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, information, &length) < 0 || length < sizeof information) return -1;
+    uint32_t count;
+    memcpy(&count, information + offset, sizeof count);
+    return count;
+}
+
 /// recv(2) without flags. `age` becomes the nanoseconds since the system received the last of the bytes, 0 when it doesn't
-/// say.
+/// say. That may be long before the others, if a packet was lost, and so long before anybody could have received it.
 static inline ssize_t squall_receive_stamped(int descriptor, void *bytes, size_t length, int64_t *age) {
     struct iovec room = {.iov_base = bytes, .iov_len = length};
     union {

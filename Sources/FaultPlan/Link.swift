@@ -162,6 +162,11 @@ public struct Link: Sendable {
         if countsFromArrival { faults[0].noteArrival(arrival) }
     }
 
+    /// Bytes are taken from `now` on; what had come before, has waited for something else than a delay.
+    public mutating func begin(at now: Moment) {
+        if countsFromArrival { faults[0].begin(at: now) }
+    }
+
     /// The source has ended; its end is a position behind its last byte. A second end is ignored.
     public mutating func sourceEnded(_ ending: Ending) {
         if sourceEnding == .none { sourceEnding = SourceEnding(ending) }

@@ -94,6 +94,8 @@ struct LinkFaults: Sendable {
     private var alterSlots: [Link.AlterSlot]
     private var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
     private var marks = MarkQueue()
+    /// More is never taken at once, so what faults hold back behind it holds nobody up: 1 MiB.
+    private static let largestReceive: Int64 = 1 << 20
     /// When the bytes that are new came, if somebody knows.
     private var arrival: Moment?
     /// Since when bytes that come are let into the delay line at once; before, they may have waited in front of it.
@@ -200,6 +202,9 @@ struct LinkFaults: Sendable {
 
     // MARK: Stages
 
+    /// Lets nothing have come before `now`.
+    mutating func begin(at now: Moment) { openSince = now }
+
     /// Tells when the bytes came that are new in the next round.
     mutating func noteArrival(_ arrival: Moment) { self.arrival = arrival }
 
@@ -231,7 +236,8 @@ struct LinkFaults: Sendable {
         }
         passing.readHorizon = passing.readHorizon ?? passing.reach.horizon
         let wasOpen = isOpen
-        isOpen = hasRoom && passing.readHorizon == reach.horizon
+        let wanted = min(reach.horizon - reach.position, LinkFaults.largestReceive)
+        isOpen = hasRoom && (passing.readHorizon ?? 0) - reach.position >= wanted
         if !wasOpen || !isOpen { openSince = now }
         passing.writeLimit = visit.writeLimit
         passing.wake = visit.wake

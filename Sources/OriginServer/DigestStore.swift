@@ -34,8 +34,8 @@ actor DigestStore {
     /// The digest for a tag: remembered, or being computed, or computed now. `nil` when it can't be computed, which
     /// isn't remembered, or isn't known by the time that `patience` returns; `patience` is cancelled when it is known.
     ///
-    /// A computation that has begun is brought to its end, for those who ask later. One that waits for its turn is
-    /// given up with the last who asked for it.
+    /// A computation that has begun goes on for those who ask later, unless others wait for their turn. One that waits for
+    /// its turn is given up with the last who asked for it.
     func digest(
         for tag: EntityTag,
         patience: @escaping @Sendable () async -> Void,
@@ -47,6 +47,7 @@ actor DigestStore {
             wanted[tag] = Wanted(compute: compute)
             queue.append(tag)
             giveTurns()
+            makeRoom()
         }
         lastAsker += 1
         let asker = lastAsker
@@ -78,6 +79,12 @@ actor DigestStore {
         }
     }
 
+    /// Ends a computation that nobody waits for any more, if others wait for their turn.
+    private func makeRoom() {
+        guard !queue.isEmpty, running >= concurrency else { return }
+        wanted.values.first { $0.task?.isCancelled == false && $0.askers.isEmpty }?.task?.cancel()
+    }
+
     private func computed(_ digest: ReprDigest?, for tag: EntityTag) {
         running -= 1
         if let digest { remember(digest, for: tag) }
@@ -101,7 +108,8 @@ actor DigestStore {
     private func patienceEnded(of asker: Int, for tag: EntityTag) {
         guard let continuation = wanted[tag]?.askers.removeValue(forKey: asker) else { return }
         continuation.resume(returning: nil)
-        guard let rest = wanted[tag], rest.task == nil, rest.askers.isEmpty else { return }
+        guard let rest = wanted[tag], rest.askers.isEmpty else { return }
+        guard rest.task == nil else { return makeRoom() }
         wanted[tag] = nil
         queue.removeAll { $0 == tag }
     }

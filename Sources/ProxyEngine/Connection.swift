@@ -182,6 +182,8 @@ final class Connection: LoopHandler {
     func flow() {
         if down.link.countsFromArrival { server.stampArrivals() }
         let now = loop.now
+        up.link.begin(at: now)
+        down.link.begin(at: now)
         if isInterrupted(at: now) { return }
         // A cut in front of the first byte strikes before a byte goes the other way.
         let downstream = down.run(from: server, to: client, reader: reader, now: now)

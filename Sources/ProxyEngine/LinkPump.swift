@@ -121,7 +121,11 @@ struct LinkPump {
                 let ready = reads ? read(offset + count, reader, in: sink.loop) : count
                 // Less than asked for, and the end has come: these are the last bytes.
                 let endFollows = count < limit && source.hasPeerEnded && !reads && link.isTransparent
-                if link.countsFromArrival { arrival = source.loop.arrival }
+                if link.countsFromArrival {
+                    // What came since this run began, isn't older than it.
+                    now = max(now, source.loop.arrival)
+                    arrival = source.loop.arrival
+                }
                 let outcome = pass(ready, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
                 if let outcome { return outcome }
             case .wouldBlock:

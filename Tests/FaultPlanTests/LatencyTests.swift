@@ -149,6 +149,21 @@ struct ArrivalTests {
     }
 
     @Test
+    func `bytes that came before anything was taken come then`() {
+        var link = Link.with(.latency(.milliseconds(10)))
+        link.begin(at: .milliseconds(5))
+        #expect(wake(&link, 5, came: .milliseconds(1), taken: .milliseconds(6)) == .milliseconds(15))
+    }
+
+    @Test
+    func `a cut far ahead makes no bytes wait`() {
+        var link = Link.with(.cut(at: 1 << 30), .latency(.milliseconds(10)))
+        #expect(link.decide(available: 0, now: .zero).readLimit == 0)
+        #expect(link.decide(available: Link.uncounted, now: .milliseconds(7)).readLimit > 5)
+        #expect(wake(&link, 5, came: .milliseconds(3), taken: .milliseconds(7)) == .milliseconds(13))
+    }
+
+    @Test
     func `of two delays the second counts from the end of the first`() {
         var link = Link.with(.latency(.milliseconds(10)), .latency(.milliseconds(10), name: "second"))
         #expect(wake(&link, 5, came: .milliseconds(3), taken: .milliseconds(7)) == .milliseconds(13))

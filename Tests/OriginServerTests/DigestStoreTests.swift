@@ -127,6 +127,19 @@ import TransferProtocol
         #expect(gate.running.withLock { $0.total } == 1)
     }
 
+    @Test func `what nobody waits for any more gives its turn to what somebody waits for`() async throws {
+        let store = DigestStore(capacity: 4, concurrency: 1)
+        let gate = Gate()
+        let abandoned = await store.digest(for: try Self.tag(1)) {
+            await gate.waitForStart(1)
+        } compute: {
+            await gate.compute(nil)
+        }
+        #expect(abandoned == nil)
+        // The gate stays shut: only a cancellation ends the first.
+        #expect(await store.digest(for: try Self.tag(2)) { Self.digest(2) } == Self.digest(2))
+    }
+
     @Test func `a shutdown ends what waits, and waits for the end of what has begun`() async throws {
         let store = DigestStore(capacity: 4, concurrency: 1)
         let gate = Gate()

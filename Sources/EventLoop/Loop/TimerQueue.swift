@@ -26,6 +26,8 @@ final class TimerQueue {
     private var ring = Moment.distantFuture
     /// Whether it rings for a timer that is to be on time, and not to break off a sleep.
     private var ringsAhead = false
+    /// Whether handlers are being called; what they set is looked at when all have been.
+    private var isFiring = false
 
     private struct Entry {
         var moment: Moment
@@ -84,12 +86,14 @@ final class TimerQueue {
         (ring, ringsAhead, isNear) = (.distantFuture, false, false)
         // A handler may set its timer again at once; others of the loop have their turn first.
         var turns = heap.count
+        isFiring = true
         while turns > 0, !heap.isEmpty {
             let moment = heap[0].moment
             let wait = moment.nanoseconds.subtractingSaturated(now.nanoseconds)
             guard wait <= (heap[0].isCoarse ? 0 : lead.nanoseconds) else { break }
             if wait > TimerQueue.shortWait {
                 isNear = true
+                isFiring = false
                 return
             }
             while now < moment { now = clock() }
@@ -101,12 +105,13 @@ final class TimerQueue {
             turns -= 1
             now = clock()
         }
+        isFiring = false
         arm(now)
     }
 
     /// Has the system ring for the first timer, unless it rings in time anyway.
     private func arm(_ now: Moment) {
-        guard !isNear, !heap.isEmpty, heap[0].moment < .distantFuture else { return }
+        guard !isNear, !isFiring, !heap.isEmpty, heap[0].moment < .distantFuture else { return }
         var isAhead = !heap[0].isCoarse
         var early = heap[0].moment.nanoseconds.subtractingSaturated(isAhead ? lead.nanoseconds : 0)
         if isAhead, early.subtractingSaturated(now.nanoseconds) > TimerQueue.deepSleep {

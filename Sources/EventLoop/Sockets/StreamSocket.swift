@@ -9,6 +9,9 @@ import Glibc
 public final class StreamSocket {
     /// Bytes that have waited for longer than this, 100 ms, count as if they had waited so long.
     private static let longestAge: Int64 = 100_000_000
+    /// Where packets have come out of order, bytes that can't have been received before others may carry a stamp that is
+    /// older. So only a wait of up to 1 ms is believed there.
+    private static let longestAgeOutOfOrder: Int64 = 1_000_000
 
     // In the order of their size, because there are two such objects for a connection.
 
@@ -230,10 +233,11 @@ public final class StreamSocket {
     private func receiveStamped(_ room: Int, behind offset: Int) -> Int {
         var age: Int64 = 0
         let count = squall_receive_stamped(descriptor, loop.scratch + offset, room, &age)
+        guard count > 0 else { return count }
         // The stamp is of a clock that may be set, so it isn't believed without bounds.
-        if count > 0 {
-            loop.arrival = loop.now.advanced(byNanoseconds: -min(max(0, age), StreamSocket.longestAge))
-        }
+        age = min(max(0, age), StreamSocket.longestAge)
+        if age > StreamSocket.longestAgeOutOfOrder, squall_out_of_order(descriptor) != 0 { age = 0 }
+        loop.arrival = loop.now.advanced(byNanoseconds: -age)
         return count
     }
 
