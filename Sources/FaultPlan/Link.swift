@@ -135,12 +135,15 @@ public struct Link: Sendable {
             alterations.append(alteration)
             if case .drop(_, let dropped) = alteration { left -= dropped }
         }
-        if left > 0 { bytesArrived(left) }
+        if left > 0 { bytesArrived(left) } else { bytesVanished() }
         return alterations
     }
 
     /// The messages that faults which change bytes remember: those among the bytes that come next.
     var rememberedMessages: Int { faults.isEmpty ? 0 : faults[0].rememberedMessages }
+
+    /// The positions that wait for their bytes to arrive.
+    var waitingMarks: Int { faults.isEmpty ? 0 : faults[0].waitingMarks }
 
     /// Tells of a position in the bytes that were just taken from the source, before `nextAlteration` and
     /// `bytesArrived` are told of those. Positions come in their order.
@@ -152,6 +155,11 @@ public struct Link: Sendable {
     public mutating func bytesArrived(_ count: Int64) {
         precondition(sourceEnding == .none, "bytes can't arrive after the end of their stream")
         arrived += count
+        if !faults.isEmpty { faults[0].takeMarks() }
+    }
+
+    /// Of the bytes that were just taken from the source none is left: `nextAlteration` had all of them vanish.
+    public mutating func bytesVanished() {
         if !faults.isEmpty { faults[0].takeMarks() }
     }
 

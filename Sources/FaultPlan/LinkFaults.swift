@@ -141,7 +141,8 @@ struct LinkFaults: Sendable {
             guard offset < arrived.addingSaturated(count) else { return nil }
             if now >= stretch.end { stretch = schedule.stretch(at: now) }
             let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-            let isPicked = alterSlots[chosen].gate?.state(at: offset + marks.vanished).isOn ?? true
+            let position = offset + marks.vanished
+            let (isPicked, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
             guard isPicked, offset >= arrived,
                 alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
             else {
@@ -149,9 +150,9 @@ struct LinkFaults: Sendable {
                 continue
             }
             let index = offset - arrived
-            let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: count - index)
+            let available = min(count - index, boundary - position)
+            let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: available)
             if case .drop(_, let dropped) = alteration {
-                let position = offset + marks.vanished
                 marks.bytesVanished(dropped, at: offset)
                 for index in alterSlots.indices where index != chosen {
                     alterSlots[index].alterer.vanished(position..<position + dropped)
@@ -175,6 +176,9 @@ struct LinkFaults: Sendable {
 
     /// The messages that faults which change bytes remember.
     var rememberedMessages: Int { alterSlots.reduce(0) { $0 + ($1.gate?.count ?? 0) } }
+
+    /// The positions that wait for their bytes to arrive.
+    var waitingMarks: Int { marks.waiting }
 
     mutating func note(_ mark: Mark, behind arrived: Int64, _ strikes: inout [Strike]) {
         for index in alterSlots.indices {
@@ -280,14 +284,20 @@ struct LinkFaults: Sendable {
         _ strikes: inout [Strike]
     ) {
         let reach = passing.reach
+        if slots[index].stage.onlyBoundsWrites {
+            let (isPicked, boundary) = slots[index].gate?.state(at: visit.delivered) ?? (true, .max)
+            visit.limitWrites(to: boundary)
+            return advance(index, reach, isPicked: isPicked, &visit, &passing, &strikes)
+        }
+        let decidesOnEntry = slots[index].stage.decidesOnEntry
         while true {
-            let position = slots[index].holds ? slots[index].entered : slots[index].passed
+            let position = decidesOnEntry ? slots[index].entered : slots[index].passed
             let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
             var entering = reach
             entering.clamp(to: max(boundary, position))
             advance(index, entering, isPicked: isPicked, &visit, &passing, &strikes)
             slots[index].entered = entering.position
-            let reached = slots[index].holds ? entering.position : passing.reach.position
+            let reached = decidesOnEntry ? entering.position : passing.reach.position
             if reached < boundary || reach.horizon <= boundary { return }
         }
     }

@@ -253,7 +253,10 @@ struct LinkPump {
     ) -> Outcome? {
         let count = link.altersBytes ? altered(count, in: sink.loop, now: now) : count
         // All of them vanished, or are held.
-        guard count > 0 else { return nil }
+        guard count > 0 else {
+            link.bytesVanished()
+            return nil
+        }
         let isFirst = pipe.isEmpty && queue.isEmpty
         link.bytesArrived(Int64(count))
         if let arrival { link.noteArrival(arrival) }

@@ -24,6 +24,8 @@ struct MessageScanner {
     private var contentOffset: Int64 = 0
     /// The bytes of an unfinished head that were looked through already.
     private var looked = 0
+    /// Whether the next bytes are those behind a message that was no longer looked at.
+    private var mustEnd = false
 
     /// Whether a message has begun whose end hasn't come.
     var isInMessage: Bool {
@@ -33,8 +35,11 @@ struct MessageScanner {
         }
     }
 
-    /// Stops looking: everything from here on is passed on.
-    mutating func stop() { state = .passing }
+    /// Stops looking: everything from here on is passed on. A message that had begun ends for its faults here.
+    mutating func stop() {
+        mustEnd = mustEnd || isInMessage
+        state = .passing
+    }
 
     /// Whether nothing is looked at any more.
     var hasStopped: Bool { if case .passing = state { true } else { false } }
@@ -50,6 +55,10 @@ struct MessageScanner {
         isPossible: (Span<UInt8>) -> Bool
     ) -> Int {
         var index = 0
+        if mustEnd {
+            mustEnd = false
+            marks.append(.end(at: offset))
+        }
         reading: while index < bytes.count {
             switch state {
             case .head:

@@ -165,4 +165,110 @@ struct HTTPTests {
             #expect(link.takeStrikes().map(\.place?.request) == [request])
         }
     }
+
+    /// What a link hands over of three answers that came in one read, `/slow` the second: how far, and when.
+    private func deliveries(_ fault: Fault, sizes: [Int64]) -> [(moment: Moment, offset: Int64)] {
+        var plan = Plan.of(.of([fault.when(Condition(http: HTTPCondition(path: TextPattern("/slow"))))]))
+        var link = plan.accept(at: .zero).downstream
+        var position: Int64 = 0
+        for (index, size) in sizes.enumerated() {
+            link.note(.message(message(Int64(index) + 1, index == 1 ? "/slow" : "/fast", status: 200), at: position))
+            position += size
+            link.note(.end(at: position))
+        }
+        link.bytesArrived(position)
+        var deliveries: [(moment: Moment, offset: Int64)] = []
+        var now = Moment.zero
+        while link.delivered < position, now < .seconds(100) {
+            let decision = link.decide(available: 0, now: now)
+            let due = decision.writeOffset - link.delivered
+            if due > 0 {
+                link.bytesDelivered(due)
+                deliveries.append((now, link.delivered))
+            } else {
+                now = decision.wake
+            }
+        }
+        return deliveries
+    }
+
+    @Test
+    func `a trace that is narrowed to messages holds them to the last of their bytes`() {
+        let trace = Trace(file: "test", opportunities: [1], queue: .kibibytes(256))
+        let all = deliveries(Fault(name: "trace", kind: .trace(trace)), sizes: [5_000, 6_000, 7_000])
+        // 6,000 bytes take four opportunities, of which there is one in each millisecond.
+        #expect(all.map(\.offset) == [5_000, 6_500, 8_000, 9_500, 18_000])
+        #expect(all.first?.moment == .zero)
+        #expect(all.last?.moment == .milliseconds(4))
+    }
+
+    @Test
+    func `slices that are narrowed to messages are those of all their bytes, and of no other`() {
+        let slice = Fault(name: "slice", kind: .slice(Slice(size: ByteCount(100), spread: .zero, pause: .zero)))
+        let all = deliveries(slice, sizes: [1_000, 250, 2_000])
+        #expect(all.map(\.offset) == [1_000, 1_100, 1_200, 1_250, 3_250])
+        let paused = Fault(
+            name: "slice",
+            kind: .slice(Slice(size: ByteCount(100), spread: .zero, pause: .milliseconds(1)))
+        )
+        let slow = deliveries(paused, sizes: [1_000, 250, 2_000])
+        #expect(slow.map(\.offset) == [1_000, 1_100, 1_200, 1_250, 3_250])
+        #expect(slow.last?.moment == .milliseconds(2))
+    }
+
+    @Test(arguments: [1, 7, 500] as [Int64])
+    func `a truncation that is narrowed to messages takes nothing of the next one, however they are read`(
+        readSize: Int64
+    ) {
+        let slow = HTTPCondition(path: TextPattern("/slow"))
+        let truncate = Fault.truncate(at: 150, 1_000).when(Condition(http: slow))
+        var plan = Plan.of(.of([truncate]))
+        var link = plan.accept(at: .zero).downstream
+        // Bytes 100 to 200 are of the answer that is picked.
+        let marks: [Mark] = [
+            .message(message(1, "/fast", status: 200), at: 0), .end(at: 100),
+            .message(message(2, "/slow", status: 200), at: 100), .end(at: 200),
+            .message(message(3, "/fast", status: 200), at: 200), .end(at: 500),
+        ]
+        for mark in marks { link.note(mark) }
+        var left: Int64 = 500
+        while left > 0 {
+            link.bytesTaken(min(readSize, left), now: .zero)
+            left -= min(readSize, left)
+        }
+        #expect(link.arrived == 450)
+    }
+
+    @Test
+    func `nothing piles up while all that comes vanishes`() {
+        var plan = Plan.of(.of([.truncate(at: 100, 1 << 40)]))
+        var link = plan.accept(at: .zero).downstream
+        link.note(.message(message(1, status: 200), at: 0))
+        for number in 0..<1_000 as Range<Int64> {
+            link.note(.body(offset: number * 100, at: number * 100, count: 100))
+            link.bytesTaken(100, now: .zero)
+            #expect(link.waitingMarks == 0)
+        }
+        #expect(link.arrived == 100)
+    }
+
+    @Test
+    func `positions are where they were although every other answer in front of them vanishes`() {
+        var queue = MarkQueue()
+        let count: Int64 = 20_000
+        for number in 0..<count {
+            queue.append(.message(message(1, status: 103), at: number * 20))
+            queue.append(.end(at: number * 20 + 20))
+        }
+        // The first 5 bytes of the answers of even numbers are left, and all of the others.
+        for number in stride(from: 0, to: count, by: 2) { queue.bytesVanished(15, at: number / 2 * 25 + 5) }
+        var offsets: [Int64] = []
+        while let mark = queue.next() { offsets.append(mark.offset) }
+        let expected = (0..<count).flatMap { number -> [Int64] in
+            let start = number / 2 * 25 + (number.isMultiple(of: 2) ? 0 : 5)
+            return [start, start + (number.isMultiple(of: 2) ? 5 : 20)]
+        }
+        #expect(offsets == expected)
+        #expect(queue.isEmpty)
+    }
 }

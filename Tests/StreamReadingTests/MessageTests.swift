@@ -170,4 +170,33 @@ struct MessageTests {
             #expect(conversation.toClient.text == answer)
         }
     }
+
+    @Test(arguments: PositionTests.readSizes)
+    func `end for their faults where the other direction turns out to be no HTTP`(readSize: Int) {
+        // Every byte of the answer is struck, until the client sends something else.
+        let fault = Fault(
+            name: "corrupt",
+            stream: .downstream,
+            condition: Condition(http: HTTPCondition(path: TextPattern("/*"))),
+            kind: .corrupt(Corrupt(position: .rate(.always)))
+        )
+        var conversation = Conversation(fault, readSize: readSize)
+        conversation.request(Sent.get)
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+        conversation.respond(head + "0123")
+        let struck = conversation.toClient.output
+        #expect(struck.count == head.utf8.count + 4 && struck.last != UInt8(ascii: "3"))
+        conversation.request("\u{0}\u{1}\u{2}\r\n\r\n")
+        conversation.respond("456789")
+        #expect(Array(conversation.toClient.output.dropFirst(struck.count)) == Array("456789".utf8))
+    }
+
+    @Test
+    func `of broken chunks have no position behind the break`() {
+        var conversation = Conversation(.cut(.at(ByteCount(500)), of: .message))
+        conversation.request(Sent.get)
+        conversation.respond("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n012\r\nno size\r\n")
+        conversation.respond(String(repeating: "x", count: 1_000))
+        #expect(conversation.toClient.end == nil)
+    }
 }

@@ -13,9 +13,12 @@ struct TargetList {
     var first: MessageAim.Target? { targets.first }
 
     mutating func note(_ mark: Mark) {
-        if case .end(let end) = mark {
-            // Of a message that was shorter than the offset.
+        switch mark {
+        case .end(let end), .unreadable(let end):
+            // Of a message that was shorter than the offset, or couldn't be read that far.
             targets.removeAll { $0.position > end }
+        case .message, .body, .pattern:
+            break
         }
         if let target = aim.note(mark) { targets.append(target) }
     }

@@ -27,6 +27,9 @@ struct SliceStage {
         self.key = key
     }
 
+    /// Whether there is a pause behind a slice; without one bytes pass at once, and only their writes are bounded.
+    var pauses: Bool { pause > 0 }
+
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
             isOn = false
@@ -34,17 +37,19 @@ struct SliceStage {
         }
         let wanted = reach.bytesAtHorizon
         if !isOn {
-            guard wanted > visit.passed else { return reach }
+            let position = pauses ? visit.passed : visit.delivered
+            guard wanted > position else { return reach }
             isOn = true
             visit.effect = .slices
-            start = visit.passed
+            start = position
             end = start.addingSaturated(length(at: start))
             pausedUntil = .min
             writeEnd = start
         }
         while writeEnd <= visit.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
-        visit.limitWrites(to: writeEnd)
-        if pause == 0 { return reach }
+        // Of a message that ends within a slice, the slice ends with it.
+        visit.limitWrites(to: min(writeEnd, reach.bytes))
+        if !pauses { return reach }
         let now = visit.now.nanoseconds
         if now >= pausedUntil, reach.bytes >= end {
             pausedUntil = now.addingSaturated(pause)

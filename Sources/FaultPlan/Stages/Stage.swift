@@ -26,6 +26,15 @@ enum Stage {
         }
     }
 
+    /// Whether the stage decides about bytes as they enter it, however long they stay.
+    var decidesOnEntry: Bool { if case .latency = self { true } else { false } }
+
+    /// Whether bytes pass the stage at once, and only what is written at a time is bounded.
+    var onlyBoundsWrites: Bool {
+        guard case .slice(let stage) = self else { return false }
+        return !stage.value.pauses
+    }
+
     /// Whether it counts for the stage when bytes came, and not only when they were taken.
     var countsFromArrival: Bool {
         guard case .latency(let stage) = self else { return false }
