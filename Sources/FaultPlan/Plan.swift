@@ -79,7 +79,7 @@ public struct Plan: Sendable {
         accepted += 1
         var draft = ConnectionDraft(ordinal: accepted, opened: now)
         if !faults.isEmpty {
-            let key = RandomKey(seed: seed).adding(proxy).adding(accepted)
+            let key = RandomKey(seed: seed, proxy: proxy, connection: accepted)
             let address = client.flatMap { IPAddress($0) }
             for (index, fault) in faults.enumerated() where isHit(fault, ordinal: accepted, key: key) {
                 guard fault.condition.admits(address), struck.allow(index) else { continue }
@@ -126,7 +126,7 @@ public struct Plan: Sendable {
         // A request and its response have one draw.
         let filter = MessageFilter(fault.condition.http, key: key.adding(fault.name))
         for direction in Direction.allCases where fault.acts(on: direction) {
-            let key = key.adding(direction.rawValue).adding(fault.name)
+            let key = key.adding(direction, fault.name)
             let gate = fault.isGated ? MessageGate(filter) : nil
             if let pattern = fault.kind.pattern {
                 draft.reading.patterns[direction, default: []].append((index, pattern))

@@ -16,25 +16,26 @@ public struct ReplayPlan: Sendable {
     /// The strikes of a journal that are looked at: 65,536.
     public static let strikeLimit = 65_536
 
-    /// The profile that the journal was made with.
+    /// The profile that the journal was made with, with the seed of that run.
     public let profile: Profile
     /// What the journal tells, without repetition, in its order.
     public let units: [Unit]
 
     /// The profile's faults by their names.
-    private let faults: [String: Fault]
+    private let faults: [String: OriginalFault]
 
-    /// The plan of the strikes of one proxy. What `profile` has no fault of isn't replayed.
-    public init(profile: Profile, strikes: [RecordedStrike]) {
+    /// The plan of the strikes of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
+    public init(profile: Profile, seed: UInt64, strikes: [RecordedStrike]) {
+        var profile = profile
+        profile.seed = seed
         self.profile = profile
-        let listed = profile.faults + profile.phases.flatMap(\.faults)
-        let faults = Dictionary(listed.map { ($0.name, $0) }) { first, _ in first }
+        let faults = Dictionary(OriginalFault.all(of: profile).map { ($0.fault.name, $0) }) { first, _ in first }
         var known: Set<Unit> = []
         var units: [Unit] = []
         for strike in strikes.prefix(ReplayPlan.strikeLimit) {
             // That a stream isn't HTTP is told by a fault, and isn't one.
             guard let fault = faults[strike.fault], strike.what != Strike.Effect.isNoHTTP.word else { continue }
-            let isExplicit = ReplayPlan.explicitKind(of: strike, fault.kind) != nil
+            let isExplicit = fault.kind(of: strike, seed: seed) != nil
             let unit = isExplicit ? Unit.strike(strike) : .fault(strike.fault)
             if known.insert(unit).inserted { units.append(unit) }
         }
@@ -90,7 +91,7 @@ public struct ReplayPlan: Sendable {
     private func explicitFaults(of units: [Unit]) -> [Fault] {
         units.compactMap { unit in
             guard case .strike(let strike) = unit, let origin = faults[strike.fault],
-                let kind = ReplayPlan.explicitKind(of: strike, origin.kind), let connection = strike.connection,
+                let kind = origin.kind(of: strike, seed: profile.seed ?? 0), let connection = strike.connection,
                 let direction = strike.direction
             else { return nil }
             return Fault(
@@ -98,37 +99,11 @@ public struct ReplayPlan: Sendable {
                 stream: direction == .upstream ? .upstream : .downstream,
                 condition: Condition(
                     connections: .range(connection...connection),
-                    http: ReplayPlan.condition(of: strike, origin.condition.http)
+                    http: origin.messages(of: strike)
                 ),
                 kind: kind
             )
         }
-    }
-
-    /// The fault that strikes as `strike` tells; `nil` where only the fault that it came from can.
-    private static func explicitKind(of strike: RecordedStrike, _ origin: FaultKind) -> FaultKind? {
-        guard let offset = strike.offset, offset >= 0, let connection = strike.connection, connection > 0,
-            strike.direction != nil
-        else { return nil }
-        let at = ByteCount(offset)
-        switch origin {
-        case .cut(let cut): return .cut(Cut(position: .at(at), how: cut.how, origin: strike.origin))
-        case .stall(let stall): return .stall(Stall(at: at, origin: strike.origin, duration: stall.duration))
-        case .truncate(let truncate):
-            return .truncate(Truncate(at: at, origin: strike.origin, bytes: truncate.bytes))
-        case .halfOpen: return .halfOpen(HalfOpen(point: .at(at)))
-        case .corrupt where isAtPosition(origin):
-            return .corrupt(Corrupt(position: .at(at), origin: strike.origin))
-        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .corrupt, .http: return nil
-        case .connect, .connectionLimit, .slowClose: return nil
-        }
-    }
-
-    /// The message that was struck; `nil` where none counted. `origin` is the condition of the fault that it came from.
-    private static func condition(of strike: RecordedStrike, _ origin: HTTPCondition?) -> HTTPCondition? {
-        guard strike.origin != .connection, let request = strike.request, request > 0 else { return nil }
-        // Informational responses have the number of the final one: the status tells them apart.
-        return HTTPCondition(status: origin?.status, requests: .range(UInt64(request)...UInt64(request)))
     }
 
     /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.

@@ -133,6 +133,30 @@ import Testing
         }
     }
 
+    @Test func `a list that no profile can hold is told and not written`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("journal.jsonl")
+            let profile = #"{ "name": "x", "faults": [ { "kind": "cut", "at": "1 KB" } ] }"#
+            try await withProxy(profile, to: "127.0.0.1:1", ["--journal", file.path]) { proxy, _ in
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+            let lines = (1...300).map { number in
+                #"{"connection":\#(number),"direction":"upstream","fault":"cut","offset":1000,"proxy":"proxy","#
+                    + #""time":"2026-11-21T14:20:15.123Z","what":"resets"}"#
+            }
+            let header = try String(contentsOf: file, encoding: .utf8)
+            try Data((header + lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+            let outcome = try await squall("shrink", "journal.jsonl", "--runs", "2", "--", "false", folder: folder)
+            #expect(outcome.status == 1)
+            #expect(
+                outcome.errors
+                    == "squall: 300 faults are left, more than the 256 of a profile: nothing was written (--runs)\n"
+            )
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["journal.jsonl"])
+        }
+    }
+
     @Test func `the command is told of the proxy by its environment too`() async throws {
         try await withJournal { folder, _ in
             let script = "case \"$SQUALL_PROXY\" in 127.0.0.1:*) exit 0;; esac; exit 1"

@@ -87,4 +87,45 @@ struct CorruptTests {
         var link = Link.with(.corrupt(.rate(.always)), .cut(at: 5_000))
         #expect(passed(zeros, through: &link, readSize: 777).count == 5_000)
     }
+
+    @Test
+    func `tells of the first thousand bytes that it struck, however many passed while it was off`() {
+        let late = Fault.corrupt(.rate(.percent(10))).when(Condition(ageFrom: .seconds(1)))
+        var link = Link.with(late)
+        let output = passed(zeros, through: &link, readSize: 1_000) { $0 < 50_000 ? .zero : .seconds(2) }
+        let offsets = struck(output)
+        #expect(offsets.count > 1_000 && (offsets.first ?? 0) >= 50_000)
+        #expect(link.takeStrikes().map(\.offset) == offsets.prefix(1_000).map { Int64($0) })
+    }
+
+    @Test(arguments: 0...7)
+    func `flips the bit that it is told to`(bit: Int) {
+        let corrupt = Corrupt(position: .at(ByteCount(77)), bit: bit)
+        var link = Link.with(Fault(name: "corrupt", kind: .corrupt(corrupt)))
+        #expect(passed(zeros, through: &link, readSize: 100)[77] == 1 << bit)
+    }
+
+    @Test
+    func `draws the bit that it says it would draw`() {
+        for offset in 0..<50 as Range<Int64> {
+            var plan = Plan(
+                profile: .of([.corrupt(.at(ByteCount(offset)), name: "x")]),
+                seed: 9,
+                proxy: "p",
+                start: .zero
+            )
+            _ = plan.accept(at: .zero)
+            var link = plan.accept(at: .zero).downstream
+            let output = passed(Array(zeros.prefix(60)), through: &link, readSize: 9)
+            let bit = Corrupt.drawnBit(
+                at: offset,
+                of: "x",
+                connection: 2,
+                direction: .downstream,
+                proxy: "p",
+                seed: 9
+            )
+            #expect(output[Int(offset)] == 1 << bit)
+        }
+    }
 }

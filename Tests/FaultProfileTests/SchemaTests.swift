@@ -45,7 +45,8 @@ import Testing
             #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
         case .text, .name, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
             .connections,
-            .connectionNumber, .connectionCount, .age, .clients, .duty, .listenAddress, .upstreamAddress, .cutOffsets,
+            .connectionNumber, .connectionCount, .bit, .age, .clients, .duty, .listenAddress, .upstreamAddress,
+            .cutOffsets,
             .sizeRange,
             .quantiles, .spikes,
             .tracePath, .burstLength, .steps, .wave,

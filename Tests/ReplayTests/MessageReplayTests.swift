@@ -54,15 +54,29 @@ struct MessageReplayTests {
         let first = journal(profile)
         #expect(first.strikes.map(\.offset) == [50])
         #expect(first.delivered == delivered)
-        let again = journal(ReplayPlan(profile: profile, strikes: first.strikes).everything)
+        let again = journal(ReplayPlan(profile: profile, seed: 3, strikes: first.strikes).everything)
         #expect(again.strikes == first.strikes)
         #expect(again.delivered == delivered)
     }
 
     @Test func `strikes the final response where no status was meant`() throws {
         let profile = try profile(#"{ "kind": "cut", "stream": "downstream", "at": "50 B", "of": "message" }"#)
-        let replayed = ReplayPlan(profile: profile, strikes: journal(profile).strikes).everything
+        let replayed = ReplayPlan(profile: profile, seed: 3, strikes: journal(profile).strikes).everything
         #expect(journal(replayed).delivered == 250)
         #expect(replayed.faults.map(\.condition.http) == [HTTPCondition(requests: .range(1...1))])
+    }
+
+    @Test func `ends a truncation of the connection's bytes with the message that it was narrowed to`() throws {
+        let profile = try profile(
+            """
+            { "kind": "truncate", "stream": "downstream", "at": "120 B", "bytes": "1 GiB",
+              "when": { "http": { "status": 104 } } }
+            """
+        )
+        let first = journal(profile)
+        #expect(first.strikes.map(\.offset) == [120])
+        #expect(first.delivered == 1_200 - 80)
+        let again = journal(ReplayPlan(profile: profile, seed: 3, strikes: first.strikes).everything)
+        #expect(again.strikes == first.strikes && again.delivered == first.delivered)
     }
 }

@@ -29,7 +29,7 @@ struct OrderedReplayTests {
     private func plan() throws -> ReplayPlan {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let strikes = [strike(1, "crash", 1_000), strike(2, "crash", 2_000), strike(2, "late"), strike(3, "slow")]
-        return ReplayPlan(profile: profile, strikes: strikes)
+        return ReplayPlan(profile: profile, seed: 1, strikes: strikes)
     }
 
     @Test func `waits for the strikes of the journal`() throws {

@@ -45,13 +45,13 @@ struct ReplayPlanTests {
         let profile = try profile()
         let first = journal(profile, seed: UInt64(seed))
         #expect(first.contains { $0.what == "closes" } && first.contains { $0.what == "resets" })
-        let replayed = ReplayPlan(profile: profile, strikes: first).everything
+        let replayed = ReplayPlan(profile: profile, seed: UInt64(seed), strikes: first).everything
         #expect(journal(replayed, seed: UInt64(seed)) == first)
     }
 
     @Test func `needs no draw for what a position decided: another seed strikes at the same bytes`() throws {
         let first = journal(try profile())
-        let replayed = ReplayPlan(profile: try profile(), strikes: first).everything
+        let replayed = ReplayPlan(profile: try profile(), seed: 3, strikes: first).everything
         #expect(journal(replayed, seed: 99).filter { $0.offset != nil } == first.filter { $0.offset != nil })
     }
 
@@ -66,7 +66,7 @@ struct ReplayPlanTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let first = journal(profile)
         #expect(first.contains { $0.what == "silences" } && first.contains { $0.what == "falls silent" })
-        let replayed = ReplayPlan(profile: profile, strikes: first).everything
+        let replayed = ReplayPlan(profile: profile, seed: 3, strikes: first).everything
         let again = journal(replayed)
         #expect(again == first)
         #expect(replayed.faults.filter { $0.kind.name == .halfOpen }.allSatisfy { $0.stream == .downstream })
@@ -77,14 +77,14 @@ struct ReplayPlanTests {
 
     @Test func `strikes nothing of its kind that the journal doesn't tell`() throws {
         let first = journal(try profile())
-        let replayed = ReplayPlan(profile: try profile(), strikes: []).everything
+        let replayed = ReplayPlan(profile: try profile(), seed: 3, strikes: []).everything
         #expect(journal(replayed).filter { $0.offset != nil }.isEmpty)
         #expect(journal(replayed).contains { $0.what == "delays" }, "what goes by time comes with the profile")
         #expect(first.contains { $0.offset != nil })
     }
 
     @Test func `lists what can be left out: each strike by itself, and faults by time by their names`() throws {
-        let plan = ReplayPlan(profile: try profile(), strikes: journal(try profile()))
+        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: journal(try profile()))
         let names = plan.units.compactMap { unit -> String? in
             if case .fault(let name) = unit { name } else { nil }
         }
@@ -95,7 +95,7 @@ struct ReplayPlanTests {
     }
 
     @Test func `keeps only what it is told to, and the phases as long as they matter`() throws {
-        let plan = ReplayPlan(profile: try profile(), strikes: journal(try profile()))
+        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: journal(try profile()))
         let nothing = plan.profile(keeping: [])
         #expect(nothing.faults.isEmpty && nothing.phases.isEmpty)
         let slow = plan.profile(keeping: [.fault("a/bandwidth")])
@@ -111,7 +111,7 @@ struct ReplayPlanTests {
     }
 
     @Test func `can be written with names that differ, and read again`() throws {
-        let plan = ReplayPlan(profile: try profile(), strikes: journal(try profile()))
+        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: journal(try profile()))
         let written = plan.profile(keeping: plan.units, isNamedApart: true)
         let source = ProfileSource(file: "shrunk.json", text: ProfileWriter.text(of: written))
         let read = try ProfileReader.profile(from: source)
@@ -125,8 +125,92 @@ struct ReplayPlanTests {
             RecordedStrike(proxy: "p", connection: 0, direction: .upstream, fault: "cut", offset: 5, what: "closes"),
             RecordedStrike(proxy: "p", connection: 1, direction: .upstream, fault: "cut", offset: -5, what: "closes"),
         ]
-        let plan = ReplayPlan(profile: try profile(), strikes: strikes)
+        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: strikes)
         #expect(plan.units == [.fault("cut")])
         #expect(plan.profile(keeping: plan.units).faults.map(\.name) == ["cut"])
+    }
+
+    @Test func `flips the bit that was flipped, whatever the fault is called and however it is drawn`() throws {
+        let text = """
+            { "name": "x", "faults": [ { "kind": "corrupt", "stream": "downstream", "between": ["0 B", "90 KB"] } ] }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let plan = ReplayPlan(profile: profile, seed: 3, strikes: journal(profile))
+        #expect(plan.units.count == 12)
+        let first = flips(profile)
+        #expect(Set(first.map(\.mask)).count > 1)
+        #expect(flips(plan.everything, seed: 99) == first)
+        #expect(flips(plan.profile(keeping: plan.units, isNamedApart: true), seed: 99) == first)
+    }
+
+    private struct Flip: Equatable {
+        let connection: UInt64
+        let index: Int64
+        let mask: UInt8
+    }
+
+    /// The bits that are flipped in twelve connections that each bring 100 KB down.
+    private func flips(_ profile: Profile, seed: UInt64 = 3) -> [Flip] {
+        var plan = Plan(profile: profile, seed: seed, proxy: "p", start: .zero)
+        return (0..<12).flatMap { _ -> [Flip] in
+            let connection = plan.accept(at: .zero)
+            var link = connection.downstream
+            return link.bytesTaken(100_000, now: .zero).compactMap { alteration in
+                guard case .flip(let index, let mask) = alteration else { return nil }
+                return Flip(connection: connection.ordinal, index: index, mask: mask)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #"{ "kind": "stall", "stream": "downstream", "at": "1 KB", "for": "10 min", "when": { "age": "1 s..4 s" } }"#,
+            3
+        ),
+        (
+            #"{ "kind": "stall", "stream": "downstream", "at": "1 KB", "for": "10 min", "when": { "clock": "..9 s" } }"#,
+            9
+        ),
+        (#"{ "kind": "stall", "stream": "downstream", "at": "1 KB", "for": "2 s", "when": { "age": "..4 s" } }"#, 2),
+        (#"{ "kind": "stall", "stream": "downstream", "at": "1 KB", "for": "10 min" }"#, 600),
+    ])
+    func `stalls no longer than the fault can have been on`(fault: String, seconds: Int64) throws {
+        let source = ProfileSource(file: "p.json", text: #"{ "name": "x", "faults": [ \#(fault) ] }"#)
+        #expect(try stalls(ProfileReader.profile(from: source)) == [.seconds(seconds)])
+    }
+
+    @Test(arguments: [(true, 5_500), (false, 5_500)])
+    func `stalls no longer than its phase`(repeats: Bool, milliseconds: Int64) throws {
+        let text = """
+            { "name": "x", "phases": [
+                { "name": "a", "for": "5 s", "jitter": "500 ms",
+                  "faults": [ { "kind": "stall", "stream": "downstream", "at": "1 KB", "for": "10 min" } ] },
+                { "name": "b", "for": "1 s" } ], "repeat": \(repeats) }
+            """
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        #expect(try stalls(profile) == [.milliseconds(milliseconds)])
+    }
+
+    /// How long the stall of a line of the first connection is in a replay.
+    private func stalls(_ profile: Profile) throws -> [Duration] {
+        let name = try #require((profile.faults + profile.phases.flatMap(\.faults)).first?.name)
+        let strike = RecordedStrike(
+            proxy: "p",
+            connection: 1,
+            direction: .downstream,
+            fault: name,
+            offset: 1_000,
+            what: "stalls"
+        )
+        return ReplayPlan(profile: profile, seed: 3, strikes: [strike]).everything.faults.compactMap { fault in
+            if case .stall(let stall) = fault.kind { stall.duration } else { nil }
+        }
+    }
+
+    @Test func `has the seed of the run, so that what it keeps of the profile is drawn again`() throws {
+        let plan = ReplayPlan(profile: try profile(), seed: 77, strikes: journal(try profile(), seed: 77))
+        let written = ProfileWriter.text(of: plan.profile(keeping: plan.units, isNamedApart: true))
+        let read = try ProfileReader.profile(from: ProfileSource(file: "shrunk.json", text: written))
+        #expect(read.seed == 77)
     }
 }

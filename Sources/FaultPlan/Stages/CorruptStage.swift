@@ -7,7 +7,7 @@ import Units
 /// With a rate, the bytes between one struck byte and the next are drawn from the geometric distribution, the draws
 /// numbered from the start of the stream; so nothing is done for the bytes that stay as they are.
 struct CorruptStage {
-    /// The strikes of one link that the journal is told of; those behind them happen in silence.
+    /// The strikes of a rate on one link that the journal is told of; those behind them happen in silence.
     static let toldLimit = 1_000
 
     /// The offset of the next struck byte; `Int64.max` is none.
@@ -17,10 +17,15 @@ struct CorruptStage {
     private let key: RandomKey
     /// The natural logarithm of the chance that a byte stays as it is; 0 where only one byte is struck.
     private let logarithm: Double
-    private var strikes: Int64 = 0
+    /// The draws of a rate so far, and the strikes that the journal was told of.
+    private var draws: Int64 = 0
+    private var told = 0
+    /// The bit that is flipped, where the profile says which.
+    private let bit: Int?
 
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
         self.key = key
+        bit = corrupt.bit
         if let rule = corrupt.position.messageRule, corrupt.origin != .connection {
             targets = TargetList(MessageAim(corrupt.origin, rule, .byte, filter))
             logarithm = 0
@@ -54,28 +59,33 @@ struct CorruptStage {
 
     /// The byte at `next` passed while the fault was off.
     mutating func miss() {
-        if targets == nil { _ = strike() } else { targets?.removeFirst() }
+        if targets == nil { goOn() } else { targets?.removeFirst() }
     }
 
     /// The mask of the byte at `next`, whether the journal is told, and where in a message it was; goes on to the byte
     /// behind it.
     mutating func strike() -> (mask: UInt8, isTold: Bool, place: MessageAim.Target?) {
-        strikes += 1
-        let isTold = strikes <= CorruptStage.toldLimit
         if let target = targets?.first {
             targets?.removeFirst()
-            return (mask(at: target.offset), isTold, target)
+            return (mask(at: target.offset), true, target)
         }
         let mask = mask(at: nextOffset)
-        if logarithm == 0 {
-            nextOffset = .max
-        } else {
-            nextOffset = nextOffset.addingSaturated(1).addingSaturated(gap(strikes))
-        }
+        let isTold = told < CorruptStage.toldLimit
+        if isTold { told += 1 }
+        goOn()
         return (mask, isTold, nil)
     }
 
-    private func mask(at offset: Int64) -> UInt8 { UInt8(1) << UInt8(key.bits(at: offset) & 7) }
+    /// Finds the next struck byte; the draws are the same whether the fault was on or off.
+    private mutating func goOn() {
+        draws += 1
+        nextOffset = logarithm == 0 ? .max : nextOffset.addingSaturated(1).addingSaturated(gap(draws))
+    }
+
+    private func mask(at offset: Int64) -> UInt8 { 1 << UInt8(bit ?? CorruptStage.bit(at: offset, key)) }
+
+    /// The bit that is flipped in the byte at an offset, from 0, the lowest, to 7, if the profile doesn't say which.
+    static func bit(at offset: Int64, _ key: RandomKey) -> Int { Int(key.bits(at: offset) & 7) }
 
     /// The bytes that stay as they are before the struck byte of this number, counted from 0.
     private func gap(_ number: Int64) -> Int64 {
@@ -85,6 +95,35 @@ struct CorruptStage {
         let gap = (log(draw) / logarithm).rounded(.down)
         return gap < 0x1p62 ? Int64(gap) : .max
     }
+}
+
+extension Corrupt {
+    /// The bit that is flipped in the byte at `offset`, from 0, the lowest, to 7, if the profile doesn't say which.
+    ///
+    /// - Parameters:
+    ///   - offset: where the byte is, counted as the journal counts it.
+    ///   - fault: the name of the corruption.
+    public static func drawnBit(
+        at offset: Int64,
+        of fault: String,
+        connection: UInt64,
+        direction: Direction,
+        proxy: String,
+        seed: UInt64
+    ) -> Int {
+        let key = RandomKey(seed: seed, proxy: proxy, connection: connection).adding(direction, fault)
+        return CorruptStage.bit(at: offset, key)
+    }
+}
+
+extension RandomKey {
+    /// The key of what is drawn for a connection.
+    init(seed: UInt64, proxy: String, connection: UInt64) {
+        self = RandomKey(seed: seed).adding(proxy).adding(connection)
+    }
+
+    /// The key of what a fault draws for a direction of it.
+    func adding(_ direction: Direction, _ fault: String) -> RandomKey { adding(direction.rawValue).adding(fault) }
 }
 
 extension Corrupt.Position {

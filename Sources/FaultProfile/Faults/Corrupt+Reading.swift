@@ -6,6 +6,7 @@ extension Corrupt {
         .optional("between", .sizeRange),
         .optional("rate", .chance),
         .optional("of", .choice(Origin.words)),
+        .optional("bit", .bit),
     ]
 
     /// The keys of which a corruption has exactly one.
@@ -18,9 +19,10 @@ extension Corrupt {
             decoder.sizeRange(object, "between").map { Position.between($0.low, $0.high) },
             Corrupt.rate(object, &decoder),
         ]
+        let bit = object["bit"].flatMap { decoder.wholeNumber($0, key: "bit", in: 0...7) }
         guard let position = positions.compactMap({ $0 }).first else { return nil }
         let given = Corrupt.positionKeys.first { object[$0] != nil }.map { (key: $0, countsBytes: $0 != "rate") }
-        self.init(position: position, origin: Origin(object, position: given, &decoder))
+        self.init(position: position, origin: Origin(object, position: given, &decoder), bit: bit.map(Int.init))
     }
 
     private static func rate(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> Position? {

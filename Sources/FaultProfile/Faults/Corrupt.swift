@@ -2,12 +2,14 @@ import Units
 
 /// Bits of the stream are flipped; its length stays as it is.
 ///
-/// In each byte that is struck, one bit is flipped, drawn by the byte's offset.
+/// In each byte that is struck, one bit is flipped: drawn by the byte's offset, unless it is given.
 public struct Corrupt: Hashable, Sendable {
     /// Which bytes are struck.
     public var position: Position
     /// What the position's offsets are counted in; `connection` for a rate.
     public var origin: Origin
+    /// The bit that is flipped, from 0, the lowest, to 7; `nil` where it is drawn.
+    public var bit: Int?
 
     /// Where bits are flipped.
     public enum Position: Hashable, Sendable {
@@ -20,8 +22,9 @@ public struct Corrupt: Hashable, Sendable {
     }
 
     /// Makes a corruption.
-    public init(position: Position, origin: Origin = .connection) {
+    public init(position: Position, origin: Origin = .connection, bit: Int? = nil) {
         self.position = position
         self.origin = origin
+        self.bit = bit
     }
 }

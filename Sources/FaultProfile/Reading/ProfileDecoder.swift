@@ -138,6 +138,7 @@ extension ValueForm {
         case .connections, .connectionNumber: "3"
         case .burstLength: "5"
         case .connectionCount: "100"
+        case .bit: "3"
         case .age: "\"5 s\""
         case .clients: "\"10.0.0.0/8\""
         case .duty: "{ \"on\": \"2 s\", \"off\": \"8 s\" }"

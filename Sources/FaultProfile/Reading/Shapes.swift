@@ -27,6 +27,7 @@ enum ValueForm: Hashable {
     case steps
     case wave
     case burstLength
+    case bit
     case condition
     case httpCondition
     case token

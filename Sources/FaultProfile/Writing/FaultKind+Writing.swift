@@ -11,7 +11,9 @@ extension FaultKind {
             [("at", .text(stall.at.text)), ("for", .text(stall.duration.text))] + stall.origin.writtenMembers
         case .outage(let outage): outage.writtenMembers
         case .loss(let loss): loss.writtenMembers
-        case .corrupt(let corrupt): corrupt.position.writtenMembers + corrupt.origin.writtenMembers
+        case .corrupt(let corrupt):
+            corrupt.position.writtenMembers + corrupt.origin.writtenMembers
+                + (corrupt.bit.map { [("bit", .number(UInt64($0)))] } ?? [])
         case .truncate(let truncate):
             [("at", .text(truncate.at.text)), ("bytes", .text(truncate.bytes.text))] + truncate.origin.writtenMembers
         case .trace(let trace): [("file", .text(trace.file)), ("queue", .text(trace.queue.text))]

@@ -132,7 +132,7 @@ struct JournalFile {
 
     /// What is struck again for a proxy.
     func plan(for proxy: JournalHeader.ProxyEntry) -> ReplayPlan {
-        ReplayPlan(profile: header.profile, strikes: strikes.filter { $0.proxy == proxy.name })
+        ReplayPlan(profile: header.profile, seed: proxy.seed, strikes: strikes.filter { $0.proxy == proxy.name })
     }
 
     /// Finds what is wrong with a header, whose profile is `own`.

@@ -69,6 +69,7 @@ struct Shrinking {
     private func conclude(_ minimizer: Minimizer, _ done: Int, _ loops: EventLoopGroup) async throws {
         let kept = units(minimizer.current)
         let profile = plan.profile(keeping: kept, isNamedApart: true)
+        try checkSize(of: profile)
         guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
         let fails = try await trial.record(profile, on: loops)
         guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
@@ -77,6 +78,14 @@ struct Shrinking {
             throw CommandFailure.failed("that were all the runs allowed; a smaller list may do (--runs)")
         }
         guard fails else { throw CommandFailure.failed("the command passed the last time: it doesn't always fail") }
+    }
+
+    /// Refuses a list that nobody could read again.
+    private func checkSize(of profile: Profile) throws(CommandFailure) {
+        let count = profile.faults.count + profile.phases.reduce(0) { $0 + $1.faults.count }
+        guard count > ProfileLimits.faults else { return }
+        let limit = ProfileLimits.faults
+        throw .failed("\(count) faults are left, more than the \(limit) of a profile: nothing was written (--runs)")
     }
 
     /// Tells the smallest list so far, if there is one that is smaller than the journal's.
