@@ -4,7 +4,8 @@ import Synchronization
 
 /// A program that runs beside this one, in a process group of its own, with nothing to read and nobody to hear it.
 ///
-/// It begins as from a shell: no signal is blocked, and what this program does with signals isn't passed on to it.
+/// It begins as from a shell: no signal is blocked, and what this program does with signals, and how many files it may
+/// open, isn't passed on to it.
 public final class ChildProcess: Sendable {
     /// How a program ended.
     public enum End: Hashable, Sendable {
@@ -19,6 +20,9 @@ public final class ChildProcess: Sendable {
         var waiters: [CheckedContinuation<End, Never>] = []
     }
 
+    /// The groups of the programs that run, which have the numbers of those.
+    private static let running = Mutex<Set<pid_t>>([])
+
     private let process: pid_t
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "squall.child")
@@ -29,13 +33,20 @@ public final class ChildProcess: Sendable {
     public init(_ arguments: [String], environment: [String: String]) throws(SystemError) {
         // Who ignores the end of children isn't told of it.
         signal(SIGCHLD, SIG_DFL)
-        do throws(SystemError) {
-            process = try ChildProcess.start(arguments, environment)
-        } catch  where error.code == ENOEXEC && arguments[0].contains("/") {
-            // A script that doesn't say what runs it is for the shell, as execvp(3) has it.
-            process = try ChildProcess.start(["/bin/sh"] + arguments, environment)
+        process = try ChildProcess.running.withLock { running throws(SystemError) in
+            let process = try ChildProcess.startOrInterpret(arguments, environment)
+            running.insert(process)
+            return process
         }
         queue.async { [self] in watch() }
+    }
+
+    /// Ends this process at once, and all that runs in the groups of its programs with it; none begins any more.
+    public static func exitWithGroups(_ code: Int32) -> Never {
+        running.withLock { running in
+            for process in running { _ = kill(-process, SIGKILL) }
+            _exit(code)
+        }
     }
 
     /// Waits for the end of the program. What it leaves in its group is killed then.
@@ -62,9 +73,12 @@ public final class ChildProcess: Sendable {
         var information = siginfo_t()
         while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let (end, waiters) = state.withLock { state in
-            _ = kill(-process, SIGKILL)
             var status: Int32 = 0
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            ChildProcess.running.withLock { running in
+                _ = kill(-process, SIGKILL)
+                while waitpid(process, &status, 0) < 0, errno == EINTR {}
+                running.remove(process)
+            }
             let number = status & 0x7F
             let end = number == 0 ? End.exit((status >> 8) & 0xFF) : .signal(number)
             state.end = end
@@ -72,6 +86,31 @@ public final class ChildProcess: Sendable {
             return (end, state.waiters)
         }
         for waiter in waiters { waiter.resume(returning: end) }
+    }
+
+    private static func startOrInterpret(
+        _ arguments: [String],
+        _ environment: [String: String]
+    ) throws(SystemError) -> pid_t {
+        do throws(SystemError) {
+            return try start(arguments, environment)
+        } catch {
+            // A script that doesn't say what runs it is for the shell, as execvp(3) has it.
+            guard error.code == ENOEXEC, let script = path(of: arguments[0]) else { throw error }
+            return try start(["/bin/sh", script] + arguments.dropFirst(), environment)
+        }
+    }
+
+    /// The file that posix_spawnp(3) runs: a path is one, and a name is looked up in PATH.
+    private static func path(of program: String) -> String? {
+        if program.contains("/") { return program }
+        let folders = getenv("PATH").map { String(cString: $0) } ?? "/bin:/usr/bin"
+        return folders.split(separator: ":", omittingEmptySubsequences: false)
+            .map { $0.isEmpty ? "./\(program)" : "\($0)/\(program)" }
+            .first { path in
+                var facts = stat()
+                return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+            }
     }
 
     private static func start(
@@ -100,7 +139,9 @@ public final class ChildProcess: Sendable {
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in words + variables { free(text) } }
         var process: pid_t = 0
-        let code = posix_spawnp(&process, arguments[0], &actions, &attributes, words, variables)
+        let code = ProcessLimits.withInheritedOpenFiles {
+            posix_spawnp(&process, arguments[0], &actions, &attributes, words, variables)
+        }
         guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
         return process
     }

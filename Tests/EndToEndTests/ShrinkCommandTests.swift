@@ -129,6 +129,65 @@ import Testing
         }
     }
 
+    @Test func `is ended at once with all that it started by a second signal`() async throws {
+        try await withJournal { folder in
+            let pipe = folder.appendingPathComponent("pipe").path
+            try await withChild(Programs.find("cat"), [pipe]) { reader in
+                let script = """
+                    exec 3> pipe; trap 'echo told >&3' TERM; echo begun >&3; while :; do sleep 1000; done
+                    """
+                let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", script]
+                try await withChild(Programs.squall, arguments, folder: folder) { search in
+                    _ = try await reader.line(with: "begun")
+                    search.signal(SIGINT)
+                    _ = try await reader.line(with: "told")
+                    search.signal(SIGTERM)
+                    #expect(await search.finish().status == 128 + SIGTERM)
+                    #expect(await reader.finish().status == 0)
+                }
+            }
+        }
+    }
+
+    @Test func `is interrupted in the last run: an earlier journal stays as it was`() async throws {
+        try await withJournal { folder in
+            let pipe = folder.appendingPathComponent("pipe").path
+            let earlier = folder.appendingPathComponent("shrunk.jsonl")
+            try Data("old".utf8).write(to: earlier)
+            try await withChild(Programs.find("cat"), [pipe]) { reader in
+                let script = """
+                    echo run >> runs
+                    case $(grep -c run runs) in 1) exit 1;; 2) exit 0;; esac
+                    echo begun > pipe; sleep 1000
+                    """
+                let arguments = ["shrink", "journal.jsonl", "--runs", "3", "--", "sh", "-c", script]
+                try await withChild(Programs.squall, arguments, folder: folder) { search in
+                    _ = try await reader.line(with: "begun")
+                    search.signal(SIGINT)
+                    let outcome = await search.finish()
+                    #expect(outcome.status == 1)
+                    #expect(outcome.errors == "squall: interrupted before a smaller list of faults was found\n")
+                    #expect(try String(contentsOf: earlier, encoding: .utf8) == "old")
+                    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                    #expect(names.sorted() == ["journal.jsonl", "pipe", "runs", "shrunk.jsonl"])
+                }
+            }
+        }
+    }
+
+    @Test func `may open as many files as the search could when it began`() async throws {
+        try await withJournal { folder in
+            let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", "test $(ulimit -n) = 500"]
+            let script = "ulimit -S -n 500 && exec \"$0\" \"$@\""
+            let outcome = try await withChild(
+                Programs.find("sh"),
+                ["-c", script, Programs.squall.path] + arguments,
+                folder: folder
+            ) { await $0.finish() }
+            #expect(outcome.errors == ShrinkCommandTests.passes)
+        }
+    }
+
     @Test func `isn't run when the result can't be written`() async throws {
         try await withJournal { folder in
             let outcome = try await shrink("touch ran", ["--output", "nodir/x"], in: folder)

@@ -43,6 +43,21 @@ import Testing
         }
     }
 
+    @Test func `a program may open as many files as this one could when it began`() async throws {
+        await #expect(processExitsWith: .success) {
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            var limit = rlimit(rlim_cur: 64, rlim_max: 512)
+            setrlimit(resource, &limit)
+            for _ in 0..<2 {
+                ProcessLimits.raiseOpenFiles()
+                let end = try await ChildProcessTests.end(of: "exit $(ulimit -n)")
+                #expect(end == .exit(64))
+                getrlimit(resource, &limit)
+                #expect(limit.rlim_cur == 512, "this one keeps what it has")
+            }
+        }
+    }
+
     @Test func `what a program leaves in its group ends with it, and isn't waited for`() async throws {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [-1, -1]
@@ -76,5 +91,21 @@ import Testing
         #expect(chmod(file.path, 0o755) == 0)
         let script = try ChildProcess([file.path], environment: ChildProcessTests.environment)
         #expect(await script.end() == .exit(5), "a script without a first line that names its program")
+    }
+
+    @Test func `a script without a first line is found in PATH as well`() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let name = "no-such-program-anywhere"
+            let script = "mkdir -p a/\(name) b && echo 'exit $1' > b/\(name) && chmod +x b/\(name)"
+            let made = try await ChildProcessTests.end(of: "cd '\(folder.path)' && \(script)")
+            #expect(made == .exit(0))
+            // A folder of that name isn't the program.
+            setenv("PATH", "/nowhere:\(folder.path)/a:\(folder.path)/b", 1)
+            let child = try ChildProcess([name, "7"], environment: [:])
+            #expect(await child.end() == .exit(7))
+        }
     }
 }

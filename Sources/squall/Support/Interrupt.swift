@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// Ctrl-C, SIGTERM and the closing of the terminal (SIGHUP) as something that can be waited for. A second Ctrl-C or
-/// SIGTERM ends the process at once. A second SIGHUP doesn't: a terminal that closes may well send two, itself and
+/// SIGTERM ends the process at once, and the programs that it runs with it. A second SIGHUP doesn't: a terminal that closes may well send two, itself and
 /// through its shell.
 final class Interrupt: Sendable {
     private struct State {
@@ -50,7 +50,7 @@ final class Interrupt: Sendable {
             defer { state.waiters = [] }
             return (isRepeated, state.waiters)
         }
-        if isRepeated { _exit(128 + number) }
+        if isRepeated { ChildProcess.exitWithGroups(128 + number) }
         for waiter in waiters { waiter.resume() }
     }
 
