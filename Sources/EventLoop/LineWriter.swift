@@ -24,12 +24,13 @@ public final class LineWriter: Sendable {
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "squall.line-writer")
 
-    /// Writes to the file at `path`, which is emptied when the first line is written; "-" is standard output.
+    /// Writes to the file at `path`, which is emptied when the first line is written, and which no other `LineWriter` of any
+    /// process has meanwhile; "-" is standard output.
     ///
     /// - Parameters:
     ///   - isHeld: whether nothing is written, and nothing emptied, before `release`.
     ///   - whenFailing: told once, on a thread of the writer's own, if writing has failed and nothing is written any more.
-    /// - Throws: `SystemError` of open(2).
+    /// - Throws: `SystemError` of open(2), or one that `isLocked`.
     public init(
         path: String,
         isHeld: Bool = false,
@@ -40,9 +41,8 @@ public final class LineWriter: Sendable {
             descriptor = STDOUT_FILENO
             ownsDescriptor = false
         } else {
-            descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+            descriptor = try LineWriter.opened(path)
             ownsDescriptor = true
-            if descriptor < 0 { throw .last("open") }
         }
         state = Mutex(State(isHeld: isHeld, hasOldContent: ownsDescriptor))
     }
@@ -73,6 +73,24 @@ public final class LineWriter: Sendable {
 
     deinit {
         if ownsDescriptor { close(descriptor) }
+    }
+
+    /// Opens the file at `path` for lines at its end, and locks it if it is one; a pipe or a terminal may be shared.
+    private static func opened(_ path: String) throws(SystemError) -> Int32 {
+        while true {
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+            if descriptor < 0 { throw .last("open") }
+            var (mine, named) = (stat(), stat())
+            guard fstat(descriptor, &mine) == 0, mine.st_mode & S_IFMT == S_IFREG else { return descriptor }
+            // A file system without locks is no reason not to write.
+            if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+                close(descriptor)
+                throw SystemError(call: "flock", code: EWOULDBLOCK)
+            }
+            // Between the opening and the locking whoever had it may have ended, and renamed it.
+            if stat(path, &named) == 0, named.st_ino == mine.st_ino, named.st_dev == mine.st_dev { return descriptor }
+            close(descriptor)
+        }
     }
 
     /// Queues `line`, without its line end.

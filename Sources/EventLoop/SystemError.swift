@@ -34,6 +34,10 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the event loop that was asked has been stopped.
     public var isStopped: Bool { code == ECANCELED }
+    /// Whether somebody else writes the file.
+    public var isLocked: Bool { call == "flock" && code == EWOULDBLOCK }
+    /// Whether nobody reads any more what is written.
+    public var isReaderGone: Bool { code == EPIPE }
     /// Whether another socket has the address already.
     public var isAddressInUse: Bool { code == EADDRINUSE }
 }

@@ -24,6 +24,33 @@ import Testing
         #expect(outcome.errors.isEmpty)
     }
 
+    @Test func `a reader of the journal that has seen enough is no failure`() async throws {
+        try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", "-"], isHeard: false) { proxy, address in
+            for _ in 1...3 { _ = try await run("curl", ["-s", "http://\(address)/"]) }
+            proxy.signal(SIGINT)
+            let outcome = await proxy.finish()
+            #expect(outcome.status == 0)
+            #expect(outcome.errorLines.allSatisfy { $0.hasPrefix("ready: ") }, "\(outcome.errors)")
+        }
+    }
+
+    @Test func `a journal that another squall writes is left to it, exit 1`() async throws {
+        try await withFolder { folder in
+            let path = folder.appendingPathComponent("journal.jsonl")
+            try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", path.path]) { proxy, address in
+                let options = OutputTests.addresses + ["--journal", path.path]
+                let second = try await withChild(Programs.squall, ["run", "slow-3g"] + options) { await $0.finish() }
+                #expect(second.status == 1)
+                let other = "squall: another squall writes the journal “\(path.path)”: wait for its end, "
+                #expect(second.errors == other + "or name another file\n")
+                _ = try await run("curl", ["-s", "http://\(address)/"])
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+            #expect(try journal(at: path).map(\.what) == ["refuses"])
+        }
+    }
+
     @Test func `a start that fails leaves the journal of the last run as it was`() async throws {
         try await withFolder { folder in
             let journal = folder.appendingPathComponent("journal.jsonl")
@@ -44,20 +71,75 @@ import Testing
         }
     }
 
-    @Test func `a journal isn't written over the profile, by whatever path`() async throws {
+    /// A folder of profiles, of which one extends another and has a trace.
+    private func withProfiles(_ body: (URL) async throws -> Void) async throws {
         try await withFolder { folder in
-            let profile = folder.appendingPathComponent("p.json")
-            let text = #"{ "name": "x" }"#
-            try Data(text.utf8).write(to: profile)
-            let arguments = ["run", "./p.json", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9"]
+            let files = [
+                "p.json": #"{ "name": "p", "faults": [ { "kind": "cut", "at": "1 KB" } ] }"#,
+                "child.json": """
+                { "name": "child", "extends": "./p.json",
+                  "faults": [ { "kind": "trace", "stream": "downstream", "file": "t.trace" } ] }
+                """,
+                "t.trace": "1\n2\n",
+            ]
+            for (name, text) in files { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
+            try await body(folder)
+        }
+    }
+
+    private static let addresses = ["--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9"]
+
+    @Test(arguments: [
+        ["run", "./p.json", "--journal", "p.json"], ["run", "p", "--journal", "p.json"],
+        ["run", "child.json", "--journal", "p.json"], ["run", "child.json", "--journal", "t.trace"],
+        ["plan", "p.json", "--size", "1KiB", "--svg", "p.json"], ["plan", "p", "--size", "1KiB", "--svg", "p.json"],
+    ])
+    func `nothing is written over a profile, over one that it extends, or over its trace`(
+        arguments: [String]
+    ) async throws {
+        try await withProfiles { folder in
+            let file = folder.appendingPathComponent(try #require(arguments.last))
+            let before = try Data(contentsOf: file)
+            // By another path than it is read by.
+            try FileManager.default.createSymbolicLink(
+                at: folder.appendingPathComponent("link"),
+                withDestinationURL: file
+            )
+            var options = Array(arguments.dropLast()) + ["link"]
+            if arguments[0] == "run" { options += OutputTests.addresses }
             let outcome = try await withChild(
                 Programs.squall,
-                arguments + ["--journal", profile.path],
+                options,
+                environment: ["SQUALL_PROFILES": folder.path],
                 folder: folder
             ) { await $0.finish() }
             #expect(outcome.status == 2)
-            #expect(outcome.errors.contains("would be written over “./p.json”, which is read: name another file"))
-            #expect(try String(contentsOf: profile, encoding: .utf8) == text)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errorLines.count == 1)
+            let name = file.lastPathComponent
+            #expect(outcome.errors.contains("\(name)”, which is read: name another file"), "\(outcome.errors)")
+            #expect(try Data(contentsOf: file) == before)
+        }
+    }
+
+    @Test(arguments: ["child.json", "p.json", "t.trace", "journal.jsonl"])
+    func `nothing is written over what a replay reads`(name: String) async throws {
+        try await withProfiles { folder in
+            let options = ["child.json", "--journal", "journal.jsonl"] + OutputTests.addresses
+            try await withChild(Programs.squall, ["run"] + options, folder: folder) { proxy in
+                _ = try await proxy.line(with: "ready: ")
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+            let file = folder.appendingPathComponent(name)
+            let before = try Data(contentsOf: file)
+            let replay = ["journal.jsonl", "--profile", "child.json", "--listen", "127.0.0.1:0", "--journal", name]
+            let outcome = try await withChild(Programs.squall, ["replay"] + replay, folder: folder) {
+                await $0.finish()
+            }
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.hasPrefix("squall: the journal would be written over “"), "\(outcome.errors)")
+            #expect(try Data(contentsOf: file) == before)
         }
     }
 

@@ -186,4 +186,11 @@ import Testing
         #expect(outcome.errorLines.count == 1)
         #expect(outcome.errors.contains("can't write “/nowhere/plan.svg”"))
     }
+
+    @Test func `a picture for which the disk has no room is exit 1`() async throws {
+        let options = ["plan", "slow-3g", "--size", "1KiB", "--svg", "/dev/full"]
+        let outcome = try await withChild(Programs.squall, options) { await $0.finish() }
+        #expect(outcome.status == 1)
+        #expect(outcome.errors == "squall: can't write “/dev/full”: No space left on device (write, errno 28)\n")
+    }
 }

@@ -50,14 +50,48 @@ struct LineWriterTests {
         #expect(text == "again\n")
     }
 
+    @Test func `a file that another writes is an error of its own, until that one has ended`() throws {
+        let text = try written { path in
+            do {
+                let writer = try LineWriter(path: path)
+                writer.write("mine")
+                let error = #expect(throws: SystemError.self) { try LineWriter(path: path) }
+                #expect(error?.isLocked == true)
+                writer.write("and mine")
+                writer.flush()
+            }
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine\nand mine\n")
+            let next = try LineWriter(path: path)
+            next.write("yours")
+            next.flush()
+        }
+        #expect(text == "yours\n")
+    }
+
+    @Test func `lines go to the end of a file that somebody else has shortened`() throws {
+        let text = try written { path in
+            let writer = try LineWriter(path: path)
+            writer.write("lost")
+            writer.flush()
+            #expect(truncate(path, 0) == 0)
+            writer.write("kept")
+            writer.flush()
+        }
+        #expect(text == "kept\n")
+    }
+
     @Test func `held lines are written when they are released, and until then the file keeps what it has`() throws {
         let text = try written { path in
-            let before = try LineWriter(path: path)
-            before.write("before")
-            before.flush()
-            let given = try LineWriter(path: path, isHeld: true)
-            given.write("never")
-            given.flush()
+            do {
+                let before = try LineWriter(path: path)
+                before.write("before")
+                before.flush()
+            }
+            do {
+                let given = try LineWriter(path: path, isHeld: true)
+                given.write("never")
+                given.flush()
+            }
             let writer = try LineWriter(path: path, isHeld: true)
             writer.write("held")
             writer.flush()

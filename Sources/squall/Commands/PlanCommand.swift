@@ -73,7 +73,9 @@ struct PlanCommand: ParsableCommand {
     }
 
     func run() throws {
-        let profile = try ProfileLibrary.profile(profile)
+        let inputs = InputFiles()
+        let profile = try ProfileLibrary.profile(profile, noting: inputs)
+        if let svg { try inputs.check(writing: "the drawing", to: svg) }
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let transfer = Transfer(direction: direction, bytes: size)
         var client = ClientModel(TransferClientConfiguration())
@@ -91,7 +93,7 @@ struct PlanCommand: ParsableCommand {
         case .text: Console.print(PlanDrawing(report).text)
         case .json: EventFormat.writeJSON(PlanPrediction(report))
         }
-        if let svg { try PlanFile.write(PlanSVG(report).text, to: svg) }
+        if let svg { try OutputFile(path: svg).write(PlanSVG(report).text) }
     }
 }
 

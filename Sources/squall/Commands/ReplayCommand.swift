@@ -54,7 +54,11 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try JournalFile(recording, profile: profile.map(ProfileLibrary.profile))
+        let inputs = InputFiles(recording)
+        let given = try profile.map { name throws(CommandFailure) in
+            try ProfileLibrary.profile(name, noting: inputs)
+        }
+        let file = try JournalFile(recording, profile: given, noting: inputs)
         let proxy = try file.proxy(name)
         guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
             throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
@@ -72,7 +76,7 @@ struct ReplayCommand: AsyncParsableCommand {
             configurations: [configuration],
             journal: journal,
             threads: threads,
-            input: recording,
+            inputs: inputs,
             recorded: file.header.profile
         )
         try await runner.run()

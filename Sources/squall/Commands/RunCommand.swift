@@ -33,8 +33,9 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let read = try ProfileLibrary.profile(profile)
+        let inputs = InputFiles()
+        let read = try ProfileLibrary.profile(profile, noting: inputs)
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
-        try await ProxyRunner(configurations: configurations, journal: journal, threads: threads, input: profile).run()
+        try await ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs).run()
     }
 }

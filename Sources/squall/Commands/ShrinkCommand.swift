@@ -64,7 +64,8 @@ struct ShrinkCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try JournalFile(recording, profile: nil)
+        let inputs = InputFiles(recording)
+        let file = try JournalFile(recording, profile: nil, noting: inputs)
         let proxy = try file.proxy(name)
         guard let upstream = upstream ?? Endpoint(proxy.upstream) else {
             throw CommandFailure.wrongInput("the journal doesn't tell where to forward to: give --upstream HOST:PORT")
@@ -72,7 +73,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         let plan = file.plan(for: proxy)
         guard !plan.units.isEmpty else { throw CommandFailure.wrongInput("the journal tells of no fault") }
         let files = ResultFiles(output)
-        try files.check(reading: recording)
+        try files.check(reading: inputs)
         let trial = Trial(
             command: command,
             patience: patience,

@@ -1,7 +1,6 @@
 import FaultPlan
 import FaultProfile
 import Forecast
-import Foundation
 import Units
 
 /// What `squall plan` found out, to be drawn.
@@ -115,17 +114,5 @@ struct PlanPrediction: Encodable {
         seconds = Double(forecast.duration.nanoseconds / 1_000) / 1e6
         seed = report.seed
         timeouts = forecast.timeouts
-    }
-}
-
-/// Files that the command writes.
-enum PlanFile {
-    /// Writes `text` to `path`; what is there already is replaced.
-    static func write(_ text: String, to path: String) throws(CommandFailure) {
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        } catch {
-            throw .wrongInput("can't write “\(path)”: \(FileProblem.reason(error))")
-        }
     }
 }

@@ -73,8 +73,9 @@ struct JournalFile {
     let header: JournalHeader
     let strikes: [RecordedStrike]
 
-    /// Reads the journal at `path`; with `profile`, that one must be the journal's own as it is now.
-    init(_ path: String, profile: Profile?) throws(CommandFailure) {
+    /// Reads the journal at `path`, and notes the traces that it names; with `profile`, that one must be the journal's own
+    /// as it is now.
+    init(_ path: String, profile: Profile?, noting inputs: InputFiles) throws(CommandFailure) {
         let lines = try JournalFile.lines(path)
         guard let first = lines.first, let head = try? JSONDecoder().decode(Head.self, from: first.text),
             head.event == "journal"
@@ -88,7 +89,9 @@ struct JournalFile {
                 file: path,
                 bytes: Array(repeating: UInt8(ascii: "\n"), count: first.number - 1) + first.text
             )
-            own = try ProfileReader.profile(embeddedIn: source, under: "profile", resolving: JournalFile.resolve)
+            own = try ProfileReader.profile(embeddedIn: source, under: "profile") { reference in
+                inputs.noted(JournalFile.resolve(reference))
+            }
         } catch {
             throw .problems(error.description)
         }

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import SystemPackage
 
@@ -14,13 +15,14 @@ struct ResultFiles {
     }
 
     /// Makes sure that both can be written, and neither is what is read, and leaves what is there as it is.
-    func check(reading recording: String) throws(CommandFailure) {
+    func check(reading inputs: InputFiles) throws(CommandFailure) {
+        if FileProblem.isSameFile(profile, journal) {
+            throw .wrongInput("“\(profile)” and “\(journal)” are one file: name another --output")
+        }
         for path in [profile, journal] {
-            if FileProblem.isSameFile(path, recording) {
-                throw .wrongInput("“\(path)” would be written over the journal that is read: name another --output")
-            }
+            try inputs.check(writing: "“\(path)”", to: path)
             do {
-                try ResultFiles.open(FilePath(path))
+                for place in [path, FileReplacement.Places(path).partial] { try ResultFiles.open(FilePath(place)) }
             } catch {
                 throw .wrongInput("can't write “\(path)”: \(error) (--output)")
             }

@@ -71,8 +71,9 @@ struct Shrinking {
         let profile = plan.profile(keeping: kept, isNamedApart: true)
         try checkSize(of: profile)
         guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
-        let fails = try await trial.record(profile, on: loops)
-        guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
+        guard let fails = try await trial.record(profile, on: loops) else {
+            return try tellInterrupted(kept, profile, done)
+        }
         try tell(kept, profile, done + 1, written: "\(trial.files.profile), \(trial.files.journal)")
         if case .test = minimizer.next {
             throw CommandFailure.failed("that were all the runs allowed; a smaller list may do (--runs)")
@@ -108,7 +109,7 @@ struct Shrinking {
         _ runs: Int,
         written: String
     ) throws(CommandFailure) {
-        try PlanFile.write(ProfileWriter.text(of: profile), to: trial.files.profile)
+        try OutputFile(path: trial.files.profile).write(ProfileWriter.text(of: profile))
         let count = "\(runs) run\(runs == 1 ? "" : "s")"
         Console.print("\(Shrinking.faults(plan.units.count)) shrunk to \(kept.count) in \(count)")
         for unit in kept { Console.print("  \(Shrinking.sentence(unit))") }

@@ -22,20 +22,25 @@ struct Trial {
         try await run(configuration(profile), on: loops) { _ in }
     }
 
-    /// The same, with a journal in the file of the result.
-    func record(_ profile: Profile, on loops: EventLoopGroup) async throws -> Bool {
-        let writer: LineWriter
-        do {
-            writer = try LineWriter(path: files.journal)
-        } catch {
-            throw CommandFailure.wrongInput("can't write “\(files.journal)”: \(error)")
-        }
+    /// The same, with a journal, which is the file of the result then; `nil`, and no journal, if the task was cancelled.
+    func record(_ profile: Profile, on loops: EventLoopGroup) async throws -> Bool? {
+        let output = OutputFile(path: files.journal)
+        let file = try output.attempt { () throws(SystemError) in try FileReplacement(of: output.path) }
         let configuration = configuration(profile)
-        let journal = Journal(writer, header: JournalHeader(of: [configuration], at: MonotonicClock.now))
-        let fails = try await run(configuration, on: loops) { journal.record($0) }
-        if let failure = writer.flush().failure {
-            throw CommandFailure.failed("the journal is incomplete: \(failure)")
+        let journal = Journal(file.writer, header: JournalHeader(of: [configuration], at: MonotonicClock.now))
+        let fails: Bool
+        do {
+            fails = try await run(configuration, on: loops) { journal.record($0) }
+        } catch {
+            file.discard()
+            throw error
         }
+        // A command that was ended by the signal has said nothing.
+        guard !Task.isCancelled else {
+            file.discard()
+            return nil
+        }
+        try output.attempt { () throws(SystemError) in try file.commit() }
         return fails
     }
 

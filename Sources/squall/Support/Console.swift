@@ -38,7 +38,7 @@ enum Console {
     /// Waits until everything has been written. Returns why standard output could not be, unless its reader has gone.
     static func finish() -> SystemError? {
         errors.flush(within: patience)
-        guard let failure = output.flush().failure, failure.code != EPIPE else { return nil }
+        guard let failure = output.flush().failure, !failure.isReaderGone else { return nil }
         return failure
     }
 }

@@ -31,18 +31,25 @@ enum ProfileLibrary {
     }
 
     /// The source of `reference`: a path (with a slash, or ending in .json), or the name of a shipped profile.
-    static func source(_ reference: String) throws(CommandFailure) -> ProfileSource {
-        switch resolve(ProfileReference(reference, in: "")) {
+    static func source(
+        _ reference: String,
+        noting inputs: InputFiles = InputFiles()
+    ) throws(CommandFailure) -> ProfileSource {
+        switch inputs.noted(resolve(ProfileReference(reference, in: ""))) {
         case .success(let source): return source
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
         }
     }
 
-    /// The profile of `reference`, with every problem told at once.
-    static func profile(_ reference: String) throws(CommandFailure) -> Profile {
-        let source = try source(reference)
+    /// The profile of `reference`, with every problem told at once. `inputs` are told the files that it comes from: its
+    /// own, those that it extends, and its traces.
+    static func profile(
+        _ reference: String,
+        noting inputs: InputFiles = InputFiles()
+    ) throws(CommandFailure) -> Profile {
+        let source = try source(reference, noting: inputs)
         do {
-            return try ProfileReader.profile(from: source, resolving: resolve)
+            return try ProfileReader.profile(from: source) { inputs.noted(resolve($0)) }
         } catch {
             throw .problems(error.description)
         }

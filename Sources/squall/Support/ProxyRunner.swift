@@ -11,8 +11,8 @@ struct ProxyRunner {
     let journal: String?
     /// The event loops; 0 is one for each processor.
     let threads: Int
-    /// The file that the faults come from, if they come from one.
-    var input: String?
+    /// The files that the faults come from.
+    let inputs: InputFiles
     /// The profile that the journal is to begin with, where its lines name the faults of another than is run.
     var recorded: Profile?
 
@@ -63,21 +63,20 @@ struct ProxyRunner {
         await loops.stop()
         narrator?.finish()
         warnings.finish()
-        try ProxyRunner.finish(output)
+        try finish(output)
     }
 
     /// The journal, of which nothing is written, and nothing lost that was in it, before the proxies run.
     private func openJournal() throws(CommandFailure) -> LineWriter? {
         guard let journal else { return nil }
-        if let input, FileProblem.isSameFile(journal, input) {
-            throw .wrongInput("the journal would be written over “\(input)”, which is read: name another file")
-        }
+        try inputs.check(writing: "the journal", to: journal)
         do {
             return try LineWriter(path: journal, isHeld: true) { error in
+                guard ProxyRunner.isFailure(error, of: journal) else { return }
                 Console.warn("the journal “\(journal)” can't be written, and is incomplete from here on: \(error)")
             }
         } catch {
-            throw .wrongInput("can't write the journal “\(journal)”: \(error)")
+            throw CommandFailure(writing: "the journal “\(journal)”", error)
         }
     }
 
@@ -103,10 +102,18 @@ struct ProxyRunner {
         return since < .zero ? ", clock starts in \(seconds)" : ", clock started \(seconds) ago"
     }
 
+    /// Whether an error of the journal is one; a reader of standard output that has seen enough isn't.
+    private static func isFailure(_ error: SystemError, of journal: String?) -> Bool {
+        journal != "-" || !error.isReaderGone
+    }
+
     /// Writes out what the journal still holds.
-    private static func finish(_ output: LineWriter?) throws(CommandFailure) {
+    private func finish(_ output: LineWriter?) throws(CommandFailure) {
         guard let (dropped, failure) = output?.flush() else { return }
-        if let failure { throw .failed("the journal is incomplete: \(failure); \(dropped) lines were lost") }
+        if let failure {
+            guard ProxyRunner.isFailure(failure, of: journal) else { return }
+            throw .failed("the journal is incomplete: \(failure); \(dropped) lines were lost")
+        }
         if dropped > 0 { throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost") }
     }
 }
