@@ -65,13 +65,16 @@ def _delay(name, seconds, how):
         peer = squall("delay", [{"kind": "latency", "stream": "downstream", "delay": name}])
         with Proxy(peer, backend.port) as proxy, others(proxy.port, how):
             delayed = _trips(proxy.port, connections, seconds, delay)
-    return {f"{name}{to} µs": more - less - delay for to, base in (("", direct), (" to plain", plain))
-            for name, more, less in zip(("p50", "p90", "p99"), delayed, base)}
+    quantiles = ("p50", "p90", "p99")
+    found = {f"{name}{to} µs": more - less - delay for to, base in (("", direct), (" to plain", plain))
+             for name, more, less in zip(quantiles, delayed, base)}
+    return found | {f"{name} of plain µs": more - less for name, more, less in zip(quantiles, plain, direct)}
 
 
 def delays(scale, how):
     """For each delay of the way back: by how many µs p50, p90 and p99 of a round trip exceed the delay and those of a
-    direct connection, and the delay and those of Squall without a fault. All three are asked in the same rhythm, in
+    direct connection, and the delay and those of Squall without a fault; and those of Squall without a fault the direct
+    one's. All three are asked in the same rhythm, in
     several turns; the median of the turns counts, since one disturbance of the machine decides a p99."""
     found = {name: [] for name in DELAYS}
     for _ in range(scale.delay_turns):

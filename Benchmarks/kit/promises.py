@@ -124,6 +124,8 @@ def _smoothness(found):
 def _lateness(figure, limit):
     def judge(found):
         told = ", ".join(f"{name} {result[figure]:+,.0f} µs" for name, result in found.items())
+        plain = ", ".join(f"{result[figure.replace(' µs', ' of plain µs')]:+,.0f}" for result in found.values())
+        told += f" (Squall without a fault {plain})"
         # A p99 that is earlier only says that the direct connection was disturbed.
         return told, all(-limit <= result[figure] <= limit or (result[figure] < 0 and figure == "p99 µs")
                          for result in found.values())
