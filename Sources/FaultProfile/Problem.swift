@@ -93,15 +93,16 @@ struct ProblemList {
         return files.count - 1
     }
 
-    mutating func add(_ what: String, remedy: String, at place: SourcePlace) {
+    /// Adds a problem. Its clauses are made only if it may be listed: a file can have many more problems than that.
+    mutating func add(_ what: @autoclosure () -> String, remedy: @autoclosure () -> String, at place: SourcePlace) {
         count += 1
         if let lastListed, place > lastListed { return }
         let problem = Problem(
             file: files[place.file],
             line: place.place.line,
             column: place.place.column,
-            what: what,
-            remedy: remedy
+            what: what(),
+            remedy: remedy()
         )
         entries.append(Entry(at: place, problem: problem))
         if entries.count >= 4 * ProfileProblems.limit { keepFirst() }

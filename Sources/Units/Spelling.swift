@@ -15,8 +15,9 @@ package enum Spelling {
         var bestDistance = Int.max
         for candidate in known {
             let allowed = min(3, max(1, candidate.unicodeScalars.count / 3))
-            let distance = editDistance(from: word, to: candidate)
-            guard distance <= allowed, distance <= bestDistance else { continue }
+            guard let distance = editDistance(from: word, to: candidate, limit: min(allowed, bestDistance)) else {
+                continue
+            }
             if distance < bestDistance { best = [] }
             bestDistance = distance
             best.append(candidate)
@@ -25,26 +26,30 @@ package enum Spelling {
     }
 
     /// The insertions, deletions, replacements and swaps of neighbours that lead from one word to
-    /// the other (optimal string alignment), letter case aside.
-    package static func editDistance(from left: String, to right: String) -> Int {
+    /// the other (optimal string alignment), letter case aside; `nil` when they are more than `limit`.
+    package static func editDistance(from left: String, to right: String, limit: Int) -> Int? {
         let source = Array(left.lowercased().unicodeScalars)
         let target = Array(right.lowercased().unicodeScalars)
+        guard abs(source.count - target.count) <= limit else { return nil }
+        let tooFar = limit + 1
         var beforePrevious: [Int] = []
         var previous = Array(0...target.count)
         for row in 0..<source.count {
-            var current = [row + 1]
-            for column in 0..<target.count {
+            var current = Array(repeating: tooFar, count: target.count + 1)
+            current[0] = row + 1
+            // What lies further from the diagonal than the limit takes as many insertions or deletions.
+            for column in max(0, row - limit)..<min(target.count, row + tooFar) {
                 let replaced = previous[column] + (source[row] == target[column] ? 0 : 1)
                 var cost = min(replaced, previous[column + 1] + 1, current[column] + 1)
                 let isSwap =
                     row > 0 && column > 0 && source[row] == target[column - 1] && source[row - 1] == target[column]
                 if isSwap { cost = min(cost, beforePrevious[column - 1] + 1) }
-                current.append(cost)
+                current[column + 1] = cost
             }
             beforePrevious = previous
             previous = current
         }
-        return previous[target.count]
+        return previous[target.count] <= limit ? previous[target.count] : nil
     }
 }
 

@@ -1,5 +1,6 @@
-import FaultProfile
 import Testing
+
+@testable import FaultProfile
 
 @Suite struct LimitTests {
     private func list(_ count: Int, _ element: (Int) -> String) -> String {
@@ -39,6 +40,19 @@ import Testing
                 )
             ])
         ) { try read(phaseFaults: 57) }
+    }
+
+    @Test func `the order of more faults than there may be isn't looked at`() {
+        func phase(_ number: Int) -> String {
+            let faults = list(200) { _ in "{ \"kind\": \"stall\", \"for\": \"1 s\", \"when\": { \"after\": \"x\" } }" }
+            return "{ \"name\": \"\(number)\", \"for\": \"1 s\", \"faults\": \(faults) }"
+        }
+        #expect(problems("{ \"name\": \"x\", \"phases\": \(list(1, phase)) }").count == 101)
+        #expect(
+            problems("{ \"name\": \"x\", \"phases\": \(list(8, phase)) }") == [
+                "257:1: there are more than 256 faults in the profile with its phases and bases (delete some)"
+            ]
+        )
     }
 
     @Test func `256 phases are read and one more is a problem`() throws {
@@ -120,6 +134,21 @@ import Testing
         #expect(found.problems.count == ProfileProblems.limit)
         // The empty text that is left over is one more.
         #expect(found.omitted == 10_001 - ProfileProblems.limit)
+    }
+
+    @Test func `what to do about a problem is worked out for those only that may be listed`() {
+        var list = ProblemList()
+        let file = list.addFile("p.json")
+        var remedies = 0
+        func remedy() -> String {
+            remedies += 1
+            return "delete it"
+        }
+        for line in 1...10_000 {
+            list.add("wrong", remedy: remedy(), at: SourcePlace(file: file, place: Place(line: line, column: 1)))
+        }
+        #expect(list.result()?.problems.count == ProfileProblems.limit)
+        #expect(remedies <= 4 * ProfileProblems.limit)
     }
 
     @Test func `a problem is one line, whatever the file is called and says`() throws {

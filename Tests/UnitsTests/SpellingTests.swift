@@ -12,14 +12,21 @@ import Testing
         #expect(Spelling.nearest(to: word, among: ["latency", "bandwidth", "cut", "stall", "outage"]) == nearest)
     }
 
-    @Test(arguments: [("", "", 0), ("", "abc", 3), ("abc", "abc", 0), ("abc", "acb", 1), ("kitten", "sitting", 3)])
+    @Test(arguments: [
+        ("", "", 0), ("", "abc", 3), ("abc", "abc", 0), ("abc", "acb", 1), ("kitten", "sitting", 3),
+        ("abcdefgh", "habcdefg", 2),
+    ])
     func `the edit distance counts insertions, deletions, replacements and swaps`(
         left: String,
         right: String,
         distance: Int
     ) {
-        #expect(Spelling.editDistance(from: left, to: right) == distance)
-        #expect(Spelling.editDistance(from: right, to: left) == distance)
+        for (left, right) in [(left, right), (right, left)] {
+            for limit in distance...distance + 5 {
+                #expect(Spelling.editDistance(from: left, to: right, limit: limit) == distance)
+            }
+            for limit in 0..<distance { #expect(Spelling.editDistance(from: left, to: right, limit: limit) == nil) }
+        }
     }
 
     @Test func `a word longer than any known one is not compared`() {

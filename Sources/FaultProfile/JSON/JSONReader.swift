@@ -40,8 +40,12 @@ struct JSONReader {
         return node
     }
 
-    mutating func report(_ what: String, remedy: String, at place: SourcePlace? = nil) {
-        problems.add(what, remedy: remedy, at: place ?? cursor.place)
+    mutating func report(
+        _ what: @autoclosure () -> String,
+        remedy: @autoclosure () -> String,
+        at place: SourcePlace? = nil
+    ) {
+        problems.add(what(), remedy: remedy(), at: place ?? cursor.place)
     }
 
     mutating func stop(_ what: String, remedy: String, at place: SourcePlace? = nil) -> Stopped {

@@ -41,8 +41,12 @@ struct ProfileDecoder {
         self.resolve = resolve
     }
 
-    mutating func report(_ what: String, remedy: String, at place: SourcePlace) {
-        problems.add(what, remedy: remedy, at: place)
+    mutating func report(
+        _ what: @autoclosure () -> String,
+        remedy: @autoclosure () -> String,
+        at place: SourcePlace
+    ) {
+        problems.add(what(), remedy: remedy(), at: place)
     }
 
     mutating func report(_ error: UnitError, at place: SourcePlace) {
@@ -71,7 +75,7 @@ struct ProfileDecoder {
         for member in members where !known.contains(member.key) {
             report(
                 "\(shape.title) has no key \(member.key.quoted)",
-                remedy: choiceRemedy(for: member.key, among: known, verb: "its keys are"),
+                remedy: ProfileDecoder.choiceRemedy(for: member.key, among: known, verb: "its keys are"),
                 at: member.place
             )
         }
@@ -110,13 +114,13 @@ struct ProfileDecoder {
         if let choice = Choice(rawValue: word) { return choice }
         report(
             "\(word.quoted) is not a value of \(key.quoted)",
-            remedy: choiceRemedy(for: word, among: words, verb: "its values are"),
+            remedy: ProfileDecoder.choiceRemedy(for: word, among: words, verb: "its values are"),
             at: node.place
         )
         return nil
     }
 
-    private func choiceRemedy(for word: String, among known: [String], verb: String) -> String {
+    private static func choiceRemedy(for word: String, among known: [String], verb: String) -> String {
         let nearest = Spelling.nearest(to: word, among: known)
         if !nearest.isEmpty { return "write " + nearest.map(\.quoted).joined(separator: " or ") }
         return "\(verb) " + known.map(\.quoted).joined(separator: ", ")

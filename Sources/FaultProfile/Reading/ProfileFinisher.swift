@@ -37,7 +37,8 @@ struct ProfileFinisher {
             },
             repeats: draft.repeats ?? false
         )
-        finisher.order.check(&finisher.decoder)
+        // Beyond the limit their order waits until some are deleted: to compare so many takes too long.
+        if finisher.faultCount <= ProfileLimits.faults { finisher.order.check(&finisher.decoder) }
         decoder = finisher.decoder
         return profile
     }
@@ -63,7 +64,7 @@ struct ProfileFinisher {
             if listen.hasSuffix(":0") { continue }
             if let other = first[listen] {
                 decoder.report(
-                    "\(proxy.definition.listen.quoted) is where another proxy listens (\(line(of: other, from: proxy.place)))",
+                    "\(proxy.definition.listen.quoted) is where another proxy listens (\(ProfileFinisher.line(of: other, from: proxy.place)))",
                     remedy: "take another port, or 0 for a free one",
                     at: proxy.listenPlace
                 )
@@ -114,13 +115,13 @@ struct ProfileFinisher {
 
     private mutating func reportTaken(_ name: String, what: String, other: SourcePlace, at place: SourcePlace) {
         decoder.report(
-            "the \(what) name \(name.quoted) is taken by another one (\(line(of: other, from: place)))",
+            "the \(what) name \(name.quoted) is taken by another one (\(ProfileFinisher.line(of: other, from: place)))",
             remedy: "give this \(what) a “name” that no other has",
             at: place
         )
     }
 
-    private func line(of other: SourcePlace, from place: SourcePlace) -> String {
+    private static func line(of other: SourcePlace, from place: SourcePlace) -> String {
         "line \(other.place.line)" + (other.file == place.file ? "" : " of another file, see “extends”")
     }
 }

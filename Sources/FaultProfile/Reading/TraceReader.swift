@@ -72,9 +72,8 @@ enum TraceReader {
             problems.add("the line is empty", remedy: "delete it", at: place)
             return
         }
-        let text = String(decoding: line.prefix(200), as: UTF8.self)
         problems.add(
-            "\(text.quoted) is not a time of a trace",
+            "\(String(decoding: line.prefix(200), as: UTF8.self).quoted) is not a time of a trace",
             remedy: "write a whole number of milliseconds, such as “12”, and nothing else",
             at: place
         )
