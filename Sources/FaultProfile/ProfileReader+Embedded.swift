@@ -12,9 +12,19 @@ extension ProfileReader {
         var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
         let file = decoder.problems.addFile(source.file)
         var profile: Profile?
-        if let root = JSONReader.read(source.bytes, file: file, problems: &decoder.problems) {
+        let limit = ProfileLimits.embeddingBytes
+        if let root = JSONReader.read(source.bytes, file: file, limit: limit, problems: &decoder.problems) {
             if case .object(let members) = root.value, let member = members.first(where: { $0.key == key }) {
-                profile = ProfileFinisher.finish(decoder.profile(member.node), &decoder)
+                let draft = decoder.profile(member.node)
+                if let extends = draft.extends {
+                    decoder.report(
+                        "a profile can't extend another one here",
+                        remedy: "copy what it needs from the other one",
+                        at: extends.place
+                    )
+                    decoder.hasLostFaults = true
+                }
+                profile = ProfileFinisher.finish(draft, &decoder)
             } else {
                 decoder.report("there is no \(key.quoted) here", remedy: "add the key with a profile", at: root.place)
             }

@@ -2,7 +2,7 @@
 public struct ProfileSource: Hashable, Sendable {
     /// The file's path, as messages show it; `extends` with a path starts in its folder.
     public var file: String
-    /// The file's content. At most `ProfileLimits.fileBytes` are read.
+    /// The file's content. At most `ProfileLimits.fileBytes` are read, or `embeddingBytes` around an embedded profile.
     public var bytes: [UInt8]
 
     /// Makes a source of a file's name and content.

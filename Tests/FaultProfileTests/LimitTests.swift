@@ -109,6 +109,15 @@ import Testing
         )
     }
 
+    @Test func `the name of a fault has at most 128 characters`() {
+        func stall(_ length: Int) -> String {
+            let name = String(repeating: "é", count: length)
+            return "{ \"kind\": \"stall\", \"for\": \"1 s\", \"name\": \"\(name)\" }"
+        }
+        #expect(problems(fault: stall(128)) == [])
+        #expect(problems(fault: stall(129)) == ["2:42: “name” has 129 characters, more than 128 (shorten it)"])
+    }
+
     @Test func `a connection's number has at most 12 digits`() throws {
         func when(_ connection: String) -> String {
             "{ \"kind\": \"stall\", \"for\": \"1 s\", \"when\": { \"connection\": \(connection) } }"

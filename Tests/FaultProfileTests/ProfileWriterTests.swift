@@ -70,6 +70,44 @@ import Testing
         #expect(ProfileWriter.text(of: try profile(text)) == text)
     }
 
+    @Test func `a fault's name that is made up with the longest name of a phase is read back`() throws {
+        let phase = String(repeating: "p", count: ProfileLimits.nameLength)
+        let limits = Array(repeating: #"{ "kind": "connection-limit", "limit": 1 }"#, count: 254).joined(
+            separator: ", "
+        )
+        let text = """
+            { "name": "x", "phases": [ { "name": "\(phase)", "faults": [ { "kind": "outage", "how": "reset" }, \(limits) ] } ],
+              "faults": [ { "kind": "stall", "for": "1 s", "when": { "after": "\(phase)/connection-limit-254" } } ] }
+            """
+        let read = try profile(text)
+        #expect(read.phases[0].faults.first?.name == "\(phase)/outage")
+        expectReadBack(read, "long names")
+    }
+
+    @Test func `a trace's path is read back with the folder in front`() throws {
+        let folder = "/" + String(repeating: "d", count: 999) + "/"
+        let file = String(repeating: "f", count: 1_000)
+        func read(_ text: String) throws(ProfileProblems) -> Profile {
+            try ProfileReader.profile(from: ProfileSource(file: folder + "p.json", text: text)) { reference in
+                #expect(reference == .trace(folder + file))
+                return .success(ProfileSource(file: "t", text: "1"))
+            }
+        }
+        let profile = try read(#"{ "name": "x", "faults": [ { "kind": "trace", "file": "\#(file)" } ] }"#)
+        #expect(try read(ProfileWriter.text(of: profile)) == profile)
+    }
+
+    @Test func `control characters are written short where JSON has a short way`() {
+        #expect(JSONText.text("\u{8}\u{C}\n\r\t\u{1}\u{7F}").compact == #""\b\f\n\r\t\u0001\u007f""#)
+    }
+
+    @Test func `a profile of a journal may be longer than a file`() throws {
+        let padding = String(repeating: " ", count: ProfileLimits.fileBytes)
+        let source = ProfileSource(file: "j", text: #"{"profile":\#(padding){"name":"x"}}"#)
+        let found = try ProfileReader.profile(embeddedIn: source, under: "profile", resolving: shippedTrace)
+        #expect(found == Profile(name: "x"))
+    }
+
     @Test func `a profile within a journal's line is read, its problems with their places`() throws {
         let line =
             #"{"digest":"0","event":"journal","profile":{"name":"x","faults":[{"kind":"outage","how":"reset"}]}}"#
@@ -80,7 +118,8 @@ import Testing
         )
         #expect(found.faults.map(\.name) == ["outage"])
         for (text, problem) in [
-            (#"{"profile":{"nam":"x"}}"#, "1:13"), (#"{"event":"journal"}"#, "1:1"), ("nothing", "1:1"),
+            (#"{"profile":{"nam":"x"}}"#, "1:13"), (#"{"profile":{"name":"x","extends":"y"}}"#, "1:34"),
+            (#"{"event":"journal"}"#, "1:1"), ("nothing", "1:1"),
         ] {
             let error = #expect(throws: ProfileProblems.self) {
                 try ProfileReader.profile(

@@ -15,7 +15,8 @@ extension Trace {
                 at: object["queue"]?.place ?? object.place
             )
         }
-        guard let file = decoder.text(object, "file"), let node = object["file"] else { return nil }
+        guard let node = object["file"], let file = decoder.text(node, key: "file", limit: ProfileLimits.pathLength)
+        else { return nil }
         guard !file.isEmpty else {
             decoder.report("“file” is empty", remedy: "write the path of a trace", at: node.place)
             return nil

@@ -3,10 +3,8 @@ import Units
 /// Reads a JSON document (RFC 8259) with the place of every value, and reports what isn't JSON:
 /// as much of it at once as can be told apart.
 ///
-/// Bounds: `largestFile` bytes, `deepestNesting` objects and lists in each other.
+/// Bounds: as many bytes as its caller says, `deepestNesting` objects and lists in each other.
 struct JSONReader {
-    /// 1 MiB.
-    static let largestFile = 1 << 20
     static let deepestNesting = 64
 
     /// Thrown where nothing after a reported problem can be made sense of.
@@ -23,11 +21,16 @@ struct JSONReader {
 
     /// The document's value, with problems of repairable kinds mended; `nil` when it can't be made
     /// sense of. Every problem is added to `problems`, under the number `file`.
-    static func read(_ bytes: [UInt8], file: Int, problems: inout ProblemList) -> JSONNode? {
+    static func read(
+        _ bytes: [UInt8],
+        file: Int,
+        limit: Int = ProfileLimits.fileBytes,
+        problems: inout ProblemList
+    ) -> JSONNode? {
         let start = SourcePlace(file: file, place: Place())
-        guard bytes.count <= largestFile else {
+        guard bytes.count <= limit else {
             problems.add(
-                "the file has \(bytes.count) bytes, more than the \(largestFile) that a profile may have",
+                "the file has \(bytes.count) bytes, more than the \(limit) that a profile may have",
                 remedy: "is it a profile at all? If so, split it with “extends”",
                 at: start
             )

@@ -1,7 +1,10 @@
 /// The bounds of a profile. Whatever exceeds one is a problem, and says so.
 public enum ProfileLimits {
     /// Bytes of a file: 1 MiB.
-    public static let fileBytes = JSONReader.largestFile
+    public static let fileBytes = 1 << 20
+    /// Bytes of a text that a profile is embedded in: 64 MiB, as of a journal. What was read of several files, and is
+    /// written with other escapes, is longer than a file may be.
+    public static let embeddingBytes = 64 << 20
     /// Faults of a profile with all its phases and bases.
     public static let faults = 256
     /// Phases of a profile.
@@ -36,6 +39,10 @@ public enum ProfileLimits {
     public static let answerBytes = 64 << 10
     /// Characters of a name.
     public static let nameLength = 100
+    /// Characters of the name of a fault: a made-up one has the name of a phase, a kind and a number.
+    public static let faultNameLength = 128
+    /// Characters of the path of a trace with the folder in front: Linux opens none that is longer.
+    public static let pathLength = 4096
     /// Characters of a summary, of a source or of what `extends` says.
     public static let textLength = 1000
     /// Characters of a text with a value and its unit.

@@ -18,7 +18,7 @@ extension ProfileDecoder {
             condition.clock = ClockWindow(from: from, until: until)
         }
         condition.duty = object["duty"].flatMap { duty($0) }
-        condition.after = name(object, "after")
+        condition.after = name(object, "after", limit: ProfileLimits.faultNameLength)
         condition.http = object["http"].flatMap { HTTPCondition($0, &self) }
         return condition
     }

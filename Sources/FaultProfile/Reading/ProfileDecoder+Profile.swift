@@ -103,7 +103,7 @@ extension ProfileDecoder {
 
     private mutating func fault(_ node: JSONNode) -> FaultDraft? {
         guard let name = kind(of: node), let object = object(node, .fault(name)) else { return nil }
-        let givenName = self.name(object)
+        let givenName = self.name(object, limit: ProfileLimits.faultNameLength)
         let stream = choice(object, "stream", StreamSelection.self) ?? .both
         let condition = object["when"].map { self.condition($0) } ?? Condition()
         let kind: FaultKind?

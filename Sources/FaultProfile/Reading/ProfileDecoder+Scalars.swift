@@ -7,15 +7,17 @@ extension ProfileDecoder {
         return text(node, key: key, limit: ProfileLimits.textLength)
     }
 
-    /// A name: 1 to `ProfileLimits.nameLength` characters, none of them a control character.
-    mutating func name(_ object: CheckedObject, _ key: String = "name") -> String? {
-        guard let node = object[key], let name = text(node, key: key, limit: ProfileLimits.nameLength) else {
-            return nil
-        }
+    /// A name: 1 to `limit` characters, none of them a control character.
+    mutating func name(
+        _ object: CheckedObject,
+        _ key: String = "name",
+        limit: Int = ProfileLimits.nameLength
+    ) -> String? {
+        guard let node = object[key], let name = text(node, key: key, limit: limit) else { return nil }
         if name.isEmpty {
             report(
                 "\(key.quoted) is empty",
-                remedy: "write a name of 1 to \(ProfileLimits.nameLength) characters",
+                remedy: "write a name of 1 to \(limit) characters",
                 at: node.place
             )
             return nil

@@ -132,7 +132,7 @@ extension ValueForm {
     var example: String {
         switch self {
         case .text: "\"…\""
-        case .name: "\"a-name\""
+        case .name, .faultName: "\"a-name\""
         case .flag: "true"
         case .seed: "7"
         case .duration, .positiveDuration: "\"250 ms\""

@@ -3,6 +3,7 @@
 enum ValueForm: Hashable {
     case text
     case name
+    case faultName
     case flag
     case seed
     case duration
@@ -113,7 +114,7 @@ struct ObjectShape {
             .optional("client", .clients),
             .optional("clock", .age),
             .optional("duty", .duty),
-            .optional("after", .name),
+            .optional("after", .faultName),
             .optional("http", .httpCondition),
         ]
     )
@@ -165,7 +166,7 @@ struct ObjectShape {
     private static func commonKeys(of kind: FaultKind.Name) -> [KeyShape] {
         [
             .required("kind", .choice(FaultKind.Name.allCases.map(\.rawValue))),
-            .optional("name", .name),
+            .optional("name", .faultName),
             kind == .halfOpen
                 ? .required("stream", .choice(HalfOpen.streams.map(\.rawValue)))
                 : .optional("stream", .choice(StreamSelection.allCases.map(\.rawValue))),
