@@ -8,18 +8,19 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     public let line: Int
     /// The column, counted from 1 in characters (Unicode scalars), as an editor shows it.
     public let column: Int
-    /// What is wrong, as a clause.
+    /// What is wrong, as a clause on one line.
     public let what: String
-    /// What to do about it, as an instruction.
+    /// What to do about it, as an instruction on one line.
     public let remedy: String
 
-    /// Makes a problem; line and column are counted from 1.
+    /// Makes a problem; line and column are counted from 1. What a profile says may be in its clauses: control characters
+    /// become `\u{…}`, so that no line is forged and no terminal told anything.
     public init(file: String, line: Int, column: Int, what: String, remedy: String) {
         self.file = file
         self.line = line
         self.column = column
-        self.what = what
-        self.remedy = remedy
+        self.what = what.shortened(to: 4096)
+        self.remedy = remedy.shortened(to: 4096)
     }
 
     /// `file:line:column: what (what to do)`, always one line.

@@ -67,7 +67,10 @@ struct UnitText {
             throw UnitError(problem: "\(text.quoted) begins with a plus sign", remedy: "write \(rest.quoted)")
         }
         if first == "." && hasDigitNext {
-            throw UnitError(problem: "\(text.quoted) has no digit before the point", remedy: "write “0\(text)”")
+            throw UnitError(
+                problem: "\(text.quoted) has no digit before the point",
+                remedy: "write \("0\(text)".quoted)"
+            )
         }
         throw UnitError(
             problem: "\(text.quoted) doesn't begin with a number",

@@ -66,6 +66,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        #""extends": "x\ny.json:1:1: forged""#, #""extends": "/x\u001b[2J\ny.json""#, #""extends": "x\ny""#,
+        #""faults": [ { "kind": "trace", "file": "a\nb" } ]"#,
+    ])
+    func `what a profile names is told on one line, without control characters`(member: String) async throws {
+        try await withFolder { folder in
+            try Data("{ \"name\": \"x\", \(member) }".utf8).write(to: folder.appendingPathComponent("odd.json"))
+            let outcome = try await squall("check", "odd.json", folder: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errorLines.count == 1)
+            #expect(!outcome.errors.dropLast().unicodeScalars.contains { $0.value < 0x20 }, "\(outcome.errors)")
+        }
+    }
+
+    @Test func `what isn't there is told on one line, without control characters`() async throws {
+        for reference in ["x\ny", "./x\n\u{1B}[2Jy.json"] {
+            let outcome = try await squall("check", reference)
+            #expect(outcome.status == 2)
+            #expect(outcome.errorLines.count == 1, "\(outcome.errors)")
+        }
+    }
+
     @Test func `one bad profile among good ones is exit 2, and the good ones are told`() async throws {
         let outcome = try await squall("check", "slow-3g", "./missing.json", "elevator")
         #expect(outcome.status == 2)

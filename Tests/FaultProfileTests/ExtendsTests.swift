@@ -100,6 +100,14 @@ import Units
         )
     }
 
+    @Test func `what a resolver says of a base is told on one line`() {
+        #expect(
+            problems(["a.json": #"{ "name": "a", "extends": "x\nb.json:1:1: forged\u001b[2J" }"#]) == [
+                #"a.json:1:27: there is no “x\u{a}b.json:1:1: forged\u{1b}[2J.json” (write another)"#
+            ]
+        )
+    }
+
     @Test func `a base that isn't there is a problem where it is named`() {
         #expect(
             problems(["a.json": #"{ "name": "a", "extends": "nowhere" }"#]) == [

@@ -50,6 +50,7 @@ import Units
         ("-5 ms", "“-5 ms” is negative", "write zero or more, such as “250 ms”"),
         ("+5 ms", "“+5 ms” begins with a plus sign", "write “5 ms”"),
         (".5 s", "“.5 s” has no digit before the point", "write “0.5 s”"),
+        (".5 s\n", "“.5 s\\u{a}” has no digit before the point", "write “0.5 s\\u{a}”"),
         ("5. s", "“5. s” has no digit after the point", "write “5 s”"),
         (
             "1,5 s", "“1,5 s” has “,” among its digits",

@@ -15,7 +15,7 @@ enum ProfileLibrary {
     static var whereToLook: String {
         let chosen = ProcessInfo.processInfo.environment["SQUALL_PROFILES"] ?? ""
         return chosen.isEmpty
-            ? "set SQUALL_PROFILES to their folder" : "SQUALL_PROFILES is “\(chosen)”: set it to their folder"
+            ? "set SQUALL_PROFILES to their folder" : "SQUALL_PROFILES is “\(shown(chosen))”: set it to their folder"
     }
 
     /// The names of the shipped profiles, in order: the scenarios, without the presets.
@@ -64,21 +64,21 @@ enum ProfileLibrary {
             return read(path, "trace", limit: ProfileLimits.traceBytes)
         case .shipped(let name):
             guard let folder else {
-                let what = "the folder of the shipped profiles isn't there, so “\(name)” can't be found"
+                let what = "the folder of the shipped profiles isn't there, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
             let (scenarios, presets) = (scenarios, presets)
             if scenarios.contains(name) { return read("\(folder)/\(name).json") }
             if presets.contains(name) { return read("\(folder)/presets/\(name).json") }
             guard !scenarios.isEmpty else {
-                let what = "there is no profile in the folder of the shipped ones, so “\(name)” can't be found"
+                let what = "there is no profile in the folder of the shipped ones, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
             let near = Spelling.nearest(to: name, among: scenarios + presets).first.map { "did you mean “\($0)”?" }
             let known =
                 "the shipped ones are \(scenarios.joined(separator: ", ")), and \(presets.count) presets that "
                 + "squall profiles lists; a path has a slash or ends in .json"
-            return .failure(ResolutionError(what: "there is no profile “\(name)”", remedy: near ?? known))
+            return .failure(ResolutionError(what: "there is no profile \(name.quoted)", remedy: near ?? known))
         }
     }
 
@@ -93,10 +93,13 @@ enum ProfileLibrary {
             let data = try file.read(upToCount: limit + 1) ?? Data()
             return .success(ProfileSource(file: path, bytes: Array(data)))
         } catch {
-            let what = "can't read the \(what) “\(path)”: \(FileProblem.reason(error))"
+            let what = "can't read the \(what) “\(shown(path))”: \(FileProblem.reason(error))"
             return .failure(ResolutionError(what: what, remedy: "check the path"))
         }
     }
+
+    /// A path as a message shows it: on one line.
+    private static func shown(_ path: String) -> String { path.shortened(to: ProfileLimits.pathLength) }
 
     private static var candidates: [String] {
         var folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
