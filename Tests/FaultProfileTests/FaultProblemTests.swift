@@ -137,6 +137,22 @@ import Testing
             "2:48: an http fault has a direction of its own: requests are answered, responses dropped (delete “stream”)"
         ),
         (
+            #"{ "kind": "http", "answer": { "status": 304, "body": "x" } }"#,
+            "2:46: an answer with the status 304 has no content (delete “body”, or write another status)"
+        ),
+        (
+            #"{ "kind": "http", "drop": 104, "when": { "http": { "status": 200 } } }"#,
+            "2:32: no response that is dropped has the “status” of this condition (delete “status”: “drop” says the codes)"
+        ),
+        (
+            #"{ "kind": "latency", "delay": "1 s", "when": { "http": { "path": "/a b" } } }"#,
+            "2:58: “/a b” is no path (begin it with “/”, as “/files/*”, and write no spaces)"
+        ),
+        (
+            #"{ "kind": "latency", "delay": "5", "minimum": "1 s", "distribution": "log-normal" }"#,
+            "2:31: “5” has no unit (write “5 ms” or “5 s”)"
+        ),
+        (
             #"{ "kind": "outage", "how": "reset", "when": { "http": { "method": "GET" } } }"#,
             "2:37: “http” can't narrow an outage fault: it takes away the network, not a message "
                 + "(delete “http” from “when”)"
@@ -234,6 +250,11 @@ import Testing
             #"{ "kind": "connect", "how": "refuse", "when": { "age": "5 s" } }"#,
             "2:39: a connect fault acts when a connection begins, not from an age of 5 s on (delete “age”, or write a "
                 + "“stall” or an “outage”)"
+        ),
+        (
+            #"{ "kind": "connect", "how": "close", "when": { "age": "..5 s" } }"#,
+            "2:38: a connect fault acts when a connection begins, and only one that hangs ends at an age of 5 s "
+                + "(delete “age”, or write “\"how\": \"hang\"”)"
         ),
         (
             #"{ "kind": "connection-limit", "limit": 0 }"#,

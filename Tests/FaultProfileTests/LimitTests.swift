@@ -118,6 +118,27 @@ import Testing
         #expect(problems(fault: stall(129)) == ["2:42: “name” has 129 characters, more than 128 (shorten it)"])
     }
 
+    @Test func `an answer has at most 32 fields, of 100 bytes and values of 1,000`() {
+        func answer(_ fields: String) -> [String] {
+            problems(fault: "{ \"kind\": \"http\", \"answer\": { \"status\": 503, \"header\": {\n\(fields) } } }")
+        }
+        func fields(_ count: Int) -> String {
+            (0..<count).map { "\"X-\($0)\": \"\"" }.joined(separator: ",\n")
+        }
+        func field(_ name: Int, _ value: Int) -> String {
+            "\"\(String(repeating: "X", count: name))\":\n\"\(String(repeating: "é", count: value / 2))\""
+        }
+        #expect(answer(fields(32)) == [])
+        #expect(answer(fields(33)) == ["2:56: “header” has 33 fields, more than 32 (delete some)"])
+        #expect(answer(field(100, 1_000)) == [])
+        #expect(
+            answer(field(101, 1_002)) == [
+                "3:1: the field's name has 101 bytes, more than 100 (shorten it)",
+                "4:1: the field's value has 1002 bytes, more than 1000 (shorten it)",
+            ]
+        )
+    }
+
     @Test func `a connection's number has at most 12 digits`() throws {
         func when(_ connection: String) -> String {
             "{ \"kind\": \"stall\", \"for\": \"1 s\", \"when\": { \"connection\": \(connection) } }"

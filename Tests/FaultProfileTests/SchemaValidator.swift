@@ -35,7 +35,8 @@ struct SchemaValidator {
         case "$schema", "$defs", "title", "description", "then", "else": return true
         case "$ref": return try isValid(node, try referenced(value))
         case "type": return isOfType(node, value.text ?? "")
-        case "const": return node.text != nil && node.text == value.text
+        case "const": return isSame(node, value)
+        case "not": return try !isValid(node, value)
         case "enum": return node.text.map { word in value.elements.contains { $0.text == word } } ?? false
         case "oneOf": return try value.elements.filter { try isValid(node, $0) }.count == 1
         case "if":
@@ -58,7 +59,12 @@ struct SchemaValidator {
             return try members.allSatisfy { member in try value[member.key].map { try isValid(member.node, $0) } ?? true
             }
         case ("additionalProperties", .object(let members)):
-            return members.allSatisfy { schema["properties"]?[$0.key] != nil }
+            let others = members.filter { schema["properties"]?[$0.key] == nil }
+            guard case .object = value.value else { return others.isEmpty }
+            return try others.allSatisfy { try isValid($0.node, value) }
+        case ("maxProperties", .object(let members)): return members.count <= number(value)
+        case ("propertyNames", .object(let members)):
+            return try members.allSatisfy { try isValid(JSONNode(value: .text($0.key), place: $0.place), value) }
         case ("minItems", .array(let nodes)): return nodes.count >= number(value)
         case ("maxItems", .array(let nodes)): return nodes.count <= number(value)
         case ("minLength", .text(let text)): return text.unicodeScalars.count >= number(value)
@@ -70,7 +76,8 @@ struct SchemaValidator {
             // Anchored by a whole match: "$" must not match in front of a line break at the end.
             let regex = try Regex(value.text ?? "").matchingSemantics(.unicodeScalar)
             return text.wholeMatch(of: regex) != nil
-        case ("required", _), ("properties", _), ("additionalProperties", _), ("minItems", _), ("maxItems", _),
+        case ("required", _), ("properties", _), ("additionalProperties", _), ("maxProperties", _),
+            ("propertyNames", _), ("minItems", _), ("maxItems", _),
             ("minLength", _), ("maxLength", _), ("minimum", _), ("maximum", _), ("pattern", _):
             return true
         default: throw UnknownKeyword(keyword: keyword)
@@ -90,6 +97,15 @@ struct SchemaValidator {
         case ("object", .object), ("array", .array), ("string", .text), ("boolean", .boolean), ("number", .number): true
         case ("integer", .number(let digits)):
             UInt64(wholeNumber: digits.hasPrefix("-") ? "\(digits.dropFirst())" : digits) != nil
+        default: false
+        }
+    }
+
+    /// Whether two texts, or two whole numbers, are the same.
+    private func isSame(_ node: JSONNode, _ other: JSONNode) -> Bool {
+        switch (node.value, other.value) {
+        case (.text(let text), .text(let expected)): text == expected
+        case (.number(let digits), .number(let expected)): UInt64(wholeNumber: digits) == UInt64(wholeNumber: expected)
         default: false
         }
     }

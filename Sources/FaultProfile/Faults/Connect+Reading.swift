@@ -50,14 +50,21 @@ extension Connect {
         }
     }
 
-    /// Reports an age at which no connection begins.
+    /// Reports an age at which no connection begins, and an end of what doesn't last.
     func check(_ condition: Condition, in object: CheckedObject, _ decoder: inout ProfileDecoder) {
-        guard condition.ageFrom > .zero else { return }
-        decoder.report(
-            "a connect fault acts when a connection begins, not from an age of \(condition.ageFrom.text) on",
-            remedy: "delete “age”, or write a “stall” or an “outage”",
-            at: object.place(of: "when")
-        )
+        if condition.ageFrom > .zero {
+            decoder.report(
+                "a connect fault acts when a connection begins, not from an age of \(condition.ageFrom.text) on",
+                remedy: "delete “age”, or write a “stall” or an “outage”",
+                at: object.place(of: "when")
+            )
+        } else if let end = condition.ageUntil, how != .hang {
+            decoder.report(
+                "a connect fault acts when a connection begins, and only one that hangs ends at an age of \(end.text)",
+                remedy: "delete “age”, or write “\"how\": \"hang\"”",
+                at: object.place(of: "when")
+            )
+        }
     }
 }
 

@@ -78,6 +78,14 @@ extension HTTPAnswer {
             )
             return nil
         }
+        if [204, 304].contains(code), !body.isEmpty {
+            decoder.report(
+                "an answer with the status \(code) has no content",
+                remedy: "delete “body”, or write another status",
+                at: object.place(of: "body")
+            )
+            return nil
+        }
         self.init(
             status: Int(code),
             fields: fields.map { Field(name: $0.name, value: $0.value) },

@@ -12,9 +12,9 @@ public enum HTTPFault: Hashable, Sendable {
 public struct HTTPAnswer: Hashable, Sendable {
     /// The status code, 200 to 599.
     public var status: Int
-    /// Fields beside those that every such answer has (`Connection`, `Content-Length`), in order.
+    /// Fields beside those that the proxy gives (`Connection`, `Content-Length`), in order.
     public var fields: [Field]
-    /// The content, as UTF-8.
+    /// The content, as UTF-8; empty with 204 and 304, which have none.
     public var body: String
 
     /// A field of the answer.

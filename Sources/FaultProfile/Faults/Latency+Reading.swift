@@ -48,7 +48,7 @@ extension Latency {
             minimum: decoder.duration(object, "minimum") ?? .zero,
             spikes: object["spikes"].flatMap { Spikes($0, &decoder) }
         )
-        check(object, &decoder)
+        check(object, delay: delay, &decoder)
     }
 
     private static func quantiles(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> [Duration]? {
@@ -83,8 +83,8 @@ extension Latency {
         return quantiles
     }
 
-    /// Reports what doesn't go together.
-    private func check(_ object: CheckedObject, _ decoder: inout ProfileDecoder) {
+    /// Reports what doesn't go together. `delay` is `nil` where none is given, or none that can be read.
+    private func check(_ object: CheckedObject, delay: Duration?, _ decoder: inout ProfileDecoder) {
         if object["quantiles"] != nil {
             for key in ["jitter", "distribution"] where object[key] != nil {
                 decoder.report(
@@ -93,14 +93,14 @@ extension Latency {
                     at: object.place(of: key)
                 )
             }
-        } else if object["delay"] != nil, minimum > delay {
+        } else if let delay, minimum > delay {
             decoder.report(
                 "the minimum, \(minimum.text), is above the delay, \(delay.text)",
                 remedy: "write a minimum of at most the delay",
                 at: object.place(of: "minimum")
             )
         }
-        if distribution == .logNormal, object["delay"] != nil, delay == .zero {
+        if distribution == .logNormal, delay == .zero {
             decoder.report(
                 "a log-normal delay is never zero",
                 remedy: "write a “delay” above zero, or another distribution",

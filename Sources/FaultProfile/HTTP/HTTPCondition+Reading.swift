@@ -29,10 +29,10 @@ extension HTTPCondition {
 
     private static func path(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> TextPattern? {
         guard let text = decoder.text(object, "path") else { return nil }
-        if text.hasPrefix("/") || text.hasPrefix("*") { return TextPattern(text) }
+        if text.hasPrefix("/") || text.hasPrefix("*"), !text.hasSpaceOrControl { return TextPattern(text) }
         decoder.report(
-            "\(text.shortened(to: 40).quoted) is no path",
-            remedy: "begin it with “/”, as “/files/*”",
+            "\(text.quoted) is no path",
+            remedy: "begin it with “/”, as “/files/*”, and write no spaces",
             at: object.place(of: "path")
         )
         return nil
@@ -62,7 +62,20 @@ extension HTTPCondition {
                 remedy: "delete “status”",
                 at: place
             )
+        } else if let status, case .http(.drop(let codes)) = kind, !codes.dropsAny(of: status) {
+            decoder.report(
+                "no response that is dropped has the “status” of this condition",
+                remedy: "delete “status”: “drop” says the codes",
+                at: place
+            )
         }
+    }
+}
+
+extension StatusSelection {
+    /// Whether one of `others` is among these codes, other than 101, which is never dropped.
+    fileprivate func dropsAny(of others: StatusSelection) -> Bool {
+        range.contains { $0 != 101 && others.range.contains($0) }
     }
 }
 
@@ -93,7 +106,7 @@ extension ProfileDecoder {
         guard let text = text(object, key) else { return nil }
         if text.isToken { return text }
         report(
-            "\(text.shortened(to: 40).quoted) is no value of \(key.quoted)",
+            "\(text.quoted) is no value of \(key.quoted)",
             remedy: "write letters, digits and “-”, without spaces",
             at: object.place(of: key)
         )
@@ -116,7 +129,7 @@ extension ProfileDecoder {
                 return StatusSelection(range)
             }
             report(
-                "\(text.shortened(to: 40).quoted) are no codes from \(low) to \(high)",
+                "\(text.quoted) are no codes from \(low) to \(high)",
                 remedy: remedy,
                 at: node.place
             )
@@ -132,7 +145,10 @@ extension ProfileDecoder {
             return hundreds * 100...hundreds * 100 + 99
         }
         let halves = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard halves.count == 3, halves[1].isEmpty, let low = Int(halves[0]), let high = Int(halves[2]), low <= high
+        // Int takes a sign and zeros in front as well.
+        guard halves.count == 3, halves[0].utf8.count == 3, halves[1].isEmpty, halves[2].utf8.count == 3,
+            text.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ".") }),
+            let low = Int(halves[0]), let high = Int(halves[2]), low <= high
         else { return nil }
         return low...high
     }
@@ -158,19 +174,24 @@ extension ProfileDecoder {
         }
         var fields: [(name: String, value: String)] = []
         for member in members {
-            guard case .text(let value) = member.node.value, member.key.isToken, value.isFieldValue,
-                value.utf8.count <= ProfileLimits.textLength, member.key.utf8.count <= ProfileLimits.nameLength
-            else {
+            guard case .text(let value) = member.node.value, member.key.isToken, value.isFieldValue else {
                 report(
-                    "\(member.key.shortened(to: 40).quoted) is no field with a text on one line as its value",
+                    "\(member.key.quoted) is no field with a text on one line as its value",
                     remedy: "write it as “\"Retry-After\": \"2\"”",
                     at: member.node.place
                 )
                 continue
             }
+            checkLength(of: member.key, ProfileLimits.nameLength, what: "the field's name", at: member.place)
+            checkLength(of: value, ProfileLimits.textLength, what: "the field's value", at: member.node.place)
             fields.append((member.key, value))
         }
         return fields
+    }
+
+    private mutating func checkLength(of text: String, _ limit: Int, what: String, at place: SourcePlace) {
+        guard text.utf8.count > limit else { return }
+        report("\(what) has \(text.utf8.count) bytes, more than \(limit)", remedy: "shorten it", at: place)
     }
 }
 
@@ -184,6 +205,11 @@ extension String {
                 default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
                 }
             }
+    }
+
+    /// Whether there is a space or a control character in it, as in no target of a request.
+    fileprivate var hasSpaceOrControl: Bool {
+        unicodeScalars.contains { $0 == " " || $0.properties.generalCategory == .control }
     }
 
     /// Whether this can be the value of a field: no control character but the tab (RFC 9110, section 5.5).

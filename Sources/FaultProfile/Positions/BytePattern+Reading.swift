@@ -17,7 +17,7 @@ extension ProfileDecoder {
             guard let digits = self.object(node, .hexadecimalPattern).flatMap({ text($0, "hex") }) else { return nil }
             bytes = ProfileDecoder.bytes(hexadecimal: digits)
             if bytes == nil {
-                report("\(digits.shortened(to: 40).quoted) are no bytes in digits", remedy: remedy, at: node.place)
+                report("\(digits.quoted) are no bytes in digits", remedy: remedy, at: node.place)
                 return nil
             }
         case .array, .boolean, .null, .number, .unreadable:
@@ -37,7 +37,8 @@ extension ProfileDecoder {
 
     /// The bytes of pairs of digits with spaces between them, or without; `nil` where they aren't.
     private static func bytes(hexadecimal text: String) -> [UInt8]? {
-        let digits = text.unicodeScalars.filter { $0 != " " }.map { Character($0).hexDigitValue }
+        // Digits of other scripts have a value as well.
+        let digits = text.unicodeScalars.filter { $0 != " " }.map { $0.isASCII ? Character($0).hexDigitValue : nil }
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
