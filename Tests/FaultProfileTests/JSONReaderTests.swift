@@ -62,6 +62,22 @@ import Testing
                 + "unit as a text: “\"20 Mbit/s\"”)"
         ),
         (
+            "{ \"name\": \"x\", \"seed\": 20Mbit/s }",
+            "1:24: “20Mbit/s” stands without quotes (write a value with a unit as a text: “\"20Mbit/s\"”)"
+        ),
+        (
+            "{ \"name\": \"x\", \"seed\": 10.0.0.0/8 }",
+            "1:24: the text “10.0.0.0/8” stands without quotes (write “\"10.0.0.0/8\"”)"
+        ),
+        (
+            "{ \"name\": \"x\", \"seed\": 2001:db8::/32 }",
+            "1:24: the text “2001:db8::/32” stands without quotes (write “\"2001:db8::/32\"”)"
+        ),
+        (
+            "{ \"name\": \"x\", \"seed\": 1..2 }",
+            "1:24: the text “1..2” stands without quotes (write “\"1..2\"”)"
+        ),
+        (
             "{ // why\n \"name\": \"x\" }",
             "1:3: JSON has no comments (delete it, or move what it says to “summary” or a "
                 + "“name”)"
@@ -130,6 +146,8 @@ import Testing
     @Test func `invalid UTF-8 is a problem at its first place`() {
         let bytes = Array("{\n \"name\": \"a".utf8) + [0xFF, 0xC3] + Array("b\" }".utf8)
         #expect(problems(bytes: bytes) == ["2:12: the file is not valid UTF-8 (save it with the encoding UTF-8)"])
+        let marked = Array("\u{FEFF}{ \"name\": \"a".utf8) + [0xFF] + Array("b\" }".utf8)
+        #expect(problems(bytes: marked) == ["1:13: the file is not valid UTF-8 (save it with the encoding UTF-8)"])
     }
 
     @Test func `several slips are reported at once, those of the format among them`() {
@@ -145,6 +163,15 @@ import Testing
         #expect(problems(text).map { $0.split(separator: " ")[0] } == ["1:3:", "4:35:", "5:7:", "5:13:", "6:4:"])
     }
 
+    @Test func `what stands behind a value without quotes is read as well`() {
+        for value in ["20Mbit/s", "10.0.0.0/8", "fd00::/8", "fd00::", "127.0.0.1:80", "5/8", "1..2"] {
+            let found = problems(
+                "{ \"name\": \"x\", \"faults\": [ \(value) ],\n \"seed\": 7// a comment\n, \"sed\": 1 }"
+            )
+            #expect(found.map { $0.split(separator: " ")[0] } == ["1:28:", "2:11:", "3:3:"], "\(value): \(found)")
+        }
+    }
+
     @Test func `64 levels are read and one more is a problem`() {
         func nested(_ depth: Int) -> [String] {
             let opening = String(repeating: "[", count: depth - 1)
@@ -155,7 +182,7 @@ import Testing
         #expect(nested(64).first?.hasPrefix("1:27: a fault is an object, not a list") == true)
         #expect(
             nested(65) == [
-                "1:89: objects and lists are nested more than 64 deep (a profile needs no more than 6 "
+                "1:89: objects and lists are nested more than 64 deep (a profile needs no more than 8 "
                     + "levels)"
             ]
         )

@@ -67,6 +67,11 @@ import Testing
             "2:26: “H:1” is where another proxy listens (line 1) (take another port, or 0 for a free one)"
         ),
         (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"[::A]:1\", \"upstream\": \"h:2\" },\n"
+                + "{ \"name\": \"b\", \"listen\": \"[0:0::a]:1\", \"upstream\": \"h:3\" }] }",
+            "2:26: “[0:0::a]:1” is where another proxy listens (line 1) (take another port, or 0 for a free one)"
+        ),
+        (
             "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"[::1]:8\", \"upstream\": \"[::1]:8\" }] }",
             "1:76: the proxy “a” forwards to itself (write the server's address, or listen on another port)"
         ),

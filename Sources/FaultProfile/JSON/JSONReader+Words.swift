@@ -4,7 +4,7 @@ extension JSONReader {
     /// The number or the word that begins here: all that stands outside of quotes.
     mutating func word() -> JSONValue {
         let place = cursor.place
-        let word = cursor.take { $0.isWordCharacter }
+        let word = bareText()
         if isNumber(word) { return number(word, from: place) }
         switch word {
         case "true": return .boolean(true)
@@ -17,13 +17,14 @@ extension JSONReader {
             report("\(word.quoted) is not JSON", remedy: "write \(lowercased.quoted)", at: place)
             return .boolean(lowercased == "true")
         }
-        if let first = word.unicodeScalars.first, first.isWordStart {
+        let hasUnit = word.unicodeScalars.contains { $0.isWordStart || $0 == "%" || $0.value > 0x7F }
+        if word.unicodeScalars.first?.isWordStart == true || word.contains(":") || !hasUnit && isAddressOrRange(word) {
             report(
                 "the text \(word.quoted) stands without quotes",
                 remedy: "write “\"\(word.shortened(to: 40))\"”",
                 at: place
             )
-        } else if word.unicodeScalars.contains(where: { $0.isWordStart || $0 == "%" || $0.value > 0x7F }) {
+        } else if hasUnit {
             reportValueWithUnit(word, at: place)
         } else {
             report(
@@ -33,6 +34,20 @@ extension JSONReader {
             )
         }
         return .unreadable
+    }
+
+    /// Takes a word with what follows it at once as in “20Mbit/s”, “10.0.0.0/8” and “fd00::1”: no JSON goes on so, and what
+    /// comes behind is read as well. A comment ends it.
+    private mutating func bareText() -> String {
+        var text = cursor.take { $0.isWordCharacter }
+        while let sign = cursor.scalar, sign == ":" || sign == "/" {
+            let next = cursor.scalar(ahead: 1)
+            if sign == "/", next == "/" || next == "*" { break }
+            cursor.advance()
+            text.unicodeScalars.append(sign)
+            text += cursor.take { $0.isWordCharacter }
+        }
+        return text
     }
 
     /// A number, unless a unit follows it: `250 ms` without quotes is a common slip.
@@ -53,6 +68,11 @@ extension JSONReader {
             at: place
         )
     }
+}
+
+/// Whether a word of digits and signs can't have been meant as a number: “10.0.0.0/8”, “1..2”.
+private func isAddressOrRange(_ word: String) -> Bool {
+    word.contains("/") || word.unicodeScalars.count { $0 == "." } > 1
 }
 
 /// Whether a word is a number of RFC 8259 §6.

@@ -95,7 +95,7 @@ struct JSONReader {
         guard depth < JSONReader.deepestNesting else {
             throw stop(
                 "objects and lists are nested more than \(JSONReader.deepestNesting) deep",
-                remedy: "a profile needs no more than 6 levels"
+                remedy: "a profile needs no more than 8 levels"
             )
         }
         depth += 1
@@ -156,11 +156,12 @@ private func decodedUTF8(_ bytes: [UInt8], file: Int, problems: inout ProblemLis
             scalars.append("\u{FFFD}")
         }
     }
-    let hasMark = scalars.first == "\u{FEFF}"
+    let mark = scalars.first == "\u{FEFF}" ? 1 : 0
+    scalars.removeFirst(mark)
     if let firstInvalid {
         var cursor = JSONCursor(scalars: scalars, file: file)
-        for _ in 0..<firstInvalid { cursor.advance() }
+        for _ in mark..<firstInvalid { cursor.advance() }
         problems.add("the file is not valid UTF-8", remedy: "save it with the encoding UTF-8", at: cursor.place)
     }
-    return hasMark ? Array(scalars.dropFirst()) : scalars
+    return scalars
 }

@@ -48,6 +48,14 @@ enum AddressText {
         try check(host: host, in: text, example: example)
     }
 
+    /// An address that is one, in the one way of writing it: the same for “[::1]:80” and “[0::1]:80”.
+    static func normalized(_ text: String) -> String {
+        guard text.hasPrefix("["), let bracket = text.lastIndex(of: "]"),
+            let address = IPAddress(text[..<bracket].dropFirst())
+        else { return text.lowercased() }
+        return (address.isIPv4 ? address.text : "[\(address.text)]") + text[bracket...].dropFirst()
+    }
+
     private static func check(port: String, in text: String, lowestPort: Int) throws(UnitError) {
         let isDecimal = port.utf8.allSatisfy { (48...57).contains($0) } && (port == "0" || !port.hasPrefix("0"))
         guard isDecimal, let number = UInt16(port), number >= lowestPort else {

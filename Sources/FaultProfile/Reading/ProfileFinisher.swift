@@ -59,7 +59,7 @@ struct ProfileFinisher {
     private mutating func checkAddresses(_ proxies: [ProxyDraft]) {
         var first: [String: SourcePlace] = [:]
         for proxy in proxies {
-            let listen = proxy.definition.listen.lowercased()
+            let listen = AddressText.normalized(proxy.definition.listen)
             // Each takes a port of its own.
             if listen.hasSuffix(":0") { continue }
             if let other = first[listen] {
@@ -71,7 +71,7 @@ struct ProfileFinisher {
             } else {
                 first[listen] = proxy.listenPlace
             }
-            if listen == proxy.definition.upstream.lowercased() {
+            if listen == AddressText.normalized(proxy.definition.upstream) {
                 decoder.report(
                     "the proxy \(proxy.definition.name.quoted) forwards to itself",
                     remedy: "write the server's address, or listen on another port",
