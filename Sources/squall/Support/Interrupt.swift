@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 
 /// Ctrl-C, SIGTERM and the closing of the terminal (SIGHUP) as something that can be waited for. A second Ctrl-C or
-/// SIGTERM ends the process at once, and the programs that it runs with it. A second SIGHUP doesn't: a terminal that closes may well send two, itself and
-/// through its shell.
+/// SIGTERM ends the process at once, and the programs that it runs with it. A second SIGHUP doesn't: a terminal that
+/// closes may well send two, itself and through its shell.
 final class Interrupt: Sendable {
     private struct State {
         var count = 0
