@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+/// What README.md shows of the command.
+@Suite(.timeLimit(.minutes(1))) struct ReadmeTests {
+    /// The first profile of the page.
+    private static func profile(in page: String) throws -> String {
+        String(try #require(page.firstMatch(of: #/```json\n(.*?)```/#.dotMatchesNewlines()), "no profile").output.1)
+    }
+
+    /// The lines that the page shows behind the one that runs `command`.
+    private static func shown(behind command: String, in page: String) throws -> [String] {
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let start = try #require(lines.firstIndex(of: "    $ \(command)"), "the page doesn't run “\(command)”")
+        return lines[(start + 1)...].prefix { $0.hasPrefix("    ") }.map { String($0.dropFirst(4)) }
+    }
+
+    @Test func `the first profile is fine, and a typo in it is told as the page has it`() async throws {
+        let page = try Repository.text("README.md")
+        let profile = try ReadmeTests.profile(in: page)
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("cut-late.json")
+            try Data(profile.utf8).write(to: file)
+            let fine = try await squall("check", "cut-late.json", folder: folder)
+            #expect(fine.status == 0, "\(fine.errors)")
+            try Data(profile.replacing("\"at\"", with: "\"att\"").utf8).write(to: file)
+            let typo = try await squall("check", "cut-late.json", folder: folder)
+            #expect(try ReadmeTests.shown(behind: "squall check cut-late.json", in: page) == typo.errorLines)
+        }
+    }
+}
