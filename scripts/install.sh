@@ -6,6 +6,12 @@
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
 
+# First, because no package brings it: who lacks it hears so before anything is installed.
+if ! command -v swift >/dev/null; then
+    echo "$0: the Swift toolchain (6.2 or newer) is missing: see https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+
 missing=()
 
 # A package is there when the command that follows it succeeds.
@@ -77,9 +83,4 @@ if [[ ${#missing[@]} -gt 0 ]]; then
         "${sudo[@]}" apt-get update -qq
         install
     fi
-fi
-
-if ! command -v swift >/dev/null; then
-    echo "$0: the Swift toolchain (6.2 or newer) is missing: see https://www.swift.org/install/linux/" >&2
-    exit 1
 fi

@@ -1,0 +1,19 @@
+import Testing
+
+/// scripts/install.sh, which every target of the Makefile begins with.
+@Suite(.timeLimit(.minutes(1))) struct InstallTests {
+    @Test func `who lacks Swift hears so before anything is installed`() async throws {
+        try await withFolder { empty in
+            let script = Repository.root.appendingPathComponent("scripts/install.sh").path
+            let outcome = try await withChild(
+                Programs.find("bash"),
+                [script, "build", "test"],
+                environment: ["PATH": empty.path]
+            ) { await $0.finish() }
+            #expect(outcome.status == 1)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errorLines.count == 1)
+            #expect(outcome.errors.contains("the Swift toolchain (6.2 or newer) is missing"), "\(outcome.errors)")
+        }
+    }
+}
