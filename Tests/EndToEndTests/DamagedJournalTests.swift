@@ -120,7 +120,7 @@ import Testing
         let text = [DamagedJournalTests.header(), DamagedJournalTests.line(), "", rest].joined(separator: "\n")
         let outcome = try await shrink(text)
         #expect(outcome.errorLines.first == "squall: journal.jsonl:4: the last line is torn off, and left out")
-        #expect(outcome.errorLines.last == "squall: the command doesn't fail with all 1 fault of the journal")
+        #expect(outcome.errorLines.last == "squall: the command doesn't fail with the fault of the journal")
         let ended = try await shrink(text + "\n")
         #expect(ended.status == 2)
         #expect(ended.errors.hasPrefix("journal.jsonl:4: this is no line of a journal: it is no object of JSON ("))
@@ -129,7 +129,7 @@ import Testing
     @Test func `a last line that only lacks its end counts, and has to be one of a journal`() async throws {
         let text = DamagedJournalTests.header() + "\n" + DamagedJournalTests.line()
         let whole = try await shrink(text)
-        #expect(whole.errors == "squall: the command doesn't fail with all 1 fault of the journal\n")
+        #expect(whole.errors == "squall: the command doesn't fail with the fault of the journal\n")
         let other = try await shrink(text + "\n{}")
         #expect(other.status == 2)
         #expect(other.errors.hasPrefix("journal.jsonl:3: this is no line of a journal: “proxy” is missing"))
@@ -139,9 +139,26 @@ import Testing
         let lines = [DamagedJournalTests.header(), "", DamagedJournalTests.line(), DamagedJournalTests.line()]
         let text = lines.joined(separator: "\r\n") + "\r\n"
         let outcome = try await shrink(text)
-        #expect(outcome.errors == "squall: the command doesn't fail with all 1 fault of the journal\n")
+        #expect(outcome.errors == "squall: the command doesn't fail with the fault of the journal\n")
         let wrong = try await shrink(text + DamagedJournalTests.line(["connection": "0"]) + "\r\n")
         #expect(wrong.errors.hasPrefix("journal.jsonl:5: “connection” is 0"))
+    }
+
+    @Test func `blank lines take no memory, and lines beyond the limit are refused`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("journal.jsonl")
+            let script = "ulimit -v 1000000 && exec \"$0\" \"$@\""
+            let options = ["-c", script, Programs.squall.path, "shrink", "journal.jsonl", "--", "true"]
+            try Data(repeating: UInt8(ascii: "\n"), count: 16 << 20).write(to: file)
+            let blank = try await withChild(Programs.find("sh"), options, folder: folder) { await $0.finish() }
+            #expect(blank.errors.contains("doesn't begin with a journal's header"), "\(blank)")
+        }
+        let many = Array(repeating: "{}", count: 65_537)
+        let outcome = try await shrink(([DamagedJournalTests.header()] + many).joined(separator: "\n"))
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains("has more than 65536 lines: delete those that it can do without"))
+        let most = try await shrink(([DamagedJournalTests.header()] + many.dropLast()).joined(separator: "\n"))
+        #expect(most.errors.hasPrefix("journal.jsonl:2: this is no line of a journal"), "\(most.errors)")
     }
 
     @Test func `a replay refuses what a search does`() async throws {

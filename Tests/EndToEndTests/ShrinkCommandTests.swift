@@ -149,6 +149,16 @@ import Testing
         }
     }
 
+    @Test func `passes the last time, and that is told beside the end of the runs`() async throws {
+        try await withJournal { folder in
+            let script = "echo run >> runs; case $(grep -c run runs) in 1 | 3) exit 1;; esac"
+            let passed = "squall: the command passed the last time: it doesn't always fail"
+            let outcome = try await shrink(script, ["--runs", "4"], in: folder)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == passed + "; those were all the runs allowed; a smaller list may do (--runs)\n")
+        }
+    }
+
     @Test func `is interrupted in the last run: an earlier journal stays as it was`() async throws {
         try await withJournal { folder in
             let pipe = folder.appendingPathComponent("pipe").path

@@ -67,7 +67,7 @@ struct JournalFile {
         let number: Int
         let text: Data
         /// Whether nothing ends it, as a crash or a full disk leaves it.
-        var isOpen = false
+        let isOpen: Bool
     }
 
     let header: JournalHeader
@@ -174,23 +174,33 @@ struct JournalFile {
         }
     }
 
+    /// The lines of the journal at `path` that aren't blank: all of them, or one more than it may have.
     private static func lines(_ path: String) throws(CommandFailure) -> [Line] {
-        let data: Data
+        let bytes: [UInt8]
         do {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            data = try file.read(upToCount: longest + 1) ?? Data()
+            bytes = Array(try file.read(upToCount: longest + 1) ?? Data())
         } catch {
             throw .wrongInput("can't read the journal “\(path)”: \(FileProblem.reason(error))")
         }
-        guard data.count <= longest else {
+        guard bytes.count <= longest else {
             throw .wrongInput("the journal “\(path)” has more than 64 MiB: delete lines that it can do without")
         }
-        let parts = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let blanks = Set(" \t\r".utf8)
-        var lines = parts.enumerated().map { Line(number: $0.offset + 1, text: $0.element) }
+        var lines: [Line] = []
+        var (number, start, isBlank) = (1, 0, true)
+        for index in bytes.indices {
+            switch bytes[index] {
+            case UInt8(ascii: "\n"):
+                if !isBlank { lines.append(Line(number: number, text: Data(bytes[start..<index]), isOpen: false)) }
+                // The header has a line as well.
+                if lines.count > ReplayPlan.strikeLimit + 1 { return lines }
+                (number, start, isBlank) = (number + 1, index + 1, true)
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
+            default: isBlank = false
+            }
+        }
         // What stands behind the last line end; nothing in a journal that is whole.
-        lines[lines.count - 1].isOpen = true
-        lines.removeAll { $0.text.allSatisfy(blanks.contains) }
+        if !isBlank { lines.append(Line(number: number, text: Data(bytes[start...]), isOpen: true)) }
         return lines
     }
 

@@ -60,7 +60,8 @@ struct Shrinking {
         switch verdict {
         case .smallest: return
         case .neverFails:
-            throw .failed("the command doesn't fail with all \(Shrinking.faults(plan.units.count)) of the journal")
+            let all = plan.units.count == 1 ? "the fault" : "all \(Shrinking.faults(plan.units.count))"
+            throw .failed("the command doesn't fail with \(all) of the journal")
         case .failsWithout: throw .failed("the command fails without a fault as well")
         }
     }
@@ -75,10 +76,11 @@ struct Shrinking {
             return try tellInterrupted(kept, profile, done)
         }
         try tell(kept, profile, done + 1, written: "\(trial.files.profile), \(trial.files.journal)")
+        var reasons = fails ? [] : ["the command passed the last time: it doesn't always fail"]
         if case .test = minimizer.next {
-            throw CommandFailure.failed("that were all the runs allowed; a smaller list may do (--runs)")
+            reasons.append("those were all the runs allowed; a smaller list may do (--runs)")
         }
-        guard fails else { throw CommandFailure.failed("the command passed the last time: it doesn't always fail") }
+        guard reasons.isEmpty else { throw CommandFailure.failed(reasons.joined(separator: "; ")) }
     }
 
     /// Refuses a list that nobody could read again.
