@@ -110,6 +110,7 @@ struct ConnectionRun {
         self.begun = begun
         let connected = (isHanging ? begun : plan.opened) + (plan.connectDelay?.duration ?? .zero)
         if now < connected {
+            if now >= firstByteDeadline { return .lost(.firstByte) }
             let deadline = min(connected, plan.interruptions.nextChange(after: now, lastPassed: passed.moment))
             return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
         }

@@ -98,6 +98,7 @@ struct ForecastRun {
 
     /// Whether somebody accepts the client, which waits as long as nobody answers and it has the patience.
     private mutating func isAdmitted() -> Bool {
+        let first = now
         while hasTime {
             switch plan.admission(at: now) {
             case (.open, _):
@@ -109,8 +110,8 @@ struct ForecastRun {
             case (.unanswered(let fault), let until):
                 noteOutage(fault, .hangs)
                 // The client is answered at the first of its packets that comes when somebody accepts again.
-                let answer = ConnectDelay.answer(after: until - now)
-                now = min(end, now + min(answer, client.connectLimit))
+                let answer = ConnectDelay.answer(after: until - first)
+                now = min(end, first + min(answer, client.connectLimit))
                 questions += 1
                 guard answer >= client.connectLimit else { continue }
                 forecast.note(.unanswered(fault: plan.faults[fault].name), at: now)

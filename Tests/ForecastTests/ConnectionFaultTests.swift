@@ -37,6 +37,25 @@ struct ConnectionFaultTests {
     }
 
     @Test
+    func `gives up connecting where nobody answers when it asks`() throws {
+        // Packets at 0, 1, 3 and 7 s find nobody; the next would come at 15 s.
+        let text = fault(#""kind": "connect", "how": "hang", "when": { "duty": { "on": "2 s", "off": "1 s" } }"#)
+        let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1), attempts: 1))
+        #expect(forecast.outcome == .givesUp && forecast.timeouts == 1)
+        #expect(forecast.duration == .seconds(10))
+    }
+
+    @Test(arguments: [
+        #""kind": "connect", "how": "delay", "for": "40 s""#,
+        #""kind": "loss", "rate": "99.99 %", "rtt": "50 ms""#,
+    ])
+    func `gives up a connection that is made later than it waits`(late: String) throws {
+        let forecast = try forecast(fault(late), bytes: 1_000, retries: SteadyRetries(attempts: 1), questionLimit: 1_000)
+        #expect(forecast.outcome == .givesUp && forecast.timeouts == 1)
+        #expect(forecast.duration == .seconds(30))
+    }
+
+    @Test
     func `leaves a picked connection hanging until its time, and delays it then`() throws {
         let text = """
             { "name": "x", "faults": [
