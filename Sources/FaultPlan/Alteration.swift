@@ -88,6 +88,13 @@ enum Alterer {
         }
     }
 
+    /// Leaves out what only bytes show, see `Link.simplify`.
+    mutating func simplify() {
+        guard case .corrupt(var stage) = self else { return }
+        stage.simplify()
+        self = .corrupt(stage)
+    }
+
     /// Bytes of the source have vanished by another fault: those at these positions.
     mutating func vanished(_ range: Range<Int64>) {
         switch consume self {

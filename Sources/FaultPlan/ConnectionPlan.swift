@@ -87,11 +87,18 @@ public struct Interruptions: Sendable {
     /// Whether something may end the connection, now or at some later time.
     public var arePossible: Bool { !sources.isEmpty }
 
+    /// The shortest time without a byte that ends the connection, if one does.
+    public var shortestIdleness: Duration? {
+        sources.compactMap { if case .idleness(let limit, _) = $0.cause { Duration.nanoseconds(limit) } else { nil } }
+            .min()
+    }
+
     /// What ends the connection at `now`, if something does, and how.
     ///
     /// - Parameter lastPassed: when the last byte passed, in either direction; before the first, when the
     ///   connection was accepted.
     public func strike(at now: Moment, lastPassed: Moment) -> (strike: Strike, how: Cut.Ending)? {
+        if sources.isEmpty { return nil }
         let phase = schedule.stretch(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         for source in sources where source.window.contains(at: now, age: age, currentPhase: phase) {
@@ -115,6 +122,7 @@ public struct Interruptions: Sendable {
 
     /// When to ask `strike` again; `distantFuture` when the answer can't change.
     public func nextChange(after now: Moment, lastPassed: Moment) -> Moment {
+        if sources.isEmpty { return .distantFuture }
         var next = Moment.distantFuture
         let end = schedule.stretch(at: now).end
         for source in sources {

@@ -186,6 +186,20 @@ public struct Link: Sendable {
         precondition(delivered <= arrived, "a link can't hand over more than it took")
     }
 
+    /// Leaves out what only bytes show, for a forecast: where a write ends, and corruptions that the journal isn't told
+    /// of. Slices then make up for pauses that they are asked about late. To be called before the first byte.
+    public mutating func simplify() {
+        if !faults.isEmpty { faults[0].simplify() }
+    }
+
+    /// How late `decide` may be asked on a simplified link, in nanoseconds, without less passing than if it were asked
+    /// in time, apart from what a rate doesn't make up for.
+    public var latenessAllowance: Int64 { faults.isEmpty ? .max : faults[0].latenessAllowance }
+
+    /// What the faults have worked out so far beside the answers of `decide`, so that a forecast can end in time: losses,
+    /// slices, and bytes to change.
+    public var work: Int { faults.isEmpty ? 0 : faults[0].work }
+
     /// What may happen at `now`, with `available` bytes waiting in front of the link: their count, or
     /// `uncounted`; 0 is none. `now` never goes back.
     ///

@@ -101,6 +101,8 @@ struct LinkFaults: Sendable {
     /// Since when bytes that come are let into the delay line at once; before, they may have waited in front of it.
     private var openSince: Moment
     private var isOpen = true
+    /// The bytes to change that were found so far, those included that were left as they are, each with what it cost.
+    private var alterationsSought = 0
     /// The first fault that acts on messages; `nil` where none does.
     private let messageFault: Int?
 
@@ -139,6 +141,7 @@ struct LinkFaults: Sendable {
                 if next < offset || isDropped { (chosen, offset) = (index, next) }
             }
             guard offset < arrived.addingSaturated(count) else { return nil }
+            alterationsSought += 1 + alterSlots.count / 16
             if now >= stretch.end { stretch = schedule.stretch(at: now) }
             let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
             let position = offset + marks.vanished
@@ -203,6 +206,20 @@ struct LinkFaults: Sendable {
             }
         }
     }
+
+    // MARK: Forecasts
+
+    /// See `Link.simplify`.
+    mutating func simplify() {
+        for index in slots.indices { slots[index].stage.simplify() }
+        for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
+    }
+
+    /// See `Link.latenessAllowance`.
+    var latenessAllowance: Int64 { slots.reduce(.max) { min($0, $1.stage.latenessAllowance) } }
+
+    /// See `Link.work`.
+    var work: Int { slots.reduce(alterationsSought) { $0 + $1.stage.work } }
 
     // MARK: Stages
 

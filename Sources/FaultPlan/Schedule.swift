@@ -71,7 +71,11 @@ public struct Schedule: Hashable, Sendable {
 
     /// The stretch at a time of a round that begins at `origin`.
     private func nominalStretch(_ elapsed: Int64, origin: Moment) -> Stretch {
-        let index = ends.firstIndex { elapsed < $0 } ?? ends.count - 1
+        var (index, high) = (0, ends.count - 1)
+        while index < high {
+            let middle = (index + high) / 2
+            if ends[middle] <= elapsed { index = middle + 1 } else { high = middle }
+        }
         let begin = index == 0 ? 0 : ends[index - 1]
         return stretch(index, from: begin, to: ends[index], origin: origin)
     }

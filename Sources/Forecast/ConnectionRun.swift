@@ -31,6 +31,9 @@ struct ConnectionRun {
     private var interruptions: [Strike] = []
     /// The questions that both links were asked so far.
     private(set) var questions = 0
+    /// How late the connection may be looked at, in nanoseconds: both links make up for it, and what passed meanwhile isn't
+    /// taken for idleness.
+    let latenessAllowance: Int64
     /// Whether a cut has silenced the connection; only the client's patience ends it.
     private var isSilent = false
     /// Whether nobody accepted the connection at first.
@@ -42,6 +45,13 @@ struct ConnectionRun {
 
     init(_ plan: ConnectionPlan, _ transfer: Transfer, _ client: ClientModel, held: Int64) {
         self.plan = plan
+        self.plan.upstream.simplify()
+        self.plan.downstream.simplify()
+        latenessAllowance = min(
+            plan.upstream.latenessAllowance,
+            plan.downstream.latenessAllowance,
+            (plan.interruptions.shortestIdleness?.nanoseconds ?? .max) / 2
+        )
         self.client = client
         self.transfer = transfer
         self.held = held
@@ -54,6 +64,12 @@ struct ConnectionRun {
         stall = StallWatch(client)
         if plan.reading.messages { noteRequest() }
     }
+
+    /// What both links worked out so far beside the answers.
+    var work: Int { plan.upstream.work + plan.downstream.work }
+
+    /// Whether something may end the connection as a whole.
+    var isInterruptible: Bool { plan.interruptions.arePossible }
 
     /// The connection's number.
     var ordinal: UInt64 { plan.ordinal }

@@ -9,16 +9,16 @@ extension TransferForecast {
     ///
     /// - Parameters:
     ///   - limit: the virtual time after which the forecast ends, 24 h if nothing is said.
-    ///   - questionLimit: the questions to links after which it ends, 50 million if nothing is said.
+    ///   - stepLimit: the steps after which it is given up: a step is a question to a link without a fault.
     public init(
         of transfer: Transfer,
         through plan: Plan,
         client: ClientModel = ClientModel(),
         retries: some RetryModel,
         limit: Duration = .seconds(86_400),
-        questionLimit: Int = 50_000_000
+        stepLimit: Int = TransferForecast.stepLimit
     ) {
-        var run = ForecastRun(transfer, plan, client, limit: limit, questionLimit: questionLimit)
+        var run = ForecastRun(transfer, plan, client, limit: limit, stepLimit: stepLimit)
         run.run(retries)
         self = run.forecast
     }
@@ -31,21 +31,25 @@ struct ForecastRun {
     let client: ClientModel
     let start: Moment
     let end: Moment
-    private let questionLimit: Int
+    private let stepLimit: Int
     var plan: Plan
     var now: Moment
-    /// The questions that links were asked, and attempts to connect.
-    private var questions = 0
+    /// What the forecast has cost so far.
+    private var steps = 0
+    private let cost: ForecastCost
+    /// When the connection was opened.
+    private var opened = Moment.zero
     /// When the last byte arrived.
     private var lastArrival: Moment
     /// The fault that refused the last attempt, or left it without an answer, if one did.
     private var refusing: Int?
 
-    init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, questionLimit: Int) {
+    init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
         self.transfer = transfer
         self.plan = plan
         self.client = client
-        self.questionLimit = questionLimit
+        self.stepLimit = stepLimit
+        cost = ForecastCost(plan)
         start = plan.schedule.start
         end = start + limit
         now = start
@@ -53,12 +57,11 @@ struct ForecastRun {
     }
 
     /// Whether the forecast may go on.
-    var hasTime: Bool { now < end && questions < questionLimit }
+    var hasTime: Bool { now < end && steps < stepLimit }
 
-    /// How late a link is asked at most: a thousandth of the time that has passed, and 200 ms, which is less than
-    /// a rate makes up for. Links answer the same however late they are asked, so this costs no more than that time, and
-    /// saves most of the steps.
-    var grain: Int64 { min(200_000_000, (now - start).nanoseconds / 1_000) }
+    /// How late a link is asked at most: a thousandth of the age of the connection, so that the end of each is late by no
+    /// more than that, and 200 ms, which is less than a rate makes up for. This saves most of the steps.
+    var grain: Int64 { min(200_000_000, (now - opened).nanoseconds / 1_000) }
 
     mutating func run(_ retries: some RetryModel) {
         var retries = retries
@@ -77,16 +80,18 @@ struct ForecastRun {
             }
             now = min(end, now + wait)
         }
+        if forecast.outcome == .unfinished, now < end { forecast.outcome = .tooManySteps }
         if forecast.outcome != .complete { forecast.notePause(from: lastArrival, to: now) }
         forecast.duration = now - start
     }
 
     /// One connection, from the attempt to its end.
     private mutating func connect() {
-        questions += 1
         guard isAdmitted() else { return }
         refusing = nil
         let held = forecast.bytes
+        opened = now
+        steps += cost.acceptance
         let connection = plan.accept(at: now, client: client.address)
         let ordinal = connection.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
@@ -100,6 +105,7 @@ struct ForecastRun {
     private mutating func isAdmitted() -> Bool {
         let first = now
         while hasTime {
+            steps += cost.change
             switch plan.admission(at: now) {
             case (.open, _):
                 return true
@@ -112,7 +118,6 @@ struct ForecastRun {
                 // The client is answered at the first of its packets that comes when somebody accepts again.
                 let answer = ConnectDelay.answer(after: until - first)
                 now = min(end, first + min(answer, client.connectLimit))
-                questions += 1
                 guard answer >= client.connectLimit else { continue }
                 forecast.note(.unanswered(fault: plan.faults[fault].name), at: now)
                 return false
@@ -134,11 +139,13 @@ struct ForecastRun {
     private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
         while hasTime {
-            let before = run.questions
+            let before = (questions: run.questions, work: run.work)
             let step = run.step(at: now)
-            questions += max(1, run.questions - before)
+            steps += (run.questions - before.questions) * cost.question + run.work - before.work
+            steps += run.isInterruptible ? cost.change : 1
             note(run)
             for (strike, direction) in run.takeStrikes() {
+                steps += cost.strike
                 plan.note(strike)
                 let entry = plan.journalEntry(of: strike, connection: run.ordinal, direction: direction, at: now)
                 forecast.note(.struck(entry), at: now)
@@ -147,9 +154,15 @@ struct ForecastRun {
             case .complete: return nil
             case .lost(let loss): return loss
             case .waiting(let wake, let deadline, let isFull):
-                if now >= change { change = plan.nextChange(after: now) }
+                if now >= change {
+                    change = plan.nextChange(after: now)
+                    steps += cost.change
+                }
                 // Who comes late to a link that can hold no more keeps its source waiting.
-                let coarse = max(wake, now.advanced(byNanoseconds: isFull ? 1 : max(1, grain)))
+                let coarse = max(
+                    wake,
+                    now.advanced(byNanoseconds: isFull ? 1 : max(1, min(grain, run.latenessAllowance)))
+                )
                 // What has passed by then has passed, so it is looked at just before a fault comes on, and again when it has.
                 let before = change.advanced(byNanoseconds: -1)
                 now = min(coarse, deadline, now < before ? before : change, end)

@@ -9,8 +9,10 @@ public struct TransferForecast: Sendable {
         case complete
         /// The client gives up for now.
         case givesUp
-        /// Not complete at the end of the time, or of the steps, that the forecast was given.
+        /// Not complete at the end of the time that the forecast was given.
         case unfinished
+        /// The forecast was given up: it had taken all the steps that it was given.
+        case tooManySteps
     }
 
     /// Something that happens on the way.
@@ -57,6 +59,8 @@ public struct TransferForecast: Sendable {
 
     /// The events that are kept at most: 1,000. The figures count all of them.
     public static let eventLimit = 1_000
+    /// The steps that a forecast takes at most if nothing is said: 50 million, some seconds.
+    public static let stepLimit = 50_000_000
     /// What counts as a pause: 500 ms without a byte.
     public static let shortestPause = Duration.milliseconds(500)
 

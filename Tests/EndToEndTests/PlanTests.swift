@@ -65,6 +65,18 @@ import Testing
         }
     }
 
+    @Test func `a prediction that takes too many steps says so`() async throws {
+        try await withFolder { folder in
+            let cuts = [String](repeating: #"{ "kind": "cut", "after": "99 h" }"#, count: 255)
+            let rate = #"{ "kind": "bandwidth", "rate": "9 GB/s" }"#
+            let text = "{ \"name\": \"x\", \"faults\": [ \(([rate] + cuts).joined(separator: ", ")) ] }"
+            try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let plan = try await squall("plan", "p.json", "--size", "16384GiB", folder: folder)
+            #expect(plan.status == 0)
+            #expect(plan.output.contains("predicted    given up after 50,000,000 steps, at "), "\(plan.output)")
+        }
+    }
+
     @Test func `the cuts of the demo are those that were predicted`() async throws {
         let arguments = ["cut-every-mebibyte", "--size", "5MiB", "--seed", "7"]
         let plan = try await predicted(arguments)

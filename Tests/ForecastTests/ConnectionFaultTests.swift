@@ -50,7 +50,7 @@ struct ConnectionFaultTests {
         #""kind": "loss", "rate": "99.99 %", "rtt": "50 ms""#,
     ])
     func `gives up a connection that is made later than it waits`(late: String) throws {
-        let forecast = try forecast(fault(late), bytes: 1_000, retries: SteadyRetries(attempts: 1), questionLimit: 1_000)
+        let forecast = try forecast(fault(late), bytes: 1_000, retries: SteadyRetries(attempts: 1), stepLimit: 1_000)
         #expect(forecast.outcome == .givesUp && forecast.timeouts == 1)
         #expect(forecast.duration == .seconds(30))
     }

@@ -35,7 +35,7 @@ func forecast(
     seed: UInt64 = 7,
     retries: SteadyRetries = SteadyRetries(),
     limit: Duration = .seconds(86_400),
-    questionLimit: Int = 50_000_000
+    stepLimit: Int = 50_000_000
 ) throws -> TransferForecast {
     let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
     var client = ClientModel()
@@ -47,7 +47,7 @@ func forecast(
         client: client,
         retries: retries,
         limit: limit,
-        questionLimit: questionLimit
+        stepLimit: stepLimit
     )
 }
 

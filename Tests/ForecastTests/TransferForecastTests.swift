@@ -133,12 +133,4 @@ struct TransferForecastTests {
         #expect(forecast.events.count == TransferForecast.eventLimit)
         #expect(forecast.progress.points.count <= ProgressCurve.limit)
     }
-
-    @Test(.timeLimit(.minutes(1)))
-    func `asks so many questions only, however many pieces a link makes of the bytes`() throws {
-        let text = #"{ "name": "x", "faults": [ { "kind": "slice", "size": "1 B" } ] }"#
-        let forecast = try forecast(text, bytes: 1 << 44, questionLimit: 20_000)
-        #expect(forecast.outcome != .complete)
-        #expect((10_000...25_000).contains(forecast.bytes))
-    }
 }

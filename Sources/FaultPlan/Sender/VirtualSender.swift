@@ -23,6 +23,9 @@ struct VirtualSender {
     /// The largest window, in segments: 1.4 TB.
     static let largestWindow = 1e9
 
+    /// The rounds and holes that are worked out at a time: 65,536. The others follow when it is asked again, at once.
+    private static let stepLimit = 65_536
+
     /// A window of segments on its way.
     private struct Round {
         var begin: Int64
@@ -66,6 +69,8 @@ struct VirtualSender {
     private var idleSince: Int64 = 0
     /// How far the stream has come, in bytes.
     private(set) var released: Int64 = 0
+    /// The rounds and holes that were worked out so far.
+    private(set) var steps = 0
 
     init(_ loss: Loss, key: RandomKey) {
         sender = loss.sender
@@ -113,7 +118,10 @@ struct VirtualSender {
                 beginRound(at: now)
             }
         }
+        let limit = steps + Self.stepLimit
         while released < wanted {
+            if steps == limit { return now }
+            steps += 1
             if let wake = step(upTo: wanted, now: now, &firstLoss) { return wake }
         }
         return idle(at: now)

@@ -22,6 +22,8 @@ struct CorruptStage {
     private var told = 0
     /// The bit that is flipped, where the profile says which.
     private let bit: Int?
+    /// Whether there are no bytes, so that a strike which the journal isn't told of needn't be found.
+    private var isSimplified = false
 
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
         self.key = key
@@ -45,6 +47,9 @@ struct CorruptStage {
             nextOffset = gap(0)
         }
     }
+
+    /// See `Link.simplify`.
+    mutating func simplify() { isSimplified = true }
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
@@ -79,7 +84,8 @@ struct CorruptStage {
     /// Finds the next struck byte; the draws are the same whether the fault was on or off.
     private mutating func goOn() {
         draws += 1
-        nextOffset = logarithm == 0 ? .max : nextOffset.addingSaturated(1).addingSaturated(gap(draws))
+        let isLast = logarithm == 0 || isSimplified && told >= CorruptStage.toldLimit
+        nextOffset = isLast ? .max : nextOffset.addingSaturated(1).addingSaturated(gap(draws))
     }
 
     private func mask(at offset: Int64) -> UInt8 { 1 << UInt8(bit ?? CorruptStage.bit(at: offset, key)) }

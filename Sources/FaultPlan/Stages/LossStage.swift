@@ -9,9 +9,19 @@ struct LossStage {
 
     private var sender: VirtualSender
     private var announced = false
+    /// Whoever comes later than this may find that there was no room for what would have been sent: a round trip, or
+    /// the time in which the link carries half of the least room.
+    let latenessAllowance: Int64
+
+    /// What it has worked out so far, see `Link.work`.
+    var work: Int { sender.steps }
 
     init(_ loss: Loss, key: RandomKey) {
         sender = VirtualSender(loss, key: key)
+        latenessAllowance = max(
+            loss.roundTrip.nanoseconds,
+            loss.link.nanoseconds(forBytes: Self.receiveBuffer / 2)
+        )
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {

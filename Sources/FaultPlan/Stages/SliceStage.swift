@@ -7,6 +7,9 @@ import Units
 /// on, which is the start of the stream if it is always on. The pause is counted from the moment at which
 /// the last byte of a slice passed. The end of a stream is no byte and waits for no pause.
 struct SliceStage {
+    /// The pauses that a simplified stage makes up for at a time: 64.
+    private static let missedLimit: Int64 = 64
+
     private let lowest: Int64
     private let span: UInt64
     private let pause: Int64
@@ -18,6 +21,13 @@ struct SliceStage {
     private var pausedUntil: Int64 = .min
     /// Where the slice that is written next, or is being written, ends.
     private var writeEnd: Int64 = 0
+    /// Whether nobody writes, and whoever comes late finds what would have passed in time.
+    private var isSimplified = false
+    /// When it was asked before `askedAt`, and when it was asked last.
+    private var askedBefore: Int64 = .min
+    private var askedAt: Int64 = .min
+    /// The draws of a simplified stage.
+    private var draws = 0
 
     init(_ slice: Slice, key: RandomKey) {
         let spread = min(slice.spread.bytes, slice.size.bytes - 1)
@@ -29,6 +39,18 @@ struct SliceStage {
 
     /// Whether there is a pause behind a slice; without one bytes pass at once, and only their writes are bounded.
     var pauses: Bool { pause > 0 }
+
+    /// See `Link.simplify`.
+    mutating func simplify() { isSimplified = true }
+
+    /// A simplified stage makes up for as many pauses as it counts in no time, and for no longer than a rate does.
+    var latenessAllowance: Int64 {
+        guard pause > 0 else { return .max }
+        return Self.missedLimit * min(pause, BandwidthStage.latenessAllowance / Self.missedLimit)
+    }
+
+    /// What a simplified stage has worked out so far, see `Link.work`: a draw is a small part of an answer.
+    var work: Int { draws / 16 }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
@@ -45,7 +67,10 @@ struct SliceStage {
             end = start.addingSaturated(length(at: start))
             pausedUntil = .min
             writeEnd = start
+            askedAt = visit.now.nanoseconds
+            askedBefore = askedAt
         }
+        if isSimplified { return advanceLate(reach, &visit) }
         while writeEnd <= visit.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
         // Of a message that ends within a slice, the slice ends with it.
         visit.limitWrites(to: min(writeEnd, reach.bytes))
@@ -58,6 +83,32 @@ struct SliceStage {
         }
         let limit = now < pausedUntil ? start : end
         if wanted <= limit { return reach }
+        if now < pausedUntil { visit.wake(at: Moment(nanoseconds: pausedUntil)) }
+        var passing = reach
+        passing.clamp(to: limit)
+        return passing
+    }
+
+    /// The same where nobody writes: the slices pass together that would have passed since the last time.
+    private mutating func advanceLate(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        if pause == 0 { return reach }
+        let now = visit.now.nanoseconds
+        if now > askedAt { (askedBefore, askedAt) = (askedAt, now) }
+        let earliest = max(askedBefore, now.subtractingSaturated(latenessAllowance))
+        while now >= pausedUntil, reach.bytes >= end {
+            pausedUntil = max(pausedUntil, earliest).addingSaturated(pause)
+            start = end
+            end = start.addingSaturated(length(at: start))
+            draws += 1
+        }
+        var limit = start
+        var due = pausedUntil
+        while now >= due, limit < reach.bytesAtHorizon {
+            limit = limit.addingSaturated(length(at: limit))
+            due = max(due, earliest).addingSaturated(pause)
+            draws += 1
+        }
+        if reach.bytesAtHorizon <= limit { return reach }
         if now < pausedUntil { visit.wake(at: Moment(nanoseconds: pausedUntil)) }
         var passing = reach
         passing.clamp(to: limit)

@@ -116,6 +116,33 @@ enum Stage {
         }
     }
 
+    /// How late the stage may be asked, in nanoseconds, and still make up for it.
+    var latenessAllowance: Int64 {
+        switch self {
+        case .slice(let stage): stage.value.latenessAllowance
+        case .loss(let stage): stage.value.latenessAllowance
+        case .latency, .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .trace, .slowReader: .max
+        case .http, .halfOpen, .slowClose: .max
+        }
+    }
+
+    /// What the stage has worked out so far beside the answers, see `Link.work`.
+    var work: Int {
+        switch self {
+        case .slice(let stage): stage.value.work
+        case .loss(let stage): stage.value.work
+        case .latency, .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .trace, .slowReader: 0
+        case .http, .halfOpen, .slowClose: 0
+        }
+    }
+
+    /// Leaves out what only bytes show, see `Link.simplify`.
+    mutating func simplify() {
+        guard case .slice(var stage) = self else { return }
+        stage.value.simplify()
+        self = .slice(stage)
+    }
+
     /// Tells the stage of a position that was found in the stream.
     mutating func note(_ mark: Mark) {
         switch consume self {

@@ -37,6 +37,9 @@ struct PlanReport {
             return "complete after \(time) (\(Formatting.rate(bytes: forecast.bytes, in: forecast.duration)))"
         case .givesUp: return "the client gives up after \(time), with \(held)"
         case .unfinished: return "not complete after \(time), with \(held)"
+        case .tooManySteps:
+            let steps = Formatting.grouped(Int64(TransferForecast.stepLimit))
+            return "given up after \(steps) steps, at \(time) with \(held)"
         }
     }
 
