@@ -73,6 +73,7 @@ import Testing
         ["shrink", "x", "--patience", "0s", "--", "true"], ["plan"], ["plan", "slow-3g", "--size", "0B"],
         ["plan", "slow-3g", "--direction", "both"],
         ["plan", "slow-3g", "--until", "0s"], ["plan", "slow-3g", "--head", "1MiB"],
+        ["plan", "slow-3g", "--head", "0B"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0"], ["run", "slow-3g", "--listen", "nonsense", "--upstream", "a:1"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:0"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--threads", "257"],

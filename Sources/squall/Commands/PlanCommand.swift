@@ -42,7 +42,10 @@ struct PlanCommand: ParsableCommand {
     var name = "demo"
 
     @Option(
-        help: ArgumentHelp("The bytes in front of the body of each answer. (default: 320 B)", valueName: "size"),
+        help: ArgumentHelp(
+            "The bytes in front of the body of each answer, from 1 B to 64 KiB. (default: 320 B)",
+            valueName: "size"
+        ),
         transform: ArgumentReading.size
     )
     var head = ByteCount(320)
@@ -69,7 +72,9 @@ struct PlanCommand: ParsableCommand {
         if let client, IPAddress(client) == nil {
             throw ValidationError("--client is an IP address, such as 192.0.2.7")
         }
-        guard head <= .kibibytes(64) else { throw ValidationError("--head is at most 64 KiB") }
+        guard head.bytes > 0, head <= .kibibytes(64) else {
+            throw ValidationError("--head is from 1 B to 64 KiB, such as 320B")
+        }
     }
 
     func run() throws {
