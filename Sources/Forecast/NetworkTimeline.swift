@@ -24,6 +24,8 @@ public struct NetworkTimeline: Hashable, Sendable {
 
     /// The segments from the start of the clock on, without a gap.
     public let segments: [Segment]
+    /// Where the last one ends, if there were too many; what comes then isn't known.
+    public let cutAt: Moment?
 
     /// The timeline of `profile` in one direction, from the origin of the clock until `end`, which is later. The seed
     /// is that of the draws by which phases are longer or shorter.
@@ -46,10 +48,12 @@ public struct NetworkTimeline: Hashable, Sendable {
             now = next
         }
         self.segments = segments
+        cutAt = now < end ? now : nil
     }
 
-    /// The segment that `moment` lies in; the last one after all of them.
+    /// The segment that `moment` lies in; after all of them the last one, or `nil` where others were left out.
     public func segment(at moment: Moment) -> Segment? {
+        if let cutAt, moment >= cutAt { return nil }
         var low = 0
         var high = segments.count
         while low < high {

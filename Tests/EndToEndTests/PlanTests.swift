@@ -65,6 +65,34 @@ import Testing
         }
     }
 
+    @Test func `what is far above the capacity is drawn as full`() async throws {
+        try await withFolder { folder in
+            let text = """
+                { "name": "x", "phases": [ { "name": "a", "for": "500 us" }, { "name": "b", "for": "500 us",
+                  "faults": [ { "kind": "bandwidth", "rate": "1 bit/s" } ] } ] }
+                """
+            try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let plan = try await squall("plan", "p.json", "--size", "16384GiB", "--svg", "p.svg", folder: folder)
+            #expect(plan.status == 0 && plan.output.contains("arrives   █"), "\(plan.output)")
+        }
+    }
+
+    @Test func `where a profile changes too often the drawing ends, and says so`() async throws {
+        try await withFolder { folder in
+            let text = """
+                { "name": "x", "repeat": true, "faults": [ { "kind": "bandwidth", "rate": "8 Mbit/s" } ],
+                  "phases": [ { "name": "a", "for": "50 us" }, { "name": "b", "for": "50 us" } ] }
+                """
+            try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
+            let plan = try await squall("plan", "p.json", "--size", "1MB", "--svg", "p.svg", folder: folder)
+            let omission = "what comes after 0.5 s isn't drawn: the profile changes too often"
+            #expect(plan.status == 0 && plan.output.contains(omission), "\(plan.output)")
+            let phases = try #require(plan.lines.first { $0.hasPrefix("phase") })
+            #expect((39...41).contains(phases.count), "half of the columns: \(phases)")
+            #expect(try String(contentsOf: folder.appendingPathComponent("p.svg"), encoding: .utf8).contains(omission))
+        }
+    }
+
     @Test func `a prediction that takes too many steps says so`() async throws {
         try await withFolder { folder in
             let cuts = [String](repeating: #"{ "kind": "cut", "after": "99 h" }"#, count: 255)

@@ -19,7 +19,7 @@ struct TimelineTests {
         #expect(timeline.segments.count == 1)
         #expect(timeline.segments[0].conditions.delay == .milliseconds(5))
         #expect(timeline.segments[0].conditions.rate == nil)
-        #expect(timeline.segments[0].end == .zero + .seconds(10))
+        #expect(timeline.segments[0].end == .zero + .seconds(10) && timeline.cutAt == nil)
     }
 
     @Test
@@ -69,7 +69,11 @@ struct TimelineTests {
         let text = """
             { "name": "x", "repeat": true, "phases": [ { "name": "a", "for": "1 ns" }, { "name": "b", "for": "1 ns" } ] }
             """
-        #expect(try timeline(text).segments.count == NetworkTimeline.limit)
+        let timeline = try timeline(text)
+        #expect(timeline.segments.count == NetworkTimeline.limit)
+        let end = try #require(timeline.cutAt)
+        #expect(end == .zero + .microseconds(10))
+        #expect(timeline.segment(at: end.advanced(byNanoseconds: -1))?.phase == 1 && timeline.segment(at: end) == nil)
     }
 }
 

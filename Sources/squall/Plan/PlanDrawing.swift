@@ -45,6 +45,7 @@ struct PlanDrawing {
         var signs: [String] = []
         if highest > 0 { signs.append("█ is \(Formatting.rate(bitsPerSecond: highest))") }
         if !losses.isEmpty { signs.append("! a connection ends, x one is refused") }
+        if let omission = report.omission { signs.append(omission) }
         if !signs.isEmpty { rows.append(row("", Array(signs.joined(separator: "; ")))) }
         return rows.map(\.trimmingSpaces)
     }
@@ -54,7 +55,8 @@ struct PlanDrawing {
     }
 
     private func begin(of column: Int) -> Moment {
-        Moment(nanoseconds: Int64(Double(report.shown.nanoseconds) * Double(column) / Double(PlanDrawing.columns)))
+        let (width, rest) = report.shown.nanoseconds.quotientAndRemainder(dividingBy: Int64(PlanDrawing.columns))
+        return Moment(nanoseconds: width * Int64(column) + rest * Int64(column) / Int64(PlanDrawing.columns))
     }
 
     private func column(of moment: Moment) -> Int {
@@ -72,7 +74,8 @@ struct PlanDrawing {
 
     private var phaseMarks: [Character] {
         segments.map { segment in
-            guard let phase = segment?.phase else { return "·" }
+            guard let segment else { return " " }
+            guard let phase = segment.phase else { return "·" }
             return phase < PlanDrawing.letters.count ? PlanDrawing.letters[phase] : "·"
         }
     }
@@ -132,7 +135,7 @@ struct PlanDrawing {
     private static func block(_ value: Double, of highest: Double) -> Character {
         guard value > 0, highest > 0 else { return " " }
         let level = (value / highest * Double(blocks.count)).rounded(.up)
-        return blocks[min(blocks.count, max(1, Int(level))) - 1]
+        return blocks[Int(min(Double(blocks.count), max(1, level))) - 1]
     }
 
     private var axis: String {

@@ -65,6 +65,12 @@ struct PlanReport {
             + "the longest of \(PlanReport.seconds(longest.duration)) at \(PlanReport.seconds(longest.begin - .zero))"
     }
 
+    /// "what comes after 12.5 s isn't drawn: the profile changes too often"; `nil` where all of it is.
+    var omission: String? {
+        guard let end = timeline.cutAt else { return nil }
+        return "what comes after \(PlanReport.seconds(end - .zero)) isn't drawn: the profile changes too often"
+    }
+
     /// What the prediction rests on.
     var assumptions: String {
         "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "

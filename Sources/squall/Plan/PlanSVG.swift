@@ -210,7 +210,7 @@ struct PlanSVG {
             "<text class=\"faint\" x=\"622\" y=\"\(row.short)\">connection refused</text>",
             label("connections: \(report.connections.escaped)", "begin", x: Size.left, y: row + 26),
             label("pauses: \(report.pauses.escaped)", "begin", x: Size.left, y: row + 45),
-        ]
+        ] + (report.omission.map { [label($0, "begin", x: Size.left, y: row + 64)] } ?? [])
     }
 }
 
