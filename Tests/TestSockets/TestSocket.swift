@@ -17,6 +17,12 @@ package final class TestSocket: Sendable {
 
     deinit { close() }
 
+    /// A new socket, which no program has that a test starts meanwhile: its connection would live as long as that.
+    private static func opened(isIPv6: Bool, flags: __socket_type = __socket_type(0)) -> Int32 {
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | flags.rawValue
+        return socket(isIPv6 ? AF_INET6 : AF_INET, Int32(type), 0)
+    }
+
     package func close() {
         let descriptor = stored.exchange(-1, ordering: .relaxed)
         if descriptor >= 0 { Glibc.close(descriptor) }
@@ -27,7 +33,7 @@ package final class TestSocket: Sendable {
         to address: SocketAddress,
         from source: SocketAddress? = nil
     ) -> Result<TestSocket, Errno> {
-        let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = opened(isIPv6: address.isIPv6)
         let socket = TestSocket(descriptor: descriptor)
         if let source { precondition(bindErrno(descriptor, source) == 0, "can't bind") }
         let code = withAddress(address) { connect(descriptor, $0, $1) }
@@ -36,8 +42,7 @@ package final class TestSocket: Sendable {
 
     /// A socket that has begun to connect to `address` and may never succeed.
     package static func connecting(to address: SocketAddress) -> TestSocket {
-        let family = address.isIPv6 ? AF_INET6 : AF_INET
-        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let descriptor = opened(isIPv6: address.isIPv6, flags: SOCK_NONBLOCK)
         _ = withAddress(address) { connect(descriptor, $0, $1) }
         return TestSocket(descriptor: descriptor)
     }
@@ -47,7 +52,7 @@ package final class TestSocket: Sendable {
         backlog: Int32 = 128,
         isIPv6: Bool = false
     ) -> (socket: TestSocket, address: SocketAddress) {
-        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = opened(isIPv6: isIPv6)
         let socket = TestSocket(descriptor: descriptor)
         precondition(bindErrno(descriptor, loopback(isIPv6: isIPv6)) == 0, "can't bind")
         precondition(listen(descriptor, backlog) == 0, "can't listen")
@@ -56,14 +61,14 @@ package final class TestSocket: Sendable {
 
     /// A socket on a port of 127.0.0.1 on which nobody listens, nor will as long as the socket is there.
     package static func refusing() -> (socket: TestSocket, address: SocketAddress) {
-        let socket = TestSocket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        let socket = TestSocket(descriptor: opened(isIPv6: false))
         precondition(bindErrno(socket.descriptor, loopback()) == 0, "can't bind")
         return (socket, socket.localAddress)
     }
 
     /// The errno of binding a socket that shares addresses, as servers do, to `address`; 0 when it was let.
     package static func errnoOfBinding(_ address: SocketAddress) -> Int32 {
-        let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = opened(isIPv6: address.isIPv6)
         defer { Glibc.close(descriptor) }
         var one: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -84,7 +89,7 @@ package final class TestSocket: Sendable {
     }
 
     package func accepted() throws(Errno) -> TestSocket {
-        let accepted = accept(descriptor, nil, nil)
+        let accepted = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
         if accepted < 0 { throw Errno(code: errno) }
         return TestSocket(descriptor: accepted)
     }

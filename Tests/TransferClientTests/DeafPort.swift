@@ -11,7 +11,7 @@ final class DeafPort: Sendable {
     }
 
     init() throws {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
