@@ -11,6 +11,8 @@ import Testing
         (["plan", "slow-3g", "--name", ""], "a name has 1 to 100 characters, and no control character"),
         (["shrink", "j", "--patience", "1 week", "--", "true"], "“1 week” has the unknown unit “week”: "),
         (["run", "slow-3g", "--link-memory", "8 mib"], "“8 mib” has the unknown unit “mib”: "),
+        (["replay", "j", "--link-memory", "1 B"], "--link-memory is from 4 KiB to 1024 MiB"),
+        (["shrink", "j", "--connection-limit", "0", "--", "true"], "--connection-limit is at least 1"),
         (["run", "slow-3g", "--listen", "127.0.0.1"], "write a host and a port up to 65535"),
         (["run", "slow-3g", "--listen", "::1:0"], "write a host and a port up to 65535"),
         (["run", "slow-3g", "--upstream", "127.0.0.1:x"], "write a host and a port up to 65535"),

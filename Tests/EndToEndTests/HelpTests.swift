@@ -11,8 +11,13 @@ import Testing
             "--start-at", "--threads",
         ],
         "plan": ["--size", "--direction", "--seed", "--name", "--head", "--client", "--until", "--svg", "--events"],
-        "replay": ["--listen", "--upstream", "--name", "--profile", "--journal", "--start-at", "--threads"],
-        "shrink": ["--upstream", "--name", "--runs", "--patience", "--output"],
+        "replay": [
+            "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
+            "--start-at", "--threads",
+        ],
+        "shrink": [
+            "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
+        ],
         "check": [],
         "profiles": [],
         "origin": ["--host", "--port"],

@@ -130,6 +130,26 @@ import Testing
         }
     }
 
+    @Test func `a replay has the limits that it is given`() async throws {
+        try await withFolder { folder in
+            let recording = folder.appendingPathComponent("journal.jsonl")
+            let slow = #"{ "name": "slow", "faults": [ { "kind": "latency", "delay": "500 ms" } ] }"#
+            try await withOrigin(size: 1_000) { origin in
+                try await withProxy(slow, to: origin, ["--journal", recording.path]) { proxy, _ in
+                    proxy.signal(SIGINT)
+                    #expect(await proxy.finish().status == 0)
+                }
+                let arguments = ["replay", recording.path, "--connection-limit", "1"]
+                try await withChild(Programs.squall, arguments) { child in
+                    let url = "http://\(try address(in: await child.line(with: "ready: ")))/file.bin?[1-2]"
+                    let both = ["-s", "-o", "/dev/null", "--parallel", "--parallel-immediate", url]
+                    #expect(try await run("curl", both).status != 0, "one of two at a time is reset")
+                    _ = try await child.errorLine(with: "1 connections are open, which is the limit")
+                }
+            }
+        }
+    }
+
     @Test func `the profile may be given, and must be the journal's`() async throws {
         try await withFolder { folder in
             let recording = folder.appendingPathComponent("journal.jsonl")

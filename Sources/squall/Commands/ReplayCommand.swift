@@ -43,6 +43,8 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))
     var journal: String?
 
+    @OptionGroup var limits: LimitOptions
+
     @OptionGroup var start: StartOptions
 
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
@@ -70,6 +72,7 @@ struct ReplayCommand: AsyncParsableCommand {
             profile: file.plan(for: proxy).everything,
             seed: proxy.seed
         )
+        limits.apply(to: &configuration)
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
         // The lines name the faults of the journal that is replayed, so its profile is what explains them.
         let runner = ProxyRunner(

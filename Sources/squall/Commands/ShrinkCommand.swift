@@ -10,8 +10,8 @@ struct ShrinkCommand: AsyncParsableCommand {
         commandName: "shrink",
         abstract: "Find the smallest list of a journal's faults with which a command still fails.",
         usage: """
-            squall shrink <recording> [--upstream <host:port>] [--name <name>] [--runs <count>] [--patience <duration>] \
-            [--output <path>] -- <command> ...
+            squall shrink <recording> [--upstream <host:port>] [--name <name>] [--link-memory <size>] \
+            [--connection-limit <count>] [--runs <count>] [--patience <duration>] [--output <path>] -- <command> ...
             """,
         discussion: """
             Runs the command again and again, each time through a new proxy that strikes some of the journal's faults, \
@@ -39,6 +39,8 @@ struct ShrinkCommand: AsyncParsableCommand {
 
     @Option(help: "The proxy of the journal, if there are several.")
     var name: String?
+
+    @OptionGroup var limits: LimitOptions
 
     @Option(
         help: ArgumentHelp("Runs of the command at most, with the last one for the journal.", valueName: "count")
@@ -79,6 +81,7 @@ struct ShrinkCommand: AsyncParsableCommand {
             patience: patience,
             upstream: upstream,
             proxy: proxy,
+            limits: limits,
             files: files
         )
         try await Shrinking(plan: plan, trial: trial, runs: runs).run()

@@ -15,6 +15,7 @@ struct Trial {
     let upstream: Endpoint
     /// The proxy of the journal.
     let proxy: JournalHeader.ProxyEntry
+    let limits: LimitOptions
     let files: ResultFiles
 
     /// Whether the command fails through a proxy with `profile`.
@@ -52,6 +53,7 @@ struct Trial {
             profile: profile,
             seed: proxy.seed
         )
+        limits.apply(to: &configuration)
         configuration.clockStart = proxy.clockStart(at: MonotonicClock.now)
         return configuration
     }

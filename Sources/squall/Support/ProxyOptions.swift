@@ -28,17 +28,7 @@ struct ProxyOptions: ParsableArguments {
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
-    @Option(
-        help: ArgumentHelp(
-            "Bytes that one direction of a connection may hold in memory. (default: 8 MiB)",
-            valueName: "size"
-        ),
-        transform: ArgumentReading.size
-    )
-    var linkMemory = ByteCount.mebibytes(8)
-
-    @Option(help: ArgumentHelp("Connections at a time; one more is reset.", valueName: "count"))
-    var connectionLimit = 16_384
+    @OptionGroup var limits: LimitOptions
 
     func validate() throws {
         guard (listen == nil) == (upstream == nil) else {
@@ -48,10 +38,6 @@ struct ProxyOptions: ParsableArguments {
             throw ValidationError("--name is for the proxy of --listen and --upstream; the profile's have names")
         }
         if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
-        guard connectionLimit > 0 else { throw ValidationError("--connection-limit is at least 1") }
-        guard linkMemory >= .kibibytes(4), linkMemory <= .mebibytes(1_024) else {
-            throw ValidationError("--link-memory is from 4 KiB to 1024 MiB")
-        }
     }
 
     /// The proxies to run: the one of the command line, or else those of the profile. Their clocks start at
@@ -80,10 +66,9 @@ struct ProxyOptions: ParsableArguments {
                 profile: profile,
                 seed: seed
             )
-            configuration.linkHoldLimit = linkMemory
+            limits.apply(to: &configuration)
             configuration.globalBuckets = globalBuckets
             configuration.clockStart = clockStart
-            configuration.connectionLimit = connectionLimit
             return configuration
         }
     }
