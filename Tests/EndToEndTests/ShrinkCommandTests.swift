@@ -133,16 +133,14 @@ import Testing
         try await withJournal { folder in
             let pipe = folder.appendingPathComponent("pipe").path
             try await withChild(Programs.find("cat"), [pipe]) { reader in
-                let script = """
-                    exec 3> pipe; trap 'echo told >&3' TERM; echo begun >&3; while :; do sleep 1000; done
-                    """
+                let script = "trap '' TERM; exec 3> pipe; echo begun >&3; sleep 1000 & sleep 1000"
                 let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", script]
                 try await withChild(Programs.squall, arguments, folder: folder) { search in
                     _ = try await reader.line(with: "begun")
+                    // Two kinds, because two of a kind may come as one.
                     search.signal(SIGINT)
-                    _ = try await reader.line(with: "told")
                     search.signal(SIGTERM)
-                    #expect(await search.finish().status == 128 + SIGTERM)
+                    #expect([128 + SIGINT, 128 + SIGTERM].contains(await search.finish().status))
                     #expect(await reader.finish().status == 0)
                 }
             }
