@@ -35,10 +35,11 @@ import Testing
     }
 
     /// The demo as `make demo` has it, then smaller ones. A machine that is busy with other tests makes a run longer than
-    /// it is, so one of three has to come true.
+    /// it is, so one of three has to come true. Those that need much of a processor have to be long enough for that: the
+    /// ride in the elevator goes on behind its shaft, and its client comes back well after the last reset.
     @Test(arguments: [
         ["wifi-walkaway", "--size", "64MiB", "--seed", "7"], ["wifi-walkaway", "--size", "40MiB", "--seed", "3"],
-        ["slow-3g", "--size", "150KiB", "--seed", "1"], ["elevator", "--size", "5MiB", "--seed", "2"],
+        ["slow-3g", "--size", "150KiB", "--seed", "1"], ["elevator", "--size", "10MiB", "--seed", "4"],
     ])
     func `a demo takes the time that was predicted, within 10 %`(arguments: [String]) async throws {
         let plan = try await predicted(arguments)
