@@ -30,7 +30,7 @@ extension FaultKind {
         return switch bandwidth.course {
         case .steady: 1
         case .steps: 4
-        case .wave: 16
+        case .wave: 32
         }
     }
 }
