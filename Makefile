@@ -40,7 +40,7 @@ acceptance: build ## measure what is promised, between stock programs (a few min
 	@scripts/install.sh acceptance
 	@python3 Benchmarks/acceptance.py
 
-bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 22 minutes)
+bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 24 minutes)
 	@scripts/install.sh load bench
 	@python3 Benchmarks/bench.py
 

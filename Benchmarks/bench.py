@@ -46,6 +46,7 @@ class Run:
         self.options, self.scale = options, Scale(options.quick)
         self.chosen = [peer for peer in peers.PEERS if not options.peers or peer.name in options.peers]
         self.results, self.notes, self.again, self.start = {}, [], 0, time.monotonic()
+        self.stolen, self.spent, self.lateness = machine.stolen_seconds(), machine.machine_seconds(), []
         for peer in [peer for peer in self.chosen if not peer.is_there()]:
             self.note(f"`{peer.name}` was left out: `{peer.program}` is missing")
             self.chosen.remove(peer)
@@ -136,7 +137,9 @@ class Run:
         found = {}
         if "accuracy" in self.options.cases and any(peer.name == "squall" for peer in self.chosen):
             self.tell("accuracy")
+            self.lateness.append(machine.lateness())
             found = accuracy.measure(self.scale, self.tell)
+            self.lateness.append(machine.lateness())
         if self.again:
             self.note(f"{self.again} samples were taken twice, since others used more than {DISTURBED} cores")
         return found
@@ -149,8 +152,13 @@ class Run:
         others = [sample["others"] for case in self.results.values() for rows in case.values() for sample in rows
                   if sample and "others" in sample]
         busy = f"{statistics.median(others):.2f} cores in the median, {max(others):.2f} at most" if others else "–"
+        stolen = machine.stolen_seconds() - self.stolen
+        stolen /= max(1, stolen + machine.machine_seconds() - self.spent)
+        late = ", ".join(f"p50 {p50:+,.0f} and p99 {p99:+,.0f} µs" for p50, p99 in self.lateness)
+        sleeps = {"a sleep of 1 ms, before and after accuracy": late} if late else {}
         return {"date": datetime.date.today().isoformat(), "commit": commit, **description, "rounds": lengths,
-                "used by others meanwhile": busy, "took": f"{took / 60:.1f} min"}
+                "used by others meanwhile": busy, "taken by the host": f"{stolen:.1%} of what was wanted of its processors",
+                **sleeps, "took": f"{took / 60:.1f} min"}
 
 
 def versions(chosen):
@@ -165,7 +173,7 @@ def parse():
     parser.add_argument("--cases", default=",".join(GROUPS), help=f"some of {','.join(GROUPS)}")
     parser.add_argument("--peers", default="", help=f"some of {','.join(names)}; all of them if nothing is said")
     parser.add_argument("--rounds", type=int, help="how often everything is measured (5; 1 when quick)")
-    parser.add_argument("--minutes", type=float, default=13, help="no round begins after so long (13)")
+    parser.add_argument("--minutes", type=float, default=16, help="no round begins after so long (16)")
     parser.add_argument("--congestion", metavar="NAME", help="the system's congestion control meanwhile, in a network "
                         "namespace: reno, or what the machine has; as the machine has it if nothing is said")
     parser.add_argument("--json", metavar="FILE", help="the raw figures, sample by sample")

@@ -56,6 +56,23 @@ def machine_seconds():
     return (user + nice + system + irq + softirq) / TICK
 
 
+def stolen_seconds():
+    """Processor seconds in which something of this machine wanted to run, and its host let another one run."""
+    return int(read("/proc/stat").split("\n", 1)[0].split()[8]) / TICK
+
+
+def lateness(seconds=2):
+    """By how many µs sleeps of 1 ms end late, p50 and p99, 50 µs of slack included that the system takes for itself:
+    nothing that waits for a time is more exact on this machine as it is now."""
+    late, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        time.sleep(0.001)
+        late.append((time.perf_counter() - start) * 1e6 - 1_000)
+    late.sort()
+    return late[len(late) // 2], late[len(late) * 99 // 100]
+
+
 def resident_bytes(pid, whole_family=False):
     """Resident memory. With the family, pages that they share count once for each."""
     total = 0
