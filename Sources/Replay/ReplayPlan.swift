@@ -136,9 +136,10 @@ public struct ReplayPlan: Sendable {
         return faults.map { fault in
             guard case .range(let range) = fault.condition.connections else { return fault }
             var fault = fault
-            // A name has a limit; what is cut off is told by the number.
-            let stem = fault.name.prefix(ProfileLimits.nameLength - 40) + " of connection \(range.lowerBound)"
-            var name = String(stem)
+            // A name has a limit, which counts scalars; what is cut off is told by the number.
+            var stem = String(String.UnicodeScalarView(fault.name.unicodeScalars.prefix(ProfileLimits.nameLength - 40)))
+            stem += " of connection \(range.lowerBound)"
+            var name = stem
             var number = 1
             while !taken.insert(name).inserted {
                 number += 1

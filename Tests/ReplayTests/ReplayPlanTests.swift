@@ -130,6 +130,26 @@ struct ReplayPlanTests {
         #expect(plan.profile(keeping: plan.units).faults.map(\.name) == ["cut"])
     }
 
+    @Test func `can be read again however long names are, and of whatever they are made`() throws {
+        // A letter with an accent that is a scalar of its own.
+        let name = String(repeating: "e\u{301}", count: 64)
+        let fault = Fault(name: name, stream: .downstream, kind: .cut(Cut(position: .at(ByteCount(5)), how: .reset)))
+        let strikes = (1...2).map { number in
+            RecordedStrike(
+                proxy: "p",
+                connection: number,
+                direction: .downstream,
+                fault: name,
+                offset: 5,
+                what: "resets"
+            )
+        }
+        let plan = ReplayPlan(profile: Profile(name: "x", faults: [fault]), seed: 3, strikes: strikes)
+        let written = plan.profile(keeping: plan.units, isNamedApart: true)
+        let source = ProfileSource(file: "shrunk.json", text: ProfileWriter.text(of: written))
+        #expect(try ProfileReader.profile(from: source) == written)
+    }
+
     @Test func `flips the bit that was flipped, whatever the fault is called and however it is drawn`() throws {
         let text = """
             { "name": "x", "faults": [ { "kind": "corrupt", "stream": "downstream", "between": ["0 B", "90 KB"] } ] }

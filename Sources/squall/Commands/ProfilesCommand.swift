@@ -1,5 +1,6 @@
 import ArgumentParser
 import FaultProfile
+import Units
 
 /// `squall profiles`: what comes with the program.
 struct ProfilesCommand: ParsableCommand {
@@ -39,7 +40,7 @@ struct ProfilesCommand: ParsableCommand {
         for name in names {
             let summary: String
             do throws(CommandFailure) {
-                summary = try ProfileLibrary.profile(name).summary
+                summary = try ProfileLibrary.profile(name).summary.shortened(to: ProfileLimits.textLength)
             } catch {
                 summary = "has problems, see squall check \(name)"
             }
