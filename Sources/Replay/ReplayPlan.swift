@@ -23,12 +23,14 @@ public struct ReplayPlan: Sendable {
 
     /// The profile's faults by their names.
     private let faults: [String: OriginalFault]
+    private let seed: UInt64
 
     /// The plan of the strikes of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
     public init(profile: Profile, seed: UInt64, strikes: [RecordedStrike]) {
         var profile = profile
         profile.seed = seed
         self.profile = profile
+        self.seed = seed
         let faults = Dictionary(OriginalFault.all(of: profile).map { ($0.fault.name, $0) }) { first, _ in first }
         var known: Set<Unit> = []
         var units: [Unit] = []
@@ -91,7 +93,7 @@ public struct ReplayPlan: Sendable {
     private func explicitFaults(of units: [Unit]) -> [Fault] {
         units.compactMap { unit in
             guard case .strike(let strike) = unit, let origin = faults[strike.fault],
-                let kind = origin.kind(of: strike, seed: profile.seed ?? 0), let connection = strike.connection,
+                let kind = origin.kind(of: strike, seed: seed), let connection = strike.connection,
                 let direction = strike.direction
             else { return nil }
             return Fault(

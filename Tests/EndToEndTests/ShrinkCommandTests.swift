@@ -32,6 +32,25 @@ import Testing
         return try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
     }
 
+    /// Begins a search whose command, by `script`, says that it has begun through the pipe, and does `body` then. The reader
+    /// of the pipe sees its end when nobody has it open for writing any more.
+    private func withSearch(
+        _ script: String,
+        _ options: [String] = [],
+        in folder: URL,
+        _ body: (_ search: Child, _ reader: Child) async throws -> Void
+    ) async throws {
+        try await withChild(Programs.find("cat"), [folder.appendingPathComponent("pipe").path]) { reader in
+            let arguments = ["shrink", "journal.jsonl"] + options + ["--", "sh", "-c", script]
+            try await withChild(Programs.squall, arguments, folder: folder) { search in
+                _ = try await reader.line(with: "begun")
+                try await body(search, reader)
+            }
+        }
+    }
+
+    /// A command that SIGTERM doesn't end, and that leaves another behind.
+    private static let stubborn = "trap '' TERM; exec 3> pipe; echo begun >&3; sleep 1000 & sleep 1000"
     private static let passes = "squall: the command doesn't fail with all 40 faults of the journal\n"
     private static let fails = "squall: the command fails without a fault as well\n"
 
@@ -86,63 +105,45 @@ import Testing
     @Test(arguments: [SIGINT, SIGTERM])
     func `is ended with all that it started when the search is interrupted`(signal: Int32) async throws {
         try await withJournal { folder in
-            // The reader sees the end of the pipe when nobody has it open for writing any more.
-            let pipe = folder.appendingPathComponent("pipe").path
-            try await withChild(Programs.find("cat"), [pipe]) { reader in
-                let script = "trap '' TERM; exec 3> pipe; echo begun >&3; sleep 1000 & sleep 1000"
-                let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", script]
-                try await withChild(Programs.squall, arguments, folder: folder) { search in
-                    _ = try await reader.line(with: "begun")
-                    search.signal(signal)
-                    let outcome = await search.finish()
-                    #expect(outcome.status == 1)
-                    #expect(outcome.errors == "squall: interrupted before a smaller list of faults was found\n")
-                    #expect(await reader.finish().status == 0)
-                }
+            try await withSearch(ShrinkCommandTests.stubborn, in: folder) { search, reader in
+                search.signal(signal)
+                let outcome = await search.finish()
+                #expect(outcome.status == 1)
+                #expect(outcome.errors == "squall: interrupted before a smaller list of faults was found\n")
+                #expect(await reader.finish().status == 0)
             }
         }
     }
 
     @Test func `is interrupted: the smallest list so far is told and written`() async throws {
         try await withJournal { folder in
-            let pipe = folder.appendingPathComponent("pipe").path
-            try await withChild(Programs.find("cat"), [pipe]) { reader in
-                let script = """
-                    echo run >> runs
-                    case $(grep -c run runs) in 1 | 3) exit 1;; 2) exit 0;; esac
-                    echo begun > pipe; sleep 1000
-                    """
-                let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", script]
-                try await withChild(Programs.squall, arguments, folder: folder) { search in
-                    _ = try await reader.line(with: "begun")
-                    search.signal(SIGINT)
-                    let outcome = await search.finish()
-                    #expect(outcome.status == 1)
-                    #expect(outcome.errors == "squall: interrupted; a smaller list may do\n")
-                    #expect(outcome.lines.first == "40 faults shrunk to 20 in 3 runs")
-                    #expect(outcome.lines.last == "written: shrunk.json")
-                    let checked = try await squall("check", "shrunk.json", folder: folder)
-                    #expect(checked.status == 0)
-                    #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("shrunk.jsonl").path))
-                }
+            let script = """
+                echo run >> runs
+                case $(grep -c run runs) in 1 | 3) exit 1;; 2) exit 0;; esac
+                echo begun > pipe; sleep 1000
+                """
+            try await withSearch(script, in: folder) { search, _ in
+                search.signal(SIGINT)
+                let outcome = await search.finish()
+                #expect(outcome.status == 1)
+                #expect(outcome.errors == "squall: interrupted; a smaller list may do\n")
+                #expect(outcome.lines.first == "40 faults shrunk to 20 in 3 runs")
+                #expect(outcome.lines.last == "written: shrunk.json")
+                let checked = try await squall("check", "shrunk.json", folder: folder)
+                #expect(checked.status == 0)
+                #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("shrunk.jsonl").path))
             }
         }
     }
 
     @Test func `is ended at once with all that it started by a second signal`() async throws {
         try await withJournal { folder in
-            let pipe = folder.appendingPathComponent("pipe").path
-            try await withChild(Programs.find("cat"), [pipe]) { reader in
-                let script = "trap '' TERM; exec 3> pipe; echo begun >&3; sleep 1000 & sleep 1000"
-                let arguments = ["shrink", "journal.jsonl", "--", "sh", "-c", script]
-                try await withChild(Programs.squall, arguments, folder: folder) { search in
-                    _ = try await reader.line(with: "begun")
-                    // Two kinds, because two of a kind may come as one.
-                    search.signal(SIGINT)
-                    search.signal(SIGTERM)
-                    #expect([128 + SIGINT, 128 + SIGTERM].contains(await search.finish().status))
-                    #expect(await reader.finish().status == 0)
-                }
+            try await withSearch(ShrinkCommandTests.stubborn, in: folder) { search, reader in
+                // Two kinds, because two of a kind may come as one.
+                search.signal(SIGINT)
+                search.signal(SIGTERM)
+                #expect([128 + SIGINT, 128 + SIGTERM].contains(await search.finish().status))
+                #expect(await reader.finish().status == 0)
             }
         }
     }
@@ -159,26 +160,21 @@ import Testing
 
     @Test func `is interrupted in the last run: an earlier journal stays as it was`() async throws {
         try await withJournal { folder in
-            let pipe = folder.appendingPathComponent("pipe").path
             let earlier = folder.appendingPathComponent("shrunk.jsonl")
             try Data("old".utf8).write(to: earlier)
-            try await withChild(Programs.find("cat"), [pipe]) { reader in
-                let script = """
-                    echo run >> runs
-                    case $(grep -c run runs) in 1) exit 1;; 2) exit 0;; esac
-                    echo begun > pipe; sleep 1000
-                    """
-                let arguments = ["shrink", "journal.jsonl", "--runs", "3", "--", "sh", "-c", script]
-                try await withChild(Programs.squall, arguments, folder: folder) { search in
-                    _ = try await reader.line(with: "begun")
-                    search.signal(SIGINT)
-                    let outcome = await search.finish()
-                    #expect(outcome.status == 1)
-                    #expect(outcome.errors == "squall: interrupted before a smaller list of faults was found\n")
-                    #expect(try String(contentsOf: earlier, encoding: .utf8) == "old")
-                    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-                    #expect(names.sorted() == ["journal.jsonl", "pipe", "runs", "shrunk.jsonl"])
-                }
+            let script = """
+                echo run >> runs
+                case $(grep -c run runs) in 1) exit 1;; 2) exit 0;; esac
+                echo begun > pipe; sleep 1000
+                """
+            try await withSearch(script, ["--runs", "3"], in: folder) { search, _ in
+                search.signal(SIGINT)
+                let outcome = await search.finish()
+                #expect(outcome.status == 1)
+                #expect(outcome.errors == "squall: interrupted before a smaller list of faults was found\n")
+                #expect(try String(contentsOf: earlier, encoding: .utf8) == "old")
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(names.sorted() == ["journal.jsonl", "pipe", "runs", "shrunk.jsonl"])
             }
         }
     }

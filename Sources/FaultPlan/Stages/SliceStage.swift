@@ -45,7 +45,7 @@ struct SliceStage {
 
     /// A simplified stage makes up for as many pauses as it counts in no time, and for no longer than a rate does.
     var latenessAllowance: Int64 {
-        guard pause > 0 else { return .max }
+        guard pauses else { return .max }
         return Self.missedLimit * min(pause, BandwidthStage.latenessAllowance / Self.missedLimit)
     }
 
@@ -91,7 +91,7 @@ struct SliceStage {
 
     /// The same where nobody writes: the slices pass together that would have passed since the last time.
     private mutating func advanceLate(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        if pause == 0 { return reach }
+        if !pauses { return reach }
         let now = visit.now.nanoseconds
         if now > askedAt { (askedBefore, askedAt) = (askedAt, now) }
         let earliest = max(askedBefore, now.subtractingSaturated(latenessAllowance))
