@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Values of the command line that can't be read.
-@Suite(.timeLimit(.minutes(1))) struct ArgumentTests {
+@Suite(.timeLimit(.minutes(5))) struct ArgumentTests {
     @Test(arguments: [
         (["plan", "slow-3g", "--size", "64"], "“64” has no unit: write “64 B” or “64 KiB”"),
         (["demo", "--size", "64mb"], "“64mb” has the unknown unit “mb”: "),

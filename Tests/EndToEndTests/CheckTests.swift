@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `squall check`, and what every subcommand says of a profile with problems.
-@Suite(.timeLimit(.minutes(1))) struct CheckTests {
+@Suite(.timeLimit(.minutes(5))) struct CheckTests {
     private static let broken = """
         {
           "name": "broken",

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What docs/command.md says of events.
-@Suite(.timeLimit(.minutes(1))) struct CommandPageTests {
+@Suite(.timeLimit(.minutes(5))) struct CommandPageTests {
     /// The keys that the page gives for each event.
     private func documented() throws -> [String: Set<String>] {
         let page = try String(contentsOf: Repository.root.appendingPathComponent("docs/command.md"), encoding: .utf8)

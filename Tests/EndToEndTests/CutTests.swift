@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Cuts at an exact byte, as a program that knows nothing of us sees them.
-@Suite(.timeLimit(.minutes(1))) struct CutTests {
+@Suite(.timeLimit(.minutes(5))) struct CutTests {
     private static let offsets = [1_459, 1_460, 1_461, 65_535, 65_536, 65_537, 262_144, 700_001, 1_048_577]
 
     @Test(arguments: ["close", "reset"])

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Journals that were edited, torn off or put together: what `squall replay` and `squall shrink` say of them.
-@Suite(.timeLimit(.minutes(2))) struct DamagedJournalTests {
+@Suite(.timeLimit(.minutes(5))) struct DamagedJournalTests {
     private static let profile = """
         {"name":"x","faults":[{"name":"cut","kind":"cut","at":"1 KB","how":"reset"},\
         {"name":"late","kind":"latency","delay":"1 ms"}],"phases":[{"name":"gone","faults":[\

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// `squall demo` beyond the shipped profiles.
-@Suite(.timeLimit(.minutes(1))) struct DemoTests {
+@Suite(.timeLimit(.minutes(5))) struct DemoTests {
     private static let dicey = """
         { "name": "dicey", "faults": [
             { "kind": "cut", "stream": "downstream", "between": ["20 KiB", "180 KiB"], "when": { "connection": "1..3" } } ] }

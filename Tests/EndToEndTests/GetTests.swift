@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// `squall get` and `squall origin`.
-@Suite(.timeLimit(.minutes(1))) struct GetTests {
+@Suite(.timeLimit(.minutes(5))) struct GetTests {
     @Test func `a file arrives under its own name, verified by what the server says`() async throws {
         try await withOrigin(size: 100_000) { origin in
             try await withFolder { folder in

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the command says of itself.
-@Suite(.timeLimit(.minutes(1))) struct HelpTests {
+@Suite(.timeLimit(.minutes(5))) struct HelpTests {
     /// Every subcommand and its options.
     static let options: [String: [String]] = [
         "demo": ["--size", "--seed", "--keep", "--events"],

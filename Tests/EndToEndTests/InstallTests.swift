@@ -1,7 +1,7 @@
 import Testing
 
 /// scripts/install.sh, which every target of the Makefile begins with.
-@Suite(.timeLimit(.minutes(1))) struct InstallTests {
+@Suite(.timeLimit(.minutes(5))) struct InstallTests {
     @Test func `who lacks Swift hears so before anything is installed`() async throws {
         try await withFolder { empty in
             let script = Repository.root.appendingPathComponent("scripts/install.sh").path

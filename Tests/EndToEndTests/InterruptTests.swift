@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Signals that end a command, and the one that may be meant for others.
-@Suite(.timeLimit(.minutes(1))) struct InterruptTests {
+@Suite(.timeLimit(.minutes(5))) struct InterruptTests {
     @Test func `a terminal that closes ends origin and run with exit 0`() async throws {
         try await withFolder { folder in
             try await withChild(Programs.squall, ["origin", folder.path]) { origin in

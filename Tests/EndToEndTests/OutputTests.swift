@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// What becomes of output that can't be written, and of files that it would be written over.
-@Suite(.timeLimit(.minutes(1))) struct OutputTests {
+@Suite(.timeLimit(.minutes(5))) struct OutputTests {
     @Test(arguments: [
         ["profiles"], ["profiles", "slow-3g"], ["check", "slow-3g"], ["plan", "slow-3g", "--size", "1KiB"],
         ["plan", "slow-3g", "--size", "1KiB", "--events", "json"], ["--version"], ["help", "run"],

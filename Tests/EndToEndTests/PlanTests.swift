@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `squall plan`: what it draws, and whether what it predicts comes true.
-@Suite(.timeLimit(.minutes(2))) struct PlanTests {
+@Suite(.timeLimit(.minutes(5))) struct PlanTests {
     /// What `plan --events json` tells, and the end of what `demo --events json` does.
     private struct Figures: Decodable {
         var event: String

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `squall plan` gives a connection up when `squall get` does.
-@Suite(.timeLimit(.minutes(1))) struct PlannedClientTests {
+@Suite(.timeLimit(.minutes(5))) struct PlannedClientTests {
     private struct Prediction: Decodable {
         var outcome: String
         var seconds: Double

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The presets, as the command finds and lists them.
-@Suite(.timeLimit(.minutes(2))) struct PresetTests {
+@Suite(.timeLimit(.minutes(5))) struct PresetTests {
     @Test func `the list has the scenarios first, then every preset under its tool, each with what it feels like`()
         async throws
     {

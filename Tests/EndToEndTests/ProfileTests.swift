@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Every shipped profile between our server and our client, as a person runs it.
-@Suite(.timeLimit(.minutes(2))) struct ProfileTests {
+@Suite(.timeLimit(.minutes(5))) struct ProfileTests {
     /// The profiles through which a file arrives: the size that takes each a few seconds, how often it is resumed on
     /// the way, and the connections that it takes.
     private static let sizes: [String: (size: String, resumptions: Int, connections: Int)] = [

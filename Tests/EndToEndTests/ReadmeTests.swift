@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What README.md shows of the command.
-@Suite(.timeLimit(.minutes(1))) struct ReadmeTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
     /// The first profile of the page.
     private static func profile(in page: String) throws -> String {
         String(try #require(page.firstMatch(of: #/```json\n(.*?)```/#.dotMatchesNewlines()), "no profile").output.1)

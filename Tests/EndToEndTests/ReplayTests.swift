@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// `squall replay`: the faults of a journal, struck again.
-@Suite(.timeLimit(.minutes(3))) struct ReplayTests {
+@Suite(.timeLimit(.minutes(5))) struct ReplayTests {
     private static let profile = """
         { "name": "busy", "faults": [
             { "kind": "cut", "stream": "downstream", "between": ["5 KB", "190 KB"], "when": { "chance": "60 %" } },

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// `squall run`: its lines, its exit codes, its journal.
-@Suite(.timeLimit(.minutes(1))) struct RunTests {
+@Suite(.timeLimit(.minutes(5))) struct RunTests {
     private static let cut = """
         { "name": "cut", "faults": [
             { "kind": "cut", "stream": "downstream", "at": "10 KB", "how": "reset" } ] }

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// The command that `squall shrink` runs: what it begins with, and how it ends.
-@Suite(.timeLimit(.minutes(2))) struct ShrinkCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ShrinkCommandTests {
     /// A journal of forty cuts, a connection each, of a proxy to nobody.
     private static func journal() -> String {
         let profile = #"{"name":"x","faults":[{"name":"cut","kind":"cut","every":"1 KB","how":"reset"}]}"#

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What a person at a terminal sees, and what a pipe must not.
-@Suite(.timeLimit(.minutes(1))) struct TerminalTests {
+@Suite(.timeLimit(.minutes(5))) struct TerminalTests {
     @Test func `a pipe gets neither escape sequences nor carriage returns`() async throws {
         let demo = try await squall("demo", "first-two-fail", "--size", "200KiB")
         let list = try await squall("profiles")

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// A journal of a run with a trace, whose file isn't in it.
-@Suite(.timeLimit(.minutes(2))) struct TraceJournalTests {
+@Suite(.timeLimit(.minutes(5))) struct TraceJournalTests {
     private struct Header: Decodable {
         struct Trace: Decodable, Equatable {
             var digest: String

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ChildProcessTests {
+@Suite(.timeLimit(.minutes(5))) struct ChildProcessTests {
     private static let environment = ["PATH": "/usr/bin:/bin"]
 
     private static func shell(_ script: String) throws -> ChildProcess {

@@ -4,7 +4,7 @@ import Testing
 import Units
 
 /// A forecast ends after so many steps, whatever the profile has it do.
-@Suite("The steps of a forecast", .timeLimit(.minutes(1)))
+@Suite("The steps of a forecast", .timeLimit(.minutes(5)))
 struct StepTests {
     /// Faults and phases that keep a forecast busy for ever, with 16 TiB to send.
     private static let endless = [

@@ -3,14 +3,17 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// A blocking socket of a test, whose calls fail after 30 seconds instead of hanging.
+/// A blocking socket of a test, whose calls fail after `patience` instead of hanging.
 package final class TestSocket: Sendable {
+    /// The seconds after which a test that waits has failed: more than one waits for its turn where all of them run.
+    package static let patience = 120
+
     private let stored: Atomic<Int32>
     package var descriptor: Int32 { stored.load(ordering: .relaxed) }
 
     private init(descriptor: Int32) {
         stored = Atomic(descriptor)
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        var limit = timeval(tv_sec: TestSocket.patience, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }

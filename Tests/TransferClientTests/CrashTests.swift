@@ -6,7 +6,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-@Suite(.timeLimit(.minutes(1))) struct CrashTests {
+@Suite(.timeLimit(.minutes(5))) struct CrashTests {
     /// The state of the folder at a moment: what a killed process leaves to the next.
     private struct Wreck: Sendable {
         var part: [UInt8]

@@ -5,7 +5,7 @@ import Testing
 import TransferClient
 
 /// What lies where a file is to go.
-@Suite(.timeLimit(.minutes(1))) struct DestinationTests {
+@Suite(.timeLimit(.minutes(5))) struct DestinationTests {
     private static let resource = Resource(size: 50_000)
 
     private func type(of path: String) -> FileType? {

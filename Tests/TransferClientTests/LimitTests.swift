@@ -5,7 +5,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
     private static let resource = Resource(size: 50_000)
 
     @Test func `a server that stalls in the body is left, and the rest asked for`() async throws {

@@ -4,7 +4,7 @@ import TransferClient
 import TransferProtocol
 
 /// Servers that answer wrongly, after a first connection that was cut at byte 100,000 of 300,000.
-@Suite(.timeLimit(.minutes(1))) struct MisbehaviourTests {
+@Suite(.timeLimit(.minutes(5))) struct MisbehaviourTests {
     private static let resource = Resource(size: 300_000)
     private static let held = 100_000
 

@@ -4,7 +4,7 @@ import TransferProtocol
 import Units
 
 /// Servers that do something else on each connection, drawn from a seed.
-@Suite(.timeLimit(.minutes(1))) struct NeverAWrongFileTests {
+@Suite(.timeLimit(.minutes(5))) struct NeverAWrongFileTests {
     private static let versions: [Resource] = (0..<2).map { index in
         var resource = Resource(size: 60_000 + index * 5_000, seed: UInt64(20 + index))
         resource.entityTag = "\"v\(index)\""

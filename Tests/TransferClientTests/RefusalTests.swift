@@ -3,7 +3,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     private static let resource = Resource(size: 50_000)
 
     private func download(

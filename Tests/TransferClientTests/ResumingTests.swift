@@ -3,7 +3,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-@Suite(.timeLimit(.minutes(1))) struct ResumingTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumingTests {
     private let resource = Resource(size: 300_000)
 
     @Test func `a plain download is complete, in its place, and alone in its folder`() async throws {

@@ -31,7 +31,7 @@ final class Slot<Value: Sendable>: Sendable {
 
     /// The next value, which is waited for, 30 seconds at most.
     func next() throws -> Value {
-        guard count.wait(timeout: .now() + 30) == .success else { throw TimeOut() }
+        guard count.wait(timeout: .now() + Double(TestSocket.patience)) == .success else { throw TimeOut() }
         return values.withLock { $0.removeFirst() }
     }
 
@@ -91,9 +91,9 @@ struct Fixture: Sendable {
         }
     }
 
-    /// Waits until no connection is open; `false` when that takes more than 30 seconds.
+    /// Waits until no connection is open; `false` when that takes more than `TestSocket.patience`.
     func becomesIdle() async -> Bool {
-        let deadline = MonotonicClock.now + .seconds(30)
+        let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
         while MonotonicClock.now < deadline {
             if await proxy.statistics().open == 0 { return true }
         }
