@@ -47,10 +47,14 @@ struct MessageScanner {
     /// Reads `bytes`, which begin at `offset`; tells where messages are, and returns how many bytes may be passed on.
     /// The rest, an unfinished head, is to be given again in front of what comes next.
     ///
-    /// - Parameter begin: reads a whole head, says what it is and how its content ends; `nil` where it is none.
+    /// - Parameters:
+    ///   - isOver: whether no further message is to be looked for.
+    ///   - begin: reads a whole head, says what it is and how its content ends; `nil` where it is none.
+    ///   - isPossible: whether a head may begin like this.
     mutating func read(
         _ bytes: Span<UInt8>,
         into marks: inout [Mark],
+        isOver: () -> Bool,
         begin: (Span<UInt8>) -> (message: Message, framing: Framing)?,
         isPossible: (Span<UInt8>) -> Bool
     ) -> Int {
@@ -62,6 +66,10 @@ struct MessageScanner {
         reading: while index < bytes.count {
             switch state {
             case .head:
+                if isOver() {
+                    state = .passing
+                    continue
+                }
                 // Empty lines in front of a message belong to none (RFC 9112, section 2.2).
                 if looked == 0, bytes[index] == 0x0D || bytes[index] == 0x0A {
                     index += 1

@@ -14,6 +14,9 @@ public final class StreamReader {
     private var downstream: Side
     private let exchange = Exchange()
     private let readsMessages: Bool
+    /// Whether the client went on with something that is no request. The responses to those before are read still, and
+    /// nothing behind them.
+    private var hasLostRequests = false
     /// Whether there is nothing to find, and so nothing to be read.
     public let isIdle: Bool
 
@@ -99,23 +102,31 @@ public final class StreamReader {
             &upstream,
             readsMessages,
             bytes,
+            isOver: { false },
             begin: { exchange.request($0) },
             isPossible: { HeadShape.mayBeRequest($0) }
         )
         StreamReader.finish(&upstream, bytes, ready, &link)
-        if upstream.scanner.hasStopped, !upstream.hasEnded { downstream.scanner.stop() }
+        if upstream.scanner.hasStopped, !upstream.hasEnded { hasLostRequests = true }
+        if hasLostRequests, !exchange.awaitsResponse, !downstream.scanner.isInMessage { downstream.scanner.stop() }
         return ready
     }
 
     private func readDownstream(_ bytes: Span<UInt8>, into link: inout Link) -> Int {
         let exchange = exchange
+        let hasLostRequests = hasLostRequests
         let ready = StreamReader.scan(
             &downstream,
             readsMessages,
             bytes,
+            isOver: { hasLostRequests && !exchange.awaitsResponse },
             begin: { exchange.response($0) },
             isPossible: { exchange.awaitsResponse && HeadShape.mayBeResponse($0) }
         )
+        if hasLostRequests, case .unreadable(let offset) = downstream.marks.last {
+            // That the connection isn't HTTP was told already.
+            downstream.marks[downstream.marks.count - 1] = .end(at: offset)
+        }
         StreamReader.finish(&downstream, bytes, ready, &link)
         if downstream.scanner.hasStopped, !downstream.hasEnded { upstream.scanner.stop() }
         return ready
@@ -125,11 +136,12 @@ public final class StreamReader {
         _ side: inout Side,
         _ readsMessages: Bool,
         _ bytes: Span<UInt8>,
+        isOver: () -> Bool,
         begin: (Span<UInt8>) -> (message: Message, framing: Framing)?,
         isPossible: (Span<UInt8>) -> Bool
     ) -> Int {
         guard readsMessages else { return bytes.count }
-        return side.scanner.read(bytes, into: &side.marks, begin: begin, isPossible: isPossible)
+        return side.scanner.read(bytes, into: &side.marks, isOver: isOver, begin: begin, isPossible: isPossible)
     }
 
     private static func finish(_ side: inout Side, _ bytes: Span<UInt8>, _ ready: Int, _ link: inout Link) {

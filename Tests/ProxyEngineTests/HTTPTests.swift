@@ -94,6 +94,26 @@ struct HTTPTests {
     }
 
     @Test
+    func `an answer comes although something that is no HTTP was sent behind its request`() async throws {
+        let server = server { HTTPTests.ok(Array("number \($0)".utf8)) }
+        defer { server.stop() }
+        let second = HTTPCondition(requests: .range(2...2))
+        try await withProxy(to: server.address, profile(http(Self.unavailable, when: second))) { fixture in
+            let client = try fixture.client()
+            let outcome = try await blocking {
+                try client.send(Array((Self.get + Self.get + "\u{0}\u{1}\r\n\r\n").utf8))
+                return client.receiveAll()
+            }
+            client.close()
+            let text = String(decoding: outcome.bytes, as: UTF8.self)
+            #expect(
+                text.hasPrefix(String(decoding: HTTPTests.ok(Array("number 1".utf8)), as: UTF8.self) + "HTTP/1.1 503")
+            )
+            #expect(outcome.ending == .finish)
+        }
+    }
+
+    @Test
     func `a HEAD is answered without content`() async throws {
         let server = server { _ in HTTPTests.ok([]) }
         defer { server.stop() }

@@ -123,13 +123,17 @@ struct MessageTests {
         #expect(conversation.toClient.text.hasSuffix("\r\n\r\nhe"))
     }
 
-    @Test
-    func `beyond the limit of requests without a response are passed on unread`() {
-        var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body))
-        for _ in 0...1_024 { conversation.request(Sent.get) }
+    @Test(arguments: [(1_024, true), (1_025, false)])
+    func `beyond the limit of requests without a response are passed on unread`(number: UInt64, isRead: Bool) {
+        let request = HTTPCondition(requests: .range(number...number))
+        var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body, when: request))
+        for _ in 1...1_025 { conversation.request(Sent.get) }
         #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
-        conversation.respond(Sent.ok("hello"))
-        #expect(conversation.toClient.text == Sent.ok("hello"))
+        for _ in 1...1_025 { conversation.respond(Sent.ok("hello")) }
+        #expect(conversation.toClient.end == (isRead ? .cut(.reset) : nil))
+        let count = isRead ? 1_023 : 1_025
+        let responses = String(repeating: Sent.ok("hello"), count: count)
+        #expect(conversation.toClient.text.hasPrefix(responses))
     }
 
     @Test(arguments: ["g\r\n", "ffffffffffffffff\r\n", "5\r\nhelloX"])
@@ -173,22 +177,63 @@ struct MessageTests {
 
     @Test(arguments: PositionTests.readSizes)
     func `end for their faults where the other direction turns out to be no HTTP`(readSize: Int) {
-        // Every byte of the answer is struck, until the client sends something else.
+        // Every byte of the request is struck, until the server sends something else.
         let fault = Fault(
             name: "corrupt",
-            stream: .downstream,
+            stream: .upstream,
             condition: Condition(http: HTTPCondition(path: TextPattern("/*"))),
             kind: .corrupt(Corrupt(position: .rate(.always)))
         )
         var conversation = Conversation(fault, readSize: readSize)
-        conversation.request(Sent.get)
-        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
-        conversation.respond(head + "0123")
-        let struck = conversation.toClient.output
-        #expect(struck.count == head.utf8.count + 4 && struck.last != UInt8(ascii: "3"))
-        conversation.request("\u{0}\u{1}\u{2}\r\n\r\n")
-        conversation.respond("456789")
-        #expect(Array(conversation.toClient.output.dropFirst(struck.count)) == Array("456789".utf8))
+        conversation.request("POST /a HTTP/1.1\r\nContent-Length: 1000\r\n\r\n0123")
+        let struck = conversation.toServer.output
+        #expect(struck.last != nil && struck.last != UInt8(ascii: "3"))
+        conversation.respond("\u{0}\u{1}\u{2}\r\n\r\n")
+        conversation.request("456789")
+        #expect(Array(conversation.toServer.output.dropFirst(struck.count)) == Array("456789".utf8))
+    }
+
+    @Test(arguments: PositionTests.readSizes)
+    func `are answered to the last one although something that is no HTTP follows upon their requests`(readSize: Int) {
+        // The second response is struck to its end, and what the server says to the rest isn't looked at.
+        let second = HTTPCondition(requests: .range(2...2))
+        let fault = Fault(
+            name: "corrupt",
+            stream: .downstream,
+            condition: Condition(http: second),
+            kind: .corrupt(Corrupt(position: .rate(.always)))
+        )
+        var conversation = Conversation(fault, readSize: readSize)
+        conversation.request(Sent.get + Sent.get + "\u{0}\u{1}\u{2}\r\n\r\n")
+        #expect(!conversation.reader.hasAnswered(requestsBefore: 2))
+        conversation.respond(Sent.ok("first") + "HTTP/1.1 200 O")
+        #expect(conversation.reader.hasAnswered(requestsBefore: 2))
+        #expect(!conversation.reader.hasAnswered(requestsBefore: 3))
+        conversation.respond("K\r\nContent-Length: 6\r\n\r\nsec")
+        conversation.respond("ond")
+        conversation.finish(.upstream)
+        conversation.respond(Sent.ok("third"))
+        #expect(conversation.reader.hasAnswered(requestsBefore: 3))
+        #expect(conversation.toClient.text.hasPrefix(Sent.ok("first")))
+        let struck = conversation.toClient.output.dropFirst(Sent.ok("first").utf8.count)
+        #expect(zip(struck, Sent.ok("second").utf8).allSatisfy { $0 != $1 })
+        #expect(conversation.toClient.text.hasSuffix(Sent.ok("third")))
+        let told = [conversation.toServer, conversation.toClient].flatMap(\.strikes).map(\.effect)
+        #expect(told.filter { $0 == .isNoHTTP }.count == 1)
+    }
+
+    @Test(arguments: PositionTests.readSizes)
+    func `of neither direction are told once`(readSize: Int) {
+        var conversation = Conversation(
+            .http(Self.everything, when: HTTPCondition(path: TextPattern("/no"))),
+            readSize: readSize
+        )
+        conversation.request(Sent.get + "\u{0}\u{1}\u{2}\r\n\r\n")
+        conversation.respond("220 ready\r\n")
+        conversation.respond("221 bye\r\n")
+        #expect(conversation.toClient.text == "220 ready\r\n221 bye\r\n")
+        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
+        #expect(conversation.toClient.strikes.isEmpty)
     }
 
     @Test
