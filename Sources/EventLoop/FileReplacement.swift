@@ -44,13 +44,19 @@ public struct FileReplacement: Sendable {
         writer = try LineWriter(path: places.partial)
     }
 
-    /// Puts the file into its place, or leaves what was there as it was if it isn't whole.
+    /// Puts the file into its place, with the permissions of what was there, or leaves that as it was if the file isn't
+    /// whole.
     public func commit() throws(SystemError) {
         let (dropped, failure) = writer.flush()
         do throws(SystemError) {
             if let failure { throw failure }
             if dropped > 0 { throw SystemError(call: "write", code: ENOBUFS) }
-            if places.partial != places.target, rename(places.partial, places.target) != 0 { throw .last("rename") }
+            guard places.partial != places.target else { return }
+            var before = stat()
+            if stat(places.target, &before) == 0, chmod(places.partial, before.st_mode & 0o777) != 0 {
+                throw .last("chmod")
+            }
+            if rename(places.partial, places.target) != 0 { throw .last("rename") }
         } catch {
             discard()
             throw error

@@ -27,6 +27,7 @@ final class DownloadSession {
     var lastProgress: Moment
     var lastCheckpoint: Moment
     var runningCheckpoint: Task<Result<Void, DownloadError>, Never>?
+    private var hasAskedForDigest = false
 
     /// What is counted on the way.
     struct Tally {
@@ -92,6 +93,7 @@ final class DownloadSession {
                 guard !Task.isCancelled else { throw .cancelled }
                 switch state.nextStep {
                 case .finish:
+                    if isDigestWanted { try await askForDigest() }
                     if let finished = try await finish() { return finished }
                 case .ask(let ask):
                     let outcome = await attempt(ask)
@@ -142,6 +144,23 @@ final class DownloadSession {
                 throw .cancelled
             }
         }
+    }
+
+    /// Whether the complete file can't be checked, and the server may have learnt its digest meanwhile.
+    private var isDigestWanted: Bool {
+        guard !hasAskedForDigest, request.expectedSHA256 == nil, let known = state.representation else { return false }
+        return known.digest == nil && known.strongValidator != nil
+            && configuration.clock.now() - startedAt >= configuration.lateDigestInterval
+    }
+
+    /// Asks for the digest of the complete file, once. No answer takes anything back that is held.
+    private func askForDigest() async throws(DownloadError) {
+        hasAskedForDigest = true
+        let complete = state
+        let outcome = await attempt(.probe)
+        guard !Task.isCancelled else { throw .cancelled }
+        if case .decided(.complete) = outcome { return }
+        state = complete
     }
 
     /// Checks the complete file and puts it in its place; `nil` when it is wrong and is to be fetched once more.

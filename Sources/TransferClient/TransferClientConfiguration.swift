@@ -20,6 +20,9 @@ public struct TransferClientConfiguration: Sendable {
     public var progressInterval: Duration = .milliseconds(100)
     /// How often one download may start over before it fails: 10 unless told otherwise.
     public var maximumRestarts = 10
+    /// A download that took this long and was told no digest asks for one at its end, by a HEAD: 10 s unless told otherwise.
+    /// A server that computes digests of large files meanwhile may know it by then.
+    public var lateDigestInterval: Duration = .seconds(10)
     /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
     public var seed = UInt64.random(in: .min ... .max)
     /// The time to work by.

@@ -32,6 +32,19 @@ struct FileReplacementTests {
         }
     }
 
+    @Test(arguments: [0o600, 0o644, 0o777])
+    func `the permissions of what was there are kept`(permissions: Int) throws {
+        try withFile { _, file in
+            try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file.path)
+            let replacement = try FileReplacement(of: file.path)
+            replacement.writer.write("after")
+            try replacement.commit()
+            let facts = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect(facts[.posixPermissions] as? Int == permissions)
+            #expect(try text(file) == "after\n")
+        }
+    }
+
     @Test func `what is there stays when there is no new file`() throws {
         try withFile { folder, file in
             let replacement = try FileReplacement(of: file.path)

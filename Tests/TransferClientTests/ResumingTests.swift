@@ -30,6 +30,76 @@ import TransferProtocol
         }
     }
 
+    @Test func `a download of a while without a digest asks for one at its end`() async throws {
+        let folder = try TemporaryFolder()
+        var informed = resource
+        informed.sendsDigest = true
+        try await Script { [resource, informed] in ($0.method == "HEAD" ? informed : resource).serve($0) }.serve {
+            server in
+            let request = DownloadRequest(url: server.url())
+            let done = await attempt(request, to: folder.destination) { $0.lateDigestInterval = .zero }
+            #expect(done.summary?.verified == [.server])
+            #expect(done.summary?.bytesReceived == 300_000)
+            #expect(server.requests.map(\.method) == ["GET", "HEAD"])
+            #expect(server.requests.last?.fields["want-repr-digest"] == "sha-256=9")
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    @Test func `a digest that comes at the end and is another's has the file fetched once more`() async throws {
+        let folder = try TemporaryFolder()
+        var informed = resource
+        informed.sendsDigest = true
+        var damaged = resource
+        damaged.content[7] ^= 1
+        let respond: @Sendable (ReceivedRequest) -> [Step] = { [damaged, informed] in
+            ($0.ordinal == 0 ? damaged : informed).serve($0)
+        }
+        try await Script(respond).serve { server in
+            let request = DownloadRequest(url: server.url())
+            let done = await attempt(request, to: folder.destination) { $0.lateDigestInterval = .zero }
+            #expect(done.restarts == [.digestMismatch])
+            #expect(done.summary?.verified == [.server])
+            #expect(server.requests.map(\.method) == ["GET", "HEAD", "GET"])
+            #expect(folder.file == informed.content)
+        }
+    }
+
+    @Test(arguments: [
+        [Step.head(405, [])], [.head(503, ["Retry-After: 100"])], [.reset], [.text("no HTTP")], [.head(302, [])],
+        [.head(200, ["ETag: \"v2\"", "Content-Length: 300000"])],
+        [.head(200, ["ETag: \"v1\"", "Content-Length: 299999"])],
+        [.head(200, ["ETag: \"v1\"", "Content-Length: 300000"])],
+    ])
+    func `a complete file stays complete whatever is said to who asks for its digest`(answer: [Step]) async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in $0.method == "HEAD" ? answer : resource.serve($0) }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            let done = await attempt(request, to: folder.destination) { $0.lateDigestInterval = .zero }
+            #expect(done.summary?.verified == [])
+            #expect(done.restarts.isEmpty && done.waits.isEmpty)
+            #expect(server.requests.map(\.method) == ["GET", "HEAD"])
+            #expect(folder.file == resource.content)
+            #expect(folder.names == ["file.bin"])
+        }
+    }
+
+    @Test func `nobody asks for a digest who was told one, or can't say of what`() async throws {
+        var told = resource
+        told.sendsDigest = true
+        var unnamed = resource
+        unnamed.entityTag = nil
+        for (resource, expected) in [(told, nil), (unnamed, nil), (self.resource, self.resource.sha256)] {
+            let folder = try TemporaryFolder()
+            try await Script { [resource] in resource.serve($0) }.serve { server in
+                let request = DownloadRequest(url: server.url(), expectedSHA256: expected)
+                let done = await attempt(request, to: folder.destination) { $0.lateDigestInterval = .zero }
+                #expect(done.summary?.connections == 1)
+                #expect(server.requests.map(\.method) == ["GET"])
+            }
+        }
+    }
+
     @Test func `an empty file is a file`() async throws {
         let folder = try TemporaryFolder()
         let empty = Resource(size: 0)
