@@ -103,5 +103,5 @@ if os.environ.get("TOXIPROXY"):
 HAPROXIES = ("haproxy", "haproxy-splice")
 # Of these cases promises compare peers that are nearly the same, so they are measured more often.
 CLOSE = {**{case: ("squall", "squall-faults") for case in BULK},
-         **{case: ("squall", *HAPROXIES) for case in ("conn-server", "rr64")}}
+         **{case: ("squall", *HAPROXIES) for case in ("conn", "conn-server", "rr64")}}
 FORWARDERS = ("forward-copy", "forward-splice")
