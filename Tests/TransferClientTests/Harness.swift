@@ -58,7 +58,8 @@ struct Attempted: Sendable {
     }
 }
 
-/// Downloads with waits that take no time. Clocks and limits are the system's unless `configure` changes them.
+/// Downloads with waits that take no time, and no question at the end however slow the machine is. Clocks and other limits
+/// are the system's unless `configure` changes them.
 func attempt(
     _ request: DownloadRequest,
     to destination: FilePath,
@@ -68,6 +69,7 @@ func attempt(
     let told = Told()
     var configuration = TransferClientConfiguration()
     configuration.seed = 7
+    configuration.lateDigestInterval = .seconds(3_600)
     configuration.clock.sleep = { duration in
         told.waits.withLock { $0.append(duration) }
         try Task.checkCancellation()
