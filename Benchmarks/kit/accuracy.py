@@ -49,9 +49,15 @@ def rates(scale, how):
     return found
 
 
+QUANTILES = ("p50", "p90", "p99")
+
+
 def _trips(port, connections, seconds, delay):
-    result = load("rounds", port, connections, seconds, int(1.25 * delay) + 1_000)
-    return result["p50"], result["p90"], result["p99"]
+    """Quantiles of round trips, and of their ways back."""
+    result = load("rounds", port, connections, seconds, int(1.25 * delay) + 1_000, 0, "way")
+    if "way" not in result:
+        raise Failure("the kernel doesn't tell when bytes come (SO_TIMESTAMPNS)")
+    return [result[name] for name in QUANTILES] + [result["way"][name] for name in QUANTILES]
 
 
 def _delay(name, seconds, how):
@@ -65,17 +71,17 @@ def _delay(name, seconds, how):
         peer = squall("delay", [{"kind": "latency", "stream": "downstream", "delay": name}])
         with Proxy(peer, backend.port) as proxy, others(proxy.port, how):
             delayed = _trips(proxy.port, connections, seconds, delay)
-    quantiles = ("p50", "p90", "p99")
+    figures = [*QUANTILES, *(f"way {name}" for name in QUANTILES)]
     found = {f"{name}{to} µs": more - less - delay for to, base in (("", direct), (" to plain", plain))
-             for name, more, less in zip(quantiles, delayed, base)}
-    return found | {f"{name} of plain µs": more - less for name, more, less in zip(quantiles, plain, direct)}
+             for name, more, less in zip(figures, delayed, base)}
+    return found | {f"{name} of plain µs": more - less for name, more, less in zip(figures, plain, direct)}
 
 
 def delays(scale, how):
     """For each delay of the way back: by how many µs p50, p90 and p99 of a round trip exceed the delay and those of a
     direct connection, and the delay and those of Squall without a fault; and those of Squall without a fault the direct
-    one's. All three are asked in the same rhythm, in
-    several turns; the median of the turns counts, since one disturbance of the machine decides a p99."""
+    one's. The same for the way back by itself. All three are asked in the same rhythm, in several turns; the median of
+    the turns counts, since one disturbance of the machine decides a p99."""
     found = {name: [] for name in DELAYS}
     for _ in range(scale.delay_turns):
         for name, (delay, _) in DELAYS.items():

@@ -2,7 +2,7 @@
 import textwrap
 from collections import Counter
 
-from .accuracy import BUSY_PROGRAMS, OTHERS, OTHERS_INTERVAL
+from .accuracy import BUSY_PROGRAMS, OTHERS, OTHERS_INTERVAL, QUANTILES
 from .promises import NAMES, values
 from .tables import markdown, number, padded, spread
 
@@ -17,6 +17,10 @@ WORDS = """\
 generator and the backend take for the same, `machine` what all cores spend. `proxy µs` and `load µs` are processor time
 for a round trip. `KiB` is resident memory for each idle connection over the base, `after` what is left when all have
 gone, `busy` the cores that the proxy uses while nothing happens. Cells have the median, and the least and the most."""
+
+
+ROUND_TRIPS = [f"{name}{to} µs" for to in ("", " to plain") for name in QUANTILES]
+WAYS = [f"way {name}{of} µs" for of in ("", " of plain") for name in QUANTILES]
 
 
 def columns(case):
@@ -49,9 +53,8 @@ def rate_rows(rates):
     return rows
 
 
-def delay_rows(delays):
-    figures = [f"{name}{to} µs" for to in ("", " to plain") for name in ("p50", "p90", "p99")]
-    rows = [["delay", *figures]]
+def delay_rows(delays, figures, names):
+    rows = [["delay", *names]]
     for how, words in (("alone", "alone"), ("busy", "1,000 others busy"), ("contended", "machine busy")):
         found = delays.get(how)
         for name, result in found.items() if isinstance(found, dict) else ():
@@ -78,7 +81,9 @@ def sections(results, accuracy):
         found.append(("Rates: what passes, as a part of what is asked", rate_rows(accuracy["rates"])))
     if accuracy.get("delays"):
         found.append(("Delays: round trips beyond the delay, to a direct connection and to Squall without faults",
-                      delay_rows(accuracy["delays"])))
+                      delay_rows(accuracy["delays"], ROUND_TRIPS, ROUND_TRIPS)))
+        found.append(("Delays: the way back beyond the delay, from the server's send to the client's socket",
+                      delay_rows(accuracy["delays"], WAYS, [name.removeprefix("way ") for name in WAYS])))
     return found
 
 

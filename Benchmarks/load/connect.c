@@ -3,6 +3,8 @@
 
 struct attempt { int fd, asked, answered; enum ending ending; uint64_t start; };
 
+static struct samples latencies;
+
 static int askAttempt(struct attempt *attempt) {
     unsigned char request[requestSize] = {'P'};
     uint64_t number = attempt->ending == byServer;
@@ -39,7 +41,7 @@ static int continueAttempt(struct attempt *attempt) {
     if (got < 0) return errno == EAGAIN ? 0 : -1;
     if (got == 0) return attempt->answered ? 1 : -1;
     attempt->answered = 1;
-    keep(now() - attempt->start);
+    keep(&latencies, now() - attempt->start);
     return attempt->ending != byServer;
 }
 
@@ -79,7 +81,7 @@ int connections(int port, int workers, long count, enum ending ending, int addre
     double took = (double)(now() - start) / 1e9;
     printf("{\"done\":%ld,\"failed\":%ld,\"seconds\":%.6f,\"processor\":%.6f,", done, failed, took,
            ownProcessorSeconds() - processor);
-    printSamples();
+    printSamples(&latencies);
     puts("}");
     return 0;
 }

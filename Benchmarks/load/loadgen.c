@@ -9,9 +9,10 @@
 //   loadgen connect PORT WORKERS COUNT [client|server|reset|mix [ADDRESSES]]
 //       connects, asks, is answered, ends: COUNT times, WORKERS at a time. The last but one says who ends the
 //       connection (mix: each way in turn), the last from how many loopback addresses it connects
-//   loadgen rounds PORT CONNECTIONS SECONDS [INTERVAL_US [REPORT_MS]]
+//   loadgen rounds PORT CONNECTIONS SECONDS [INTERVAL_US [REPORT_MS [way]]]
 //       round trips of 64 bytes. With an interval, each connection begins one so often; without, one after the other.
-//       SECONDS 0 goes on until standard input ends; REPORT_MS prints a line so often and forgets what was before
+//       SECONDS 0 goes on until standard input ends; REPORT_MS prints a line so often and forgets what was before, if it
+//       isn't 0. With "way" the way back is told by itself: from when the server sends to when bytes are in the socket
 //   loadgen meter PORT SECONDS BIN_MS
 //       downloads and counts the bytes of each bin
 //   loadgen idle PORT COUNT
@@ -51,7 +52,7 @@ int main(int count, char **words) {
     }
     if (!strcmp(verb, "rounds") && count >= 5)
         return rounds(port, atoi(words[3]), atof(words[4]), count > 5 ? strtoull(words[5], NULL, 10) : 0,
-                      count > 6 ? strtoull(words[6], NULL, 10) : 0);
+                      count > 6 ? strtoull(words[6], NULL, 10) : 0, count > 7 && !strcmp(words[7], "way"));
     if (!strcmp(verb, "meter") && count == 5) return meter(port, atof(words[3]), strtoull(words[4], NULL, 10));
     if (!strcmp(verb, "idle") && count == 4) return idle(port, atoi(words[3]));
     fputs("usage: see the head of loadgen.c\n", stderr);

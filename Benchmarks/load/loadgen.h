@@ -24,6 +24,7 @@
 //   S n  send n bytes; more such requests may follow, and add up
 //   D n  drop what follows, and answer a byte for every n of it
 //   E    echo what follows
+//   T    the same, each message of 64 bytes with the time of sending it back at its start, in nanoseconds since 1970
 //   P n  answer a byte; with n = 1, close then
 enum { requestSize = 16, messageSize = 64, block = 8 << 20, ahead = 4, bufferSize = 1 << 20, sendSize = 256 << 10 };
 
@@ -35,6 +36,7 @@ _Noreturn void fail(const char *format, ...);
 _Noreturn void failErrno(const char *what);
 
 uint64_t now(void);  // in nanoseconds
+uint64_t nanosecondsSince1970(void);
 double ownProcessorSeconds(void);
 void giveUpAfter(double seconds);  // nobody waits for ever: a generator that is stuck ends itself
 
@@ -49,10 +51,9 @@ int ask(int fd, char letter, uint64_t number);
 ssize_t sendSome(int fd, uint64_t left);
 
 // Latencies, each kept as it is: percentiles are exact, however far apart the values are.
-void keep(uint64_t nanoseconds);
-size_t keptSamples(void);
-void printSamples(void);  // as members of an object, in microseconds
-void forgetSamples(void);
+struct samples { uint64_t *values; size_t count, room; };
+void keep(struct samples *samples, uint64_t nanoseconds);
+void printSamples(struct samples *samples);  // as members of an object, in microseconds
 
 // The verbs, each in a file of its own.
 _Noreturn void backend(int port);
@@ -60,5 +61,5 @@ int bulk(int port, int up, int count, double seconds, uint64_t report);
 int meter(int port, double seconds, uint64_t binMilliseconds);
 enum ending { byClient, byServer, byReset, mixed };
 int connections(int port, int workers, long count, enum ending ending, int addresses);
-int rounds(int port, int count, double seconds, uint64_t interval, uint64_t report);
+int rounds(int port, int count, double seconds, uint64_t interval, uint64_t report, int withWay);
 int idle(int port, int count);

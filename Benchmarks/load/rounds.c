@@ -1,8 +1,9 @@
 // Round trips, and connections that wait for one.
 #include "loadgen.h"
 
-struct talker { int fd, got, waiting; uint64_t sent; };
+struct talker { int fd, got, waiting, hasWay; uint64_t sent, way; };
 static unsigned char message[messageSize], answer[messageSize];
+static struct samples trips, ways;
 
 static void say(struct talker *talker, uint64_t time) {
     talker->sent = time;
@@ -11,10 +12,29 @@ static void say(struct talker *talker, uint64_t time) {
     if (send(talker->fd, message, messageSize, MSG_NOSIGNAL) != messageSize) failErrno("send");
 }
 
+// Receives, and says how long ago it was sent when it came into the socket; 0 where that isn't known.
+static ssize_t receiveWithWay(int fd, size_t count, int flags, uint64_t *way) {
+    struct iovec piece = {.iov_base = answer, .iov_len = count};
+    union { char bytes[CMSG_SPACE(sizeof(struct timespec))]; struct cmsghdr aligned; } control;
+    struct msghdr head = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(fd, &head, flags);
+    *way = 0;
+    struct cmsghdr *told = got == messageSize ? CMSG_FIRSTHDR(&head) : NULL;
+    if (!told || told->cmsg_level != SOL_SOCKET || told->cmsg_type != SCM_TIMESTAMPNS) return got;
+    struct timespec came;
+    memcpy(&came, CMSG_DATA(told), sizeof came);
+    uint64_t sent, arrived = (uint64_t)came.tv_sec * 1000000000u + (uint64_t)came.tv_nsec;
+    memcpy(&sent, answer, sizeof sent);
+    if (sent <= arrived) *way = arrived - sent;
+    return got;
+}
+
 // Whether the answer is complete.
 static int hear(struct talker *talker, int flags) {
     while (talker->got < messageSize) {
-        ssize_t got = recv(talker->fd, answer, (size_t)(messageSize - talker->got), flags);
+        size_t left = (size_t)(messageSize - talker->got);
+        ssize_t got = talker->hasWay ? receiveWithWay(talker->fd, left, flags, &talker->way)
+                                     : recv(talker->fd, answer, left, flags);
         if (got < 0 && errno == EAGAIN) return 0;
         if (got <= 0) fail("a connection ended between two round trips");
         talker->got += (int)got;
@@ -34,14 +54,21 @@ struct talk {
 static void printTalk(struct talk *talk, uint64_t since, uint64_t time) {
     double seconds = (double)(time - since) / 1e9;
     printf("{\"seconds\":%.6f,\"rate\":%.1f,\"missed\":%ld,\"processor\":%.6f,", seconds,
-           (double)keptSamples() / seconds, talk->missed, ownProcessorSeconds() - talk->processor);
-    printSamples();
+           (double)trips.count / seconds, talk->missed, ownProcessorSeconds() - talk->processor);
+    printSamples(&trips);
+    if (ways.count) {
+        fputs(",\"way\":{", stdout);
+        printSamples(&ways);
+        putchar('}');
+    }
     puts("}");
     fflush(stdout);
 }
 
 static void heard(struct talk *talk, struct talker *talker, uint64_t time) {
-    if (talker->sent >= talk->warm) keep(time - talker->sent);
+    if (talker->sent < talk->warm) return;
+    keep(&trips, time - talker->sent);
+    if (talker->way) keep(&ways, talker->way);
 }
 
 static int inputEnded(void) {
@@ -54,7 +81,7 @@ static int inputEnded(void) {
 static int talkIsOver(struct talk *talk, uint64_t time) {
     if (talk->report && time >= talk->nextReport) {
         printTalk(talk, talk->nextReport - talk->report, time);
-        forgetSamples();
+        trips.count = ways.count = 0;
         talk->nextReport = time + talk->report;
     }
     return talk->until ? time >= talk->until : 0;
@@ -109,14 +136,17 @@ static void talkTogether(struct talk *talk) {
     } while (!talkIsOver(talk, time));
 }
 
-int rounds(int port, int count, double seconds, uint64_t interval, uint64_t report) {
+int rounds(int port, int count, double seconds, uint64_t interval, uint64_t report, int withWay) {
     if (seconds > 0) giveUpAfter(seconds + 60);
     else prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct talk talk = {.count = count, .interval = interval * 1000, .report = report * 1000000};
     talk.talkers = calloc((size_t)count, sizeof *talk.talkers);
     for (int i = 0; i < count; i++) {
         talk.talkers[i].fd = dial(port);
-        if (ask(talk.talkers[i].fd, 'E', 0)) failErrno("send");
+        talk.talkers[i].hasWay = withWay;
+        if (withWay && setsockopt(talk.talkers[i].fd, SOL_SOCKET, SO_TIMESTAMPNS, &withWay, sizeof withWay))
+            failErrno("setsockopt");
+        if (ask(talk.talkers[i].fd, withWay ? 'T' : 'E', 0)) failErrno("send");
         if (i % 64 == 63) usleep(5000);
     }
     usleep(20000);

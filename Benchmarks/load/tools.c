@@ -19,6 +19,12 @@ uint64_t now(void) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+uint64_t nanosecondsSince1970(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
 double ownProcessorSeconds(void) {
     struct timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -91,16 +97,13 @@ ssize_t sendSome(int fd, uint64_t left) {
     return send(fd, buffer, left < sendSize ? left : sendSize, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static uint64_t *samples;
-static size_t sampleCount, sampleRoom;
-
-void keep(uint64_t nanoseconds) {
-    if (sampleCount == sampleRoom) {
-        sampleRoom = sampleRoom ? 2 * sampleRoom : 1 << 20;
-        samples = realloc(samples, sampleRoom * sizeof *samples);
-        if (!samples) failErrno("realloc");
+void keep(struct samples *samples, uint64_t nanoseconds) {
+    if (samples->count == samples->room) {
+        samples->room = samples->room ? 2 * samples->room : 1 << 20;
+        samples->values = realloc(samples->values, samples->room * sizeof *samples->values);
+        if (!samples->values) failErrno("realloc");
     }
-    samples[sampleCount++] = nanoseconds;
+    samples->values[samples->count++] = nanoseconds;
 }
 
 static int ascending(const void *left, const void *right) {
@@ -108,18 +111,15 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static double quantile(double part) {
-    if (!sampleCount) return 0;
-    size_t index = (size_t)(part * (double)sampleCount);
-    return (double)samples[index < sampleCount ? index : sampleCount - 1] / 1e3;
+static double quantile(const struct samples *samples, double part) {
+    if (!samples->count) return 0;
+    size_t index = (size_t)(part * (double)samples->count);
+    return (double)samples->values[index < samples->count ? index : samples->count - 1] / 1e3;
 }
 
-void printSamples(void) {
-    qsort(samples, sampleCount, sizeof *samples, ascending);
-    printf("\"count\":%zu,\"min\":%.2f,\"p50\":%.2f,\"p90\":%.2f,\"p99\":%.2f,\"p999\":%.2f,\"max\":%.2f", sampleCount,
-           quantile(0), quantile(.5), quantile(.9), quantile(.99), quantile(.999), quantile(1));
+void printSamples(struct samples *samples) {
+    if (samples->count) qsort(samples->values, samples->count, sizeof *samples->values, ascending);
+    printf("\"count\":%zu,\"min\":%.2f,\"p50\":%.2f,\"p90\":%.2f,\"p99\":%.2f,\"p999\":%.2f,\"max\":%.2f",
+           samples->count, quantile(samples, 0), quantile(samples, .5), quantile(samples, .9), quantile(samples, .99),
+           quantile(samples, .999), quantile(samples, 1));
 }
-
-size_t keptSamples(void) { return sampleCount; }
-
-void forgetSamples(void) { sampleCount = 0; }
