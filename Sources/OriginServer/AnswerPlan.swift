@@ -108,6 +108,18 @@ struct AnswerPlan: Hashable, Sendable {
         return plan
     }
 
+    /// The answer to a method that this server doesn't know (RFC 9110, section 9.1).
+    static func methodUnknown(now: HTTPDate) -> AnswerPlan {
+        message(.notImplemented, "This server doesn't know the method.", now: now)
+    }
+
+    /// The answer to the name of a folder without its slash: the reference to the folder (RFC 9110, section 15.4.2).
+    static func redirection(to location: String, now: HTTPDate) -> AnswerPlan {
+        var plan = message(.movedPermanently, "The folder is at \(location)", now: now)
+        plan.fields[.location] = location
+        return plan
+    }
+
     /// The answer to OPTIONS (RFC 9110, section 9.3.7).
     static func options(now: HTTPDate) -> AnswerPlan {
         let fields: HTTPFields = [.date: now.headerValue, .allow: allowedMethods, .acceptRanges: "bytes"]

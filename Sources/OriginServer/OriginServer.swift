@@ -8,7 +8,7 @@ import SystemPackage
 /// GET and HEAD with single byte ranges, preconditions, strong entity tags and digests of the whole file (RFC 9110, RFC
 /// 9112, RFC 9530). What it doesn't serve: hidden files (a name on the way starts with a dot), partial files of
 /// the transfer client (`.squall-part` in a name), names that aren't UTF-8, listings of folders. A path that ends in a
-/// slash means the `index.html` in that folder.
+/// slash means the `index.html` in that folder; the path of a folder without the slash is redirected there.
 ///
 /// Needs Linux with `/proc`.
 public final class OriginServer: Sendable {
@@ -108,16 +108,21 @@ public final class OriginServer: Sendable {
         decoding.maxHeaderListSize = limits.headBytes
         decoding.maxHeaderFieldCount = limits.headFields
         let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+        let progress = RequestProgress()
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(ByteArrivalHandler())
         try pipeline.addHandler(HTTPResponseEncoder())
+        try pipeline.addHandler(RequestLineHandler(progress))
         try pipeline.addHandler(ByteToMessageHandler(decoder))
+        try pipeline.addHandler(RequestProgressHandler(progress))
         try pipeline.addHandler(HTTPServerPipelineHandler())
         try pipeline.addHandler(
-            RequestHandler(limits: limits, isRefused: admission == .refused, now: channel.eventLoop.now) {
-                question,
-                thenClose,
-                channel in
+            RequestHandler(
+                limits: limits,
+                isRefused: admission == .refused,
+                now: channel.eventLoop.now,
+                progress: progress
+            ) { question, thenClose, channel in
                 await responder.answer(question, thenClose: thenClose, on: channel)
             }
         )

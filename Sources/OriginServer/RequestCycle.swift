@@ -23,6 +23,10 @@ struct RequestCycle {
         case malformed
         case headTooLarge
         case versionNotSupported
+        /// The request target is longer than `RequestTarget.maximumLength`.
+        case targetTooLong
+        /// The method is longer than any that is known.
+        case methodUnknown
         case timedOut
         /// It wasn't even looked at: the server has all the connections that it takes.
         case tooManyConnections

@@ -39,14 +39,22 @@ final class RequestHandler: ChannelDuplexHandler {
 
     private let limits: OriginLimits
     private let answer: Answer
+    private let progress: RequestProgress
     private var cycle: RequestCycle
     private var head: RequestHead?
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
-    /// Makes the handler of a connection that starts `now`.
-    init(limits: OriginLimits, isRefused: Bool = false, now: NIODeadline, answer: @escaping Answer) {
+    /// Makes the handler of a connection that starts `now`. `progress` is the one of the handlers around the decoder.
+    init(
+        limits: OriginLimits,
+        isRefused: Bool = false,
+        now: NIODeadline,
+        progress: RequestProgress = RequestProgress(),
+        answer: @escaping Answer
+    ) {
         self.limits = limits
         self.answer = answer
+        self.progress = progress
         cycle = RequestCycle(limits: limits, isRefused: isRefused, now: now)
     }
 
@@ -95,12 +103,8 @@ final class RequestHandler: ChannelDuplexHandler {
             perform(cycle.answerFailed(), context)
             return
         }
-        let rejection: RequestCycle.Rejection =
-            switch error {
-            case .headerOverflow: .headTooLarge
-            case .invalidVersion: .versionNotSupported
-            default: .malformed
-            }
+        // A request line that was rejected is the last thing that was read, so the error can be no other's.
+        let rejection = progress.rejection ?? (error == .headerOverflow ? .headTooLarge : .malformed)
         perform(cycle.requestRejected(rejection), context)
     }
 

@@ -17,18 +17,23 @@ struct RequestHead: Sendable {
     /// (`Expect: 100-continue`), or there is more of it than the server drains.
     let isAnsweredEarly: Bool
 
+    /// The query of the target without its question mark, as it was sent; `nil` for none.
+    var query: String? {
+        target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
+    }
+
     /// What a request is for.
     enum Intent: Sendable {
         /// A file, whole or in part.
         case read(HTTPRequest.Method, RequestTarget, HTTPFields)
         /// What can be done with the target.
         case options
-        /// Something that this server doesn't do: 405.
+        /// A registered method that isn't allowed here: 405.
         case notAllowed
+        /// A method that this server doesn't know: 501.
+        case notImplemented
         /// A request that isn't valid: 400, and why.
         case invalid(String)
-        /// A request target beyond `RequestTarget.maximumLength`: 414.
-        case tooLong
     }
 
     init(_ head: HTTPRequestHead, drainedBytes: Int) {
@@ -56,10 +61,11 @@ struct RequestHead: Sendable {
         guard hosts.allSatisfy({ $0.utf8.allSatisfy(isAllowedInHost) }) else {
             return .invalid("The Host field is not a host.")
         }
-        guard let method = try? HTTPRequest.Method(head.method) else { return .notAllowed }
+        guard RequestLine.registeredMethods.contains(head.method.rawValue),
+            let method = try? HTTPRequest.Method(head.method)
+        else { return .notImplemented }
         switch method {
         case .get, .head:
-            guard head.uri.utf8.count <= RequestTarget.maximumLength else { return .tooLong }
             let target = RequestTarget(head.uri)
             guard target != .malformed, target != .server else { return .invalid("The request target is not valid.") }
             return .read(method, target, HTTPFields(head.headers, splitCookie: false))

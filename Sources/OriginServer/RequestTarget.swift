@@ -40,6 +40,15 @@ enum RequestTarget: Hashable {
         name.utf8.first == UInt8(ascii: ".") || name.contains(".squall-part")
     }
 
+    /// A reference to the folder at `components`, with its slash and the query (RFC 3986, section 4.2).
+    ///
+    /// It has no scheme and no host. None of the components is empty, so it can't begin with two slashes either and name
+    /// a host that way.
+    static func folderReference(_ components: [String], query: String?) -> String {
+        let path = components.map { "/" + $0.percentEncoded("-._~!$&'()*+,;=:@") }.joined() + "/"
+        return path + (query.map { "?" + $0.percentEncoded("-._~!$&'()*+,;=:@/?%") } ?? "")
+    }
+
     private static func path(of target: String) -> Substring? {
         let beforeQuery = target.prefix { $0 != "?" }
         if beforeQuery.utf8.first == UInt8(ascii: "/") { return beforeQuery }
@@ -64,6 +73,22 @@ enum RequestTarget: Hashable {
                 && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         }
         return servable ? .path(components: components, endsWithSlash: endsWithSlash) : .unservable
+    }
+}
+
+extension String {
+    /// The text with every byte as `%XX` that is no letter, no digit and none of `kept`.
+    fileprivate func percentEncoded(_ kept: String) -> String {
+        var encoded = ""
+        for byte in utf8 {
+            let scalar = Unicode.Scalar(byte)
+            if scalar.isASCII, scalar.properties.isAlphabetic || (48...57).contains(byte) || kept.utf8.contains(byte) {
+                encoded.unicodeScalars.append(scalar)
+            } else {
+                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
     }
 }
 

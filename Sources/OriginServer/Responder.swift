@@ -63,11 +63,11 @@ struct Responder: Sendable {
         case .request(let head):
             switch head.intent {
             case .invalid(let reason): return (.message(.badRequest, reason, now: now), nil)
-            case .tooLong: return (.message(.uriTooLong, "The request target is too long.", now: now), nil)
             case .notAllowed: return (.methodNotAllowed(now: now), nil)
+            case .notImplemented: return (.methodUnknown(now: now), nil)
             case .options: return (.options(now: now), nil)
             case .read(let method, let target, let fields):
-                return await prepare(method, target, fields, now: now, on: channel)
+                return await prepare(method, target, query: head.query, fields, now: now, on: channel)
             }
         }
     }
@@ -75,6 +75,7 @@ struct Responder: Sendable {
     private func prepare(
         _ method: HTTPRequest.Method,
         _ target: RequestTarget,
+        query: String?,
         _ fields: HTTPFields,
         now: HTTPDate,
         on channel: any Channel
@@ -87,6 +88,9 @@ struct Responder: Sendable {
             file = try await threadPool.runIfActive { [folder] in
                 try folder.open(components: components, isFolder: endsWithSlash)
             }
+        } catch ServedFolder.Refusal.isFolder {
+            let location = RequestTarget.folderReference(components, query: query)
+            return (.redirection(to: location, now: now), nil)
         } catch {
             return (.refusal(error as? ServedFolder.Refusal ?? .exhausted, now: now), nil)
         }
@@ -207,6 +211,8 @@ extension AnswerPlan {
         case .malformed: .message(.badRequest, "This is not a valid HTTP request.", now: now)
         case .headTooLarge: .message(.requestHeaderFieldsTooLarge, "The request's head is too large.", now: now)
         case .versionNotSupported: .message(.httpVersionNotSupported, "Use HTTP/1.1 or HTTP/1.0.", now: now)
+        case .targetTooLong: .message(.uriTooLong, "The request target is too long.", now: now)
+        case .methodUnknown: .methodUnknown(now: now)
         case .timedOut: .message(.requestTimeout, "The request took too long to arrive.", now: now)
         case .tooManyConnections: .tooManyConnections(now: now)
         }
@@ -215,7 +221,8 @@ extension AnswerPlan {
     /// The answer about a file that isn't served.
     static func refusal(_ refusal: ServedFolder.Refusal, now: HTTPDate) -> AnswerPlan {
         switch refusal {
-        case .notFound: .message(.notFound, "There is no such file.", now: now)
+        // Its answer is a redirection, where the name of the folder is known.
+        case .notFound, .isFolder: .message(.notFound, "There is no such file.", now: now)
         case .forbidden: .message(.forbidden, "The server may not read this file.", now: now)
         case .exhausted: .message(.serviceUnavailable, "The server has too many open files.", now: now)
         }

@@ -32,6 +32,8 @@ final class ServedFolder: Sendable {
         case notFound
         /// It is there, but the server may not read it.
         case forbidden
+        /// It is a folder, and was asked for without a slash at its end.
+        case isFolder
         /// The server has no descriptor or memory left for it.
         case exhausted
     }
@@ -50,7 +52,12 @@ final class ServedFolder: Sendable {
             [.pathOnly, .closeOnExec]
         )
         defer { try? handle.close() }
-        guard isBelow(handle), try Self.status(of: handle).type == .regular else { throw .notFound }
+        guard isBelow(handle) else { throw .notFound }
+        switch try Self.status(of: handle).type {
+        case .regular: break
+        case .directory where !isFolder: throw .isFolder
+        default: throw .notFound
+        }
         let file = try Self.open(path(of: handle), [.closeOnExec])
         do throws(Refusal) {
             return OpenedFile(file, FileFacts(try Self.status(of: file), fileName: fileName))
@@ -60,11 +67,12 @@ final class ServedFolder: Sendable {
         }
     }
 
-    /// Whether an open file lies below the folder, and no name on the way to it is kept back.
+    /// Whether an open file lies below the folder, or is the folder, and no name on the way to it is kept back.
     private func isBelow(_ handle: FileDescriptor) -> Bool {
         guard let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: path(of: descriptor)),
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: path(of: handle))
         else { return false }
+        if file == folder { return true }
         let prefix = folder.utf8.last == UInt8(ascii: "/") ? folder : folder + "/"
         guard file.utf8.starts(with: prefix.utf8) else { return false }
         let names = String(decoding: file.utf8.dropFirst(prefix.utf8.count), as: UTF8.self).split(separator: "/")

@@ -50,12 +50,12 @@ import Units
             ("\u{0}\u{1}\u{2}\r\n\r\n", 400), ("nonsense\r\n\r\n", 400), ("GET\r\n\r\n", 400),
             ("GET /file.bin HTTP/1.1\r\nHost: a\r\nbad field\r\n\r\n", 400),
             ("GET /file.bin HTTP/1.1\r\nHost : a\r\n\r\n", 400), ("GET /file.bin HTTP/3.7\r\nHost: a\r\n\r\n", 505),
-            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
             ("GET /file.bin HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
             ("GET /file.bin HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
             ("GET /file.bin HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
             ("GET /file.bin HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n", 431),
-            ("GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: a\r\n\r\n", 431),
+            ("GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
             ("GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "x: y\r\n", count: 101))\r\n", 431),
         ]
     )

@@ -1,0 +1,115 @@
+/// The first line of a request (RFC 9112, section 3), read byte by byte before the HTTP decoder sees it.
+///
+/// The decoder answers one error for a target that is too long, a method that it doesn't know and a version that it
+/// doesn't know. A server answers 414, 501 and 505, and serves a later minor version of HTTP/1 as HTTP/1.1.
+struct RequestLine {
+    /// The result of a byte.
+    enum Verdict: Hashable {
+        /// The line goes on.
+        case incomplete
+        /// The line is complete: its method, and the line for the decoder with its line end.
+        case complete(method: String, decoded: [UInt8])
+        case rejected(RequestCycle.Rejection)
+    }
+
+    /// The longest method that is read, in bytes: longer than any that is registered.
+    static let longestMethod = 64
+
+    /// The methods of the IANA registry of HTTP methods; every other one is unknown to this server.
+    static let registeredMethods: Set<String> = [
+        "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "CONNECT", "COPY", "DELETE", "GET", "HEAD", "LABEL",
+        "LINK", "LOCK", "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "OPTIONS",
+        "ORDERPATCH", "PATCH", "POST", "PRI", "PROPFIND", "PROPPATCH", "PUT", "QUERY", "REBIND", "REPORT", "SEARCH",
+        "TRACE", "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
+    ]
+    /// The methods that the decoder is handed as they are. The framing of a request is the same for all methods but
+    /// CONNECT (RFC 9112, section 6), so any other is decoded as POST.
+    private static let decodedMethods: Set<String> = [
+        "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
+    ]
+    private static let versionPrefix = Array("HTTP/".utf8)
+
+    private var method: [UInt8] = []
+    private var target: [UInt8] = []
+    private var version: [UInt8] = []
+    private var part = Part.method
+    private var endsWithReturn = false
+
+    private enum Part {
+        case method, target, version
+    }
+
+    /// Takes the next byte.
+    mutating func take(_ byte: UInt8) -> Verdict {
+        if byte == UInt8(ascii: "\n") {
+            if method.isEmpty {
+                // Empty lines in front of a request are ignored (section 2.2).
+                endsWithReturn = false
+                return .incomplete
+            }
+            // A bare LF is no line end here (section 2.2).
+            return endsWithReturn ? complete() : .rejected(.malformed)
+        }
+        if endsWithReturn { return .rejected(.malformed) }
+        if byte == UInt8(ascii: "\r") {
+            endsWithReturn = true
+            return .incomplete
+        }
+        switch part {
+        case .method: return takeOfMethod(byte)
+        case .target: return takeOfTarget(byte)
+        case .version:
+            version.append(byte)
+            return version.count > Self.versionPrefix.count + 3 ? .rejected(.malformed) : .incomplete
+        }
+    }
+
+    private mutating func takeOfMethod(_ byte: UInt8) -> Verdict {
+        if byte == UInt8(ascii: " "), !method.isEmpty {
+            part = .target
+            return .incomplete
+        }
+        guard Self.isTokenByte(byte) else { return .rejected(.malformed) }
+        method.append(byte)
+        return method.count > Self.longestMethod ? .rejected(.methodUnknown) : .incomplete
+    }
+
+    private mutating func takeOfTarget(_ byte: UInt8) -> Verdict {
+        if byte == UInt8(ascii: " ") {
+            // Several spaces separate like one (section 3).
+            if !target.isEmpty { part = .version }
+            return .incomplete
+        }
+        guard byte > 0x20, byte != 0x7F else { return .rejected(.malformed) }
+        target.append(byte)
+        return target.count > RequestTarget.maximumLength ? .rejected(.targetTooLong) : .incomplete
+    }
+
+    /// The verdict on the line without its line end.
+    private func complete() -> Verdict {
+        guard version.count == Self.versionPrefix.count + 3, version.starts(with: Self.versionPrefix),
+            let major = Self.digit(version[5]), version[6] == UInt8(ascii: "."), let minor = Self.digit(version[7])
+        else { return .rejected(.malformed) }
+        guard major == 1 else { return .rejected(.versionNotSupported) }
+        let method = String(decoding: self.method, as: UTF8.self)
+        let decoded = Self.decodedMethods.contains(method) ? method : "POST"
+        // A later minor version is answered as the latest that is known (RFC 9110, section 2.5).
+        let line = Array("\(decoded) ".utf8) + target + Array(" HTTP/1.\(min(minor, 1))\r\n".utf8)
+        return .complete(method: method, decoded: line)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? byte - UInt8(ascii: "0") : nil
+    }
+
+    /// Whether a byte may stand in a token (RFC 9110, section 5.6.2).
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default:
+            "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
