@@ -29,7 +29,7 @@ public final class Journal: Sendable {
     /// A journal that goes to `writer`, which is told the header at once.
     public init(_ writer: LineWriter, header: JournalHeader) {
         self.writer = writer
-        writer.write(header.line)
+        writer.write(header.line.visibleJSON)
         wallClockStart = Date()
         monotonicStart = MonotonicClock.now
     }
@@ -52,6 +52,6 @@ public final class Journal: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(line) else { return }
-        writer.write(String(decoding: data, as: UTF8.self))
+        writer.write(String(decoding: data, as: UTF8.self).visibleJSON)
     }
 }

@@ -69,13 +69,66 @@ extension String {
                 result.unicodeScalars.append("…")
                 break
             }
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator:
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            default:
+            result.append(showing: scalar)
+        }
+        return result
+    }
+
+    /// This text on one line: control, format and line-breaking characters as `\u{…}`.
+    package var visibleLine: String { visible(keeping: []) }
+
+    /// This text with its line feeds and tabs; all other control, format and line-breaking characters as `\u{…}`.
+    package var visibleLines: String { visible(keeping: ["\n", "\t"]) }
+
+    private func visible(keeping kept: [Unicode.Scalar]) -> String {
+        guard unicodeScalars.contains(where: { $0.isHidden && !kept.contains($0) }) else { return self }
+        var result = ""
+        for scalar in unicodeScalars {
+            if kept.contains(scalar) {
                 result.unicodeScalars.append(scalar)
+            } else {
+                result.append(showing: scalar)
             }
         }
         return result
+    }
+
+    /// This JSON text with every control, format and line-breaking character as `\uXXXX` (RFC 8259, section 7). In JSON
+    /// without line breaks between its values they stand in texts only, so the value is the same.
+    package var visibleJSON: String {
+        guard unicodeScalars.contains(where: \.isHidden) else { return self }
+        var result = ""
+        for scalar in unicodeScalars {
+            guard scalar.isHidden else {
+                result.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return result
+    }
+
+    private mutating func append(showing scalar: Unicode.Scalar) {
+        if scalar.isHidden {
+            self += "\\u{\(String(scalar.value, radix: 16))}"
+        } else {
+            unicodeScalars.append(scalar)
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether this character changes what a terminal shows without being shown itself: controls, formats such as those
+    /// that turn the direction of a text, and line breaks.
+    fileprivate var isHidden: Bool {
+        // Printable ASCII is most of all text, and asking for a property takes a search.
+        if (0x20..<0x7F).contains(value) { return false }
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default: return false
+        }
     }
 }

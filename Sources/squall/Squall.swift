@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoop
 import Glibc
+import Units
 
 /// The command: a list of its subcommands, and the exit codes that all of them share.
 @main
@@ -37,7 +38,7 @@ struct Squall: AsyncParsableCommand {
             let code = exitCode(for: error)
             if code == .success {
                 // What was asked for: help, or the version.
-                Console.print(fullMessage(for: error))
+                Console.print(lines: fullMessage(for: error))
                 do {
                     try finish()
                 } catch {
@@ -46,10 +47,20 @@ struct Squall: AsyncParsableCommand {
                 }
                 Glibc.exit(0)
             }
-            guard code == .validationFailure else { exit(withError: error) }
-            Console.error(lines: fullMessage(for: error))
-            Glibc.exit(ExitStatus.wrongInput.rawValue)
+            // A subcommand that throws its exit code has told why.
+            if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
+            Console.error(lines: message(for: error, to: CommandLine.arguments.dropFirst()))
+            Glibc.exit((code == .validationFailure ? ExitStatus.wrongInput : .failed).rawValue)
         }
+    }
+
+    /// What the parser says of an error, with each of the arguments on one line where it quotes them.
+    private static func message(for error: any Error, to arguments: ArraySlice<String>) -> String {
+        let quoted = arguments.flatMap {
+            [$0] + ($0.hasPrefix("--") ? $0.split(separator: "=", maxSplits: 1).map(String.init) : [])
+        }
+        let broken = Set(quoted).filter { $0.contains { $0.isNewline } }.sorted { $0.utf8.count > $1.utf8.count }
+        return broken.reduce(fullMessage(for: error)) { $0.replacing($1, with: $1.visibleLine) }
     }
 
     /// Help about what isn't there is no success; the parser would help about something else.

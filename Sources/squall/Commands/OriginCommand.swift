@@ -21,7 +21,7 @@ struct OriginCommand: AsyncParsableCommand {
 
     func run() async throws {
         ProcessLimits.raiseOpenFiles()
-        let log = Console.isTerminal ? LineWriter(standardError: ()) : nil
+        let log = Console.isTerminal ? Console.Log() : nil
         var configuration = OriginConfiguration(folder: folder, host: host, port: port)
         if let log { configuration.onRequest = { log.write($0.description) } }
         let interrupt: Interrupt
@@ -39,7 +39,7 @@ struct OriginCommand: AsyncParsableCommand {
         Console.print("ready: \(server.address.url) serves \(folder)")
         await interrupt.wait()
         await server.shutdown()
-        log?.flush(within: Console.patience)
+        log?.finish()
     }
 }
 

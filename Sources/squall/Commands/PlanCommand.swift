@@ -95,7 +95,7 @@ struct PlanCommand: ParsableCommand {
         )
         let report = PlanReport(profile: profile, seed: seed, transfer: transfer, client: client, forecast: forecast)
         switch events {
-        case .text: Console.print(PlanDrawing(report).text)
+        case .text: Console.print(lines: PlanDrawing(report).text)
         case .json: EventFormat.writeJSON(PlanPrediction(report))
         }
         if let svg { try OutputFile(path: svg).write(PlanSVG(report).text) }

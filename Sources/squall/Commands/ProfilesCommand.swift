@@ -20,7 +20,7 @@ struct ProfilesCommand: ParsableCommand {
 
     func run() throws {
         if let name {
-            Console.print(String(decoding: try ProfileLibrary.source(name).bytes, as: UTF8.self).trimmingSuffix)
+            Console.print(file: String(decoding: try ProfileLibrary.source(name).bytes, as: UTF8.self).trimmingSuffix)
             return
         }
         let scenarios = ProfileLibrary.scenarios
@@ -30,7 +30,7 @@ struct ProfilesCommand: ParsableCommand {
         Console.print("Scenarios")
         list(scenarios)
         for group in PresetGroup.groups(of: ProfileLibrary.presets) {
-            Console.print("\n\(group.title)")
+            Console.print(lines: "\n\(group.title)")
             list(group.names)
         }
     }

@@ -104,7 +104,7 @@ struct Demo {
         isTold: Bool
     ) throws(CommandFailure) {
         // Who watched it happen isn't told again.
-        if format == .text, !isTold { Console.print(DemoSummary.story(of: story)) }
+        if format == .text, !isTold { Console.print(lines: DemoSummary.story(of: story)) }
         let summary: DownloadSummary
         switch result {
         case .success(let done):
@@ -120,7 +120,7 @@ struct Demo {
         let isEqual = received == files.sentDigest && summary.bytes == files.size
         switch format {
         case .text:
-            Console.print(DemoSummary.text(of: summary, story, files: files, received: received))
+            Console.print(lines: DemoSummary.text(of: summary, story, files: files, received: received))
         case .json:
             EventFormat.writeJSON(
                 DemoVerdict(

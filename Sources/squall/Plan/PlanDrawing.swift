@@ -25,7 +25,8 @@ struct PlanDrawing {
         let what = report.transfer.direction == .downstream ? "a download" : "an upload"
         let size = Formatting.size(report.transfer.bytes.bytes)
         var lines = [
-            "\(report.profile.name): \(report.profile.summary)", "\(what) of \(size) with seed \(report.seed)", "",
+            "\(report.profile.name): \(report.profile.summary)".visibleLine,
+            "\(what) of \(size) with seed \(report.seed)", "",
         ]
         lines += rows
         lines += ["", legend, "", figures]

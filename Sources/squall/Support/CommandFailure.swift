@@ -1,3 +1,5 @@
+import Units
+
 /// The exit codes of every subcommand.
 enum ExitStatus: Int32 {
     /// It failed, and would again.
@@ -18,7 +20,7 @@ struct CommandFailure: Error {
     /// A failure told in one line.
     init(code: ExitStatus, message: String) {
         self.code = code
-        lines = "squall: \(message)"
+        lines = "squall: \(message.visibleLine)"
     }
 
     private init(problems: String) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Units
 
 /// How a subcommand tells what happens: to a person, or as JSON Lines for a program.
 enum EventFormat: String, ExpressibleByArgument, CaseIterable {
@@ -13,6 +14,6 @@ enum EventFormat: String, ExpressibleByArgument, CaseIterable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(event) else { return }
-        Console.print(String(decoding: data, as: UTF8.self))
+        Console.print(String(decoding: data, as: UTF8.self).visibleJSON)
     }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import EventLoop
 import Foundation
 import Synchronization
+import Units
 
 /// One line at the bottom of a terminal that is drawn again and again, and lines that stay above it.
 /// Where standard error isn't a terminal it does nothing.
@@ -30,13 +31,13 @@ final class LiveLine: Sendable {
     func draw(_ text: String) {
         guard isOn else { return }
         // Asked each time: windows change their size.
-        screen.draw(String(text.prefix(max(20, (Terminal.columnsOfStandardError() ?? 80) - 1))))
+        screen.draw(String(text.visibleLine.prefix(max(20, (Terminal.columnsOfStandardError() ?? 80) - 1))))
     }
 
     /// Puts a line that stays above the live one.
     func tell(_ text: String) {
         guard isOn else { return }
-        screen.tell(text)
+        screen.tell(text.visibleLine)
     }
 
     /// Takes the live line away, and waits until all of it has been written.

@@ -6,7 +6,7 @@ import Units
 
 /// Tells a person at a terminal what the proxy does to connections, a line each.
 final class Narrator: Sendable {
-    private let lines = LineWriter(standardError: ())
+    private let lines = Console.Log()
     private let started: Moment
 
     /// A narrator whose times are those of the proxy's clock, which starts now if nothing else is said.
@@ -21,7 +21,7 @@ final class Narrator: Sendable {
     }
 
     /// Waits until everything told has been written.
-    func finish() { lines.flush(within: Console.patience) }
+    func finish() { lines.finish() }
 
     /// "connection 3, downstream: cut-2 resets at 65,536".
     static func sentence(_ entry: JournalEntry) -> String {
