@@ -36,12 +36,12 @@ public struct FileReplacement: Sendable {
         }
     }
 
-    /// Begins a file that is to be at `path`.
+    /// Begins a file that is to be at `path`; `whenWaiting` is that of a `LineWriter`.
     ///
     /// - Throws: the `SystemError` of a `LineWriter` beside it.
-    public init(of path: String) throws(SystemError) {
+    public init(of path: String, whenWaiting: () -> Void = {}) throws(SystemError) {
         places = Places(path)
-        writer = try LineWriter(path: places.partial)
+        writer = try LineWriter(path: places.partial, whenWaiting: whenWaiting)
     }
 
     /// Puts the file into its place, with the permissions of what was there, or leaves that as it was if the file isn't

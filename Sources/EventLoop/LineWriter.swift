@@ -30,18 +30,20 @@ public final class LineWriter: Sendable {
     /// - Parameters:
     ///   - isHeld: whether nothing is written, and nothing emptied, before `release`.
     ///   - whenFailing: told once, on a thread of the writer's own, if writing has failed and nothing is written any more.
+    ///   - whenWaiting: called before this waits because the file is a FIFO that no program reads yet.
     /// - Throws: `SystemError` of open(2), or one that `isLocked`.
     public init(
         path: String,
         isHeld: Bool = false,
-        whenFailing: (@Sendable (SystemError) -> Void)? = nil
+        whenFailing: (@Sendable (SystemError) -> Void)? = nil,
+        whenWaiting: () -> Void = {}
     ) throws(SystemError) {
         self.whenFailing = whenFailing
         if path == "-" {
             descriptor = STDOUT_FILENO
             ownsDescriptor = false
         } else {
-            descriptor = try LineWriter.opened(path)
+            descriptor = try LineWriter.opened(path, whenWaiting)
             ownsDescriptor = true
         }
         state = Mutex(State(isHeld: isHeld, hasOldContent: ownsDescriptor))
@@ -76,11 +78,17 @@ public final class LineWriter: Sendable {
     }
 
     /// Opens the file at `path` for lines at its end, and locks it if it is one; a pipe or a terminal may be shared.
-    private static func opened(_ path: String) throws(SystemError) -> Int32 {
+    private static func opened(_ path: String, _ whenWaiting: () -> Void) throws(SystemError) -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY
         while true {
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-            if descriptor < 0 { throw .last("open") }
             var (mine, named) = (stat(), stat())
+            var descriptor = open(path, flags | O_NONBLOCK, 0o644)
+            if descriptor < 0, errno == ENXIO, stat(path, &named) == 0, named.st_mode & S_IFMT == S_IFIFO {
+                whenWaiting()
+                descriptor = open(path, flags, 0o644)
+            }
+            if descriptor < 0 { throw .last("open") }
+            _ = fcntl(descriptor, F_SETFL, O_APPEND)
             guard fstat(descriptor, &mine) == 0, mine.st_mode & S_IFMT == S_IFREG else { return descriptor }
             // A file system without locks is no reason not to write.
             if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {

@@ -82,7 +82,8 @@ struct ProblemList {
 
     private var files: [String] = []
     private var entries: [Entry] = []
-    private var count = 0
+    /// The problems that were added, those that won't be listed among them.
+    private(set) var count = 0
     /// The place of the last problem that will be listed, once there are enough: none after it will.
     private var lastListed: SourcePlace?
 

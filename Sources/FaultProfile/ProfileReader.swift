@@ -49,7 +49,7 @@ public enum ProfileReader {
             chain.append(normalized(source.file))
             let file = decoder.problems.addFile(source.file)
             decoder.file = source.file
-            guard let node = JSONReader.read(source.bytes, file: file, problems: &decoder.problems) else { break }
+            guard let node = root(of: source, file: file, &decoder.problems) else { break }
             let draft = decoder.profile(node)
             drafts.append(draft)
             guard let extends = draft.extends else { return drafts }
@@ -72,6 +72,28 @@ public enum ProfileReader {
         // The faults of a base that can't be had.
         decoder.hasLostFaults = true
         return drafts
+    }
+
+    /// The root value of a file. Nothing of one that is neither JSON nor begins as a profile is shown in a problem: what
+    /// “extends” names may be any file that the process can read.
+    private static func root(of source: ProfileSource, file: Int, _ problems: inout ProblemList) -> JSONNode? {
+        let isQuotable =
+            switch JSONReader.beginning(of: source.bytes) {
+            case .nothing, .object(nil): true
+            case .object(.some(let key)): ObjectShape.profile.hasKey(near: key)
+            case .other: source.bytes.count > ProfileLimits.fileBytes
+            }
+        guard !isQuotable else { return JSONReader.read(source.bytes, file: file, problems: &problems) }
+        var found = problems
+        if let node = JSONReader.read(source.bytes, file: file, problems: &found), found.count == problems.count {
+            return node
+        }
+        problems.add(
+            "this is no profile: it is not JSON, and doesn't begin with a key of a profile",
+            remedy: "check the path; a profile begins with “{ \"name\": … }”",
+            at: SourcePlace(file: file, place: Place())
+        )
+        return nil
     }
 
     /// A path without "." and "name/.." parts: the same for two spellings of one place, symbolic

@@ -37,7 +37,7 @@ import Testing
         ("{ \"name\": \"x\", \"faults\": [,] }", "1:27: a comma stands in front of the first value (delete it)"),
         ("{ \"name\": \"x\" \"seed\": 1 }", "1:15: a comma is missing in front of this value (write it)"),
         ("{ name: \"x\" }", "1:3: a key stands without quotes (write “\"name\"”)"),
-        ("{ 3: \"x\" }", "1:3: “3” stands where a key is due (write a key in double quotes)"),
+        ("{ \"name\": \"x\", 3: \"x\" }", "1:16: “3” stands where a key is due (write a key in double quotes)"),
         ("{ \"name\": x }", "1:11: the text “x” stands without quotes (write “\"x\"”)"),
         ("{ \"name\": 'x' }", "1:11: a text stands in single quotes (write double quotes)"),
         ("{ \"name\": \"x\", \"repeat\": True }", "1:26: “True” is not JSON (write “true”)"),
@@ -124,6 +124,20 @@ import Testing
     ])
     func `what is not JSON is named with its place`(text: String, problem: String) {
         #expect(problems(text).first == problem)
+    }
+
+    @Test(arguments: [
+        "root:x:0:0", "secret", "[default]\nsecret = 1", "\"secret", "'secret'", "{ \"secret\": hunter2 }",
+        "{ secret: \"hunter2\" }", "{ 3: secret }", "{ export SECRET=hunter2; }", "{ \"secret\n\": 1 }",
+        "# x\nsecret=1",
+        "{ \"secret\": true, \"hunter2\": \"b\" }", "[\"secret\"]", "\"secret\"", "12345678", "{ \"hunter2\": 1, }",
+    ])
+    func `nothing of a file that is no profile is shown`(text: String) {
+        let found = problems(text)
+        #expect(found.count == 1, "\(found)")
+        for word in ["secret", "SECRET", "hunter2", "root", "default", "export", "123"] {
+            #expect(!found.joined().contains(word), "\(found)")
+        }
     }
 
     @Test func `a text's escapes are undone`() throws {

@@ -43,6 +43,32 @@ struct JSONReader {
         return node
     }
 
+    /// How a text begins.
+    enum Beginning {
+        /// With white space and comments, and with nothing behind them.
+        case nothing
+        /// With the brace of an object, and its first key where one comes next.
+        case object(String?)
+        /// With anything else.
+        case other
+    }
+
+    /// How the text of `bytes` begins, of which 64 KiB are looked at.
+    static func beginning(of bytes: [UInt8]) -> Beginning {
+        var problems = ProblemList()
+        let file = problems.addFile("")
+        let scalars = decodedUTF8(Array(bytes.prefix(64 << 10)), file: file, problems: &problems)
+        var reader = JSONReader(cursor: JSONCursor(scalars: scalars, file: file), problems: problems)
+        guard (try? reader.skipSpace()) != nil else { return .other }
+        guard reader.cursor.scalar != nil else { return .nothing }
+        guard reader.cursor.skip("{"), (try? reader.skipSpace()) != nil else { return .other }
+        switch reader.cursor.scalar {
+        case nil, "}", ",": return .object(nil)
+        case "\"", "'": return (try? reader.text()).map { .object($0) } ?? .other
+        default: return .object(reader.cursor.take { $0.isWordCharacter })
+        }
+    }
+
     mutating func report(
         _ what: @autoclosure () -> String,
         remedy: @autoclosure () -> String,

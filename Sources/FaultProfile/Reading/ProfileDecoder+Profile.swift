@@ -4,6 +4,17 @@ extension ProfileDecoder {
     /// What a file says, from its root value; all of its problems are reported.
     mutating func profile(_ node: JSONNode) -> ProfileDraft {
         var draft = ProfileDraft()
+        if case .object(let members) = node.value, !members.isEmpty,
+            !members.contains(where: { ObjectShape.profile.hasKey(near: $0.key) })
+        {
+            report(
+                "this is no profile: it has none of the keys of one",
+                remedy:
+                    "check the path; the keys are \(ObjectShape.profile.keys.map(\.name.quoted).joined(separator: ", "))",
+                at: node.place
+            )
+            return draft
+        }
         guard let object = object(node, .profile) else { return draft }
         draft.name = name(object)
         draft.summary = text(object, "summary")

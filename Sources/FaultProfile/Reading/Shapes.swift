@@ -1,3 +1,5 @@
+import Units
+
 /// What the value of a key must be. `Profiles/profile.schema.json` has a definition of the same name
 /// for each, and a test that says so.
 enum ValueForm: Hashable {
@@ -69,6 +71,12 @@ struct ObjectShape {
     /// What the object is, with its article.
     let title: String
     let keys: [KeyShape]
+
+    /// Whether `word` is one of the keys, or was probably meant to be.
+    func hasKey(near word: String) -> Bool {
+        let names = keys.map(\.name)
+        return names.contains(word) || !Spelling.nearest(to: word, among: names).isEmpty
+    }
 
     static let profile = ObjectShape(
         title: "a profile",

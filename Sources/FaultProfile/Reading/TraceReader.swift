@@ -39,7 +39,7 @@ enum TraceReader {
             }
             if let last = milliseconds.last, next < last {
                 problems.add(
-                    "\(next) ms comes after \(last) ms",
+                    "the time is earlier than that of the line before",
                     remedy: "write the lines in order of time",
                     at: place(index + 1)
                 )
@@ -67,13 +67,14 @@ enum TraceReader {
         return UInt32(exactly: value)
     }
 
+    /// Reports a line without showing any of it: the file may be no trace at all.
     private static func report(_ line: ArraySlice<UInt8>, at place: SourcePlace, _ problems: inout ProblemList) {
         guard !line.isEmpty else {
             problems.add("the line is empty", remedy: "delete it", at: place)
             return
         }
         problems.add(
-            "\(String(decoding: line.prefix(200), as: UTF8.self).quoted) is not a time of a trace",
+            "the line is not a time of a trace",
             remedy: "write a whole number of milliseconds, such as “12”, and nothing else",
             at: place
         )

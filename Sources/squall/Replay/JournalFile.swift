@@ -177,11 +177,10 @@ struct JournalFile {
     /// The lines of the journal at `path` that aren't blank: all of them, or one more than it may have.
     private static func lines(_ path: String) throws(CommandFailure) -> [Line] {
         let bytes: [UInt8]
-        do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            bytes = Array(try file.read(upToCount: longest + 1) ?? Data())
+        do throws(RegularFileProblem) {
+            bytes = try RegularFile.bytes(of: path, limit: longest + 1)
         } catch {
-            throw .wrongInput("can't read the journal “\(path)”: \(FileProblem.reason(error))")
+            throw .wrongInput("can't read the journal “\(path)”: \(error.reason) (\(error.remedy))")
         }
         guard bytes.count <= longest else {
             throw .wrongInput("the journal “\(path)” has more than 64 MiB: delete lines that it can do without")
@@ -230,6 +229,6 @@ struct JournalFile {
     }
 
     private static func failure(_ problem: JournalProblem, at line: Line, _ path: String) -> CommandFailure {
-        .problems("\(path):\(line.number): \(problem.what) (\(problem.remedy))")
+        .problems("\(path.visibleLine):\(line.number): \(problem.what) (\(problem.remedy))")
     }
 }

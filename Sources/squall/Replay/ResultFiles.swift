@@ -21,6 +21,10 @@ struct ResultFiles {
         }
         for path in [profile, journal] {
             try inputs.check(writing: "“\(path)”", to: path)
+            // To open it here and close it again would end its reader.
+            if (try? FilePath(path).stat().type) == .fifo {
+                throw .wrongInput("can't write “\(path)”: it is a FIFO, and a result is a regular file (--output)")
+            }
             do {
                 for place in [path, FileReplacement.Places(path).partial] { try ResultFiles.open(FilePath(place)) }
             } catch {

@@ -5,6 +5,7 @@ import SystemPackage
 enum FileProblem {
     /// "No space left on device (errno 28)" where Foundation's error comes from the system, else Foundation's words.
     static func reason(_ error: any Error) -> String {
+        if let number = error as? Errno { return "\(number) (errno \(number.rawValue))" }
         let top = error as NSError
         let system = [top, top.userInfo[NSUnderlyingErrorKey] as? NSError].compactMap { $0 }
             .first { $0.domain == NSPOSIXErrorDomain }

@@ -8,10 +8,15 @@ struct OutputFile {
     /// Has `text` take the place of what is there, which stays as it is if that fails.
     func write(_ text: String) throws(CommandFailure) {
         try attempt { () throws(SystemError) in
-            let file = try FileReplacement(of: path)
+            let file = try FileReplacement(of: path) { OutputFile.tellWaiting(for: "“\(path)”") }
             file.writer.write(text.hasSuffix("\n") ? String(text.dropLast()) : text)
             try file.commit()
         }
+    }
+
+    /// Says why nothing happens while a FIFO has no reader.
+    static func tellWaiting(for what: String) {
+        Console.warn("\(what) is a FIFO that no program reads: waiting for one")
     }
 
     /// Does what may fail to write it, and tells why if it does.

@@ -87,14 +87,12 @@ enum ProfileLibrary {
         _ what: String = "profile",
         limit: Int = ProfileLimits.fileBytes
     ) -> Result<ProfileSource, ResolutionError> {
-        do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        do throws(RegularFileProblem) {
             // One byte more than a file may have tells the reader that it is too long.
-            let data = try file.read(upToCount: limit + 1) ?? Data()
-            return .success(ProfileSource(file: path, bytes: Array(data)))
+            return .success(ProfileSource(file: path, bytes: try RegularFile.bytes(of: path, limit: limit + 1)))
         } catch {
-            let what = "can't read the \(what) “\(shown(path))”: \(FileProblem.reason(error))"
-            return .failure(ResolutionError(what: what, remedy: "check the path"))
+            let what = "can't read the \(what) “\(shown(path))”: \(error.reason)"
+            return .failure(ResolutionError(what: what, remedy: error.remedy))
         }
     }
 

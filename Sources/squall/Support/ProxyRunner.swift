@@ -74,6 +74,8 @@ struct ProxyRunner {
             return try LineWriter(path: journal, isHeld: true) { error in
                 guard ProxyRunner.isFailure(error, of: journal) else { return }
                 Console.warn("the journal “\(journal)” can't be written, and is incomplete from here on: \(error)")
+            } whenWaiting: {
+                OutputFile.tellWaiting(for: "the journal “\(journal)”")
             }
         } catch {
             throw CommandFailure(writing: "the journal “\(journal)”", error)

@@ -1,0 +1,70 @@
+import Foundation
+import SystemPackage
+
+/// Reads the files that a command is given, none of which may make it wait.
+///
+/// A FIFO gives nothing before another program writes, and some devices give bytes without an end, so only regular files are
+/// read. A symbolic link may lead to one.
+enum RegularFile {
+    /// The bytes of the file at `path`: all of them, or the first `limit`.
+    static func bytes(of path: String, limit: Int) throws(RegularFileProblem) -> [UInt8] {
+        let path = FilePath(path)
+        // To open a device may do something to it.
+        try check(path) { try path.stat() }
+        let descriptor: SystemPackage.FileDescriptor
+        do {
+            // What has taken the place of the file since then mustn't block.
+            descriptor = try .open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+        let file = FileHandle(fileDescriptor: descriptor.rawValue, closeOnDealloc: true)
+        try check(path) { try descriptor.stat() }
+        do {
+            return Array(try file.read(upToCount: limit) ?? Data())
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+    }
+
+    private static func check(_ path: FilePath, _ facts: () throws -> Stat) throws(RegularFileProblem) {
+        let type: FileType
+        do {
+            type = try facts().type
+        } catch {
+            throw .system(FileProblem.reason(error))
+        }
+        guard type == .regular else { throw .notRegular(type) }
+    }
+}
+
+/// Why a file can't be read.
+enum RegularFileProblem: Error {
+    /// A call into the system failed, for this reason.
+    case system(String)
+    /// It is something else than a regular file.
+    case notRegular(FileType)
+
+    /// What is wrong, as a clause.
+    var reason: String {
+        switch self {
+        case .system(let reason): reason
+        case .notRegular(.directory): "it is a directory"
+        case .notRegular(.fifo): "it is a FIFO, and only a regular file is read"
+        case .notRegular(.socket): "it is a socket, and only a regular file is read"
+        case .notRegular(.characterSpecial), .notRegular(.blockSpecial):
+            "it is a device, and only a regular file is read"
+        case .notRegular: "it is no regular file"
+        }
+    }
+
+    /// What to do about it, as an instruction.
+    var remedy: String {
+        switch self {
+        case .system: "check the path"
+        case .notRegular(.directory): "name a file in it"
+        case .notRegular(.fifo): "write what it gives to a file, and name that"
+        case .notRegular: "name a regular file"
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Files that are none, and files of other programs, in the place of what the command reads.
+@Suite(.timeLimit(.minutes(5))) struct InputFileTests {
+    /// Runs `squall` in a folder with a FIFO, links, profiles that name them, and the file of another program.
+    private func refused(_ arguments: [String]) async throws -> Outcome {
+        try await withFolder { folder in
+            #expect(mkfifo(folder.appendingPathComponent("pipe").path, 0o600) == 0)
+            let links = ["null": "/dev/null", "zero": "/dev/zero", "tty": "/dev/tty", "fifo-link": "pipe"]
+            for (name, target) in links {
+                let path = folder.appendingPathComponent(name).path
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+            }
+            var files = ["other": InputFileTests.other, "settings.json": #"{ "token": "hunter2", "hunter3": true, }"#]
+            for target in ["pipe", "zero", "other", "settings.json"] {
+                files["extends-\(target).json"] = #"{ "name": "x", "extends": "./\#(target)" }"#
+                files["trace-\(target).json"] = """
+                    { "name": "x", "faults": [
+                      { "kind": "trace", "stream": "downstream", "file": "./\(target)" } ] }
+                    """
+            }
+            for (name, text) in files { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
+            return try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+        }
+    }
+
+    private static let other = """
+        root:$6$hunter2$abc/def.:19000:0:99999:7:::
+        daemon:*:19000:0:99999:7:::
+        7777
+        3333
+
+        """
+
+    private static let addresses = ["--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9"]
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (["check", "./pipe"], "it is a FIFO"), (["run", "./pipe"] + addresses, "it is a FIFO"),
+            (["plan", "./pipe"], "it is a FIFO"), (["demo", "./pipe"], "it is a FIFO"),
+            (["profiles", "./pipe"], "it is a FIFO"), (["check", "./fifo-link"], "it is a FIFO"),
+            (["check", "./null"], "it is a device"), (["check", "./zero"], "it is a device"),
+            (["check", "./tty"], "it is a device"), (["check", "./"], "it is a directory"),
+            (["check", "extends-pipe.json"], "it is a FIFO"),
+            (["run", "extends-zero.json"] + addresses, "it is a device"),
+            (["plan", "trace-pipe.json"], "it is a FIFO"), (["check", "trace-zero.json"], "it is a device"),
+            (["replay", "pipe"] + addresses, "it is a FIFO"), (["replay", "zero"] + addresses, "it is a device"),
+            (["shrink", "pipe", "--", "true"], "it is a FIFO"), (["replay", "."] + addresses, "it is a directory"),
+        ]
+    )
+    func `nobody waits for a FIFO or a device, and what it is is told with what to do`(
+        arguments: [String],
+        words: String
+    ) async throws {
+        let outcome = try await refused(arguments)
+        #expect(outcome.status == 2)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errorLines.count == 1)
+        #expect(outcome.errors.contains(words), "\(outcome.errors)")
+        #expect(outcome.errors.contains("only a regular file is read") == (words != "it is a directory"))
+        #expect(outcome.errors.hasSuffix(")\n"), "a remedy in parentheses")
+    }
+
+    @Test func `what a shell hands over in a pipe is refused with what to do, and a file by its descriptor is read`()
+        async throws
+    {
+        try await withFolder { folder in
+            let profile = folder.appendingPathComponent("p.json")
+            try Data(#"{ "name": "x" }"#.utf8).write(to: profile)
+            let piped = try await run(
+                "sh",
+                ["-c", "cat '\(profile.path)' | '\(Programs.squall.path)' check /dev/stdin"]
+            )
+            #expect(piped.status == 2)
+            #expect(
+                piped.errors.contains("it is a FIFO, and only a regular file is read (write what it gives to a file")
+            )
+            let given = try await run("sh", ["-c", "'\(Programs.squall.path)' check /dev/stdin <'\(profile.path)'"])
+            #expect(given.status == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ["check", "./other"], ["check", "extends-other.json"], ["plan", "trace-other.json"],
+        ["check", "./settings.json"], ["check", "extends-settings.json.json"], ["check", "trace-settings.json.json"],
+        ["replay", "other"] + addresses, ["replay", "settings.json"] + addresses, ["shrink", "other", "--", "true"],
+    ])
+    func `nothing is shown of a file that is neither a profile nor a trace nor a journal`(arguments: [String])
+        async throws
+    {
+        let outcome = try await refused(arguments)
+        #expect(outcome.status == 2)
+        for word in ["hunter", "root", "$6", "daemon", "99999", "7777", "3333", "token"] {
+            #expect(!(outcome.output + outcome.errors).contains(word), "\(outcome.errors)")
+        }
+    }
+
+    @Test func `a result isn't written to a FIFO`() async throws {
+        try await withFolder { folder in
+            let journal = folder.appendingPathComponent("j").path
+            try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", journal]) { proxy, address in
+                _ = try await run("curl", ["-s", "http://\(address)/"])
+                proxy.signal(SIGINT)
+                _ = await proxy.finish()
+            }
+            let pipe = folder.appendingPathComponent("shrunk.json").path
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let outcome = try await squall("shrink", journal, "--", "false", folder: folder)
+            #expect(outcome.status == 2)
+            let reason = "it is a FIFO, and a result is a regular file (--output)"
+            #expect(outcome.errors == "squall: can't write “shrunk.json”: \(reason)\n")
+        }
+    }
+
+    @Test func `a journal to a FIFO waits for its reader, and says so`() async throws {
+        try await withFolder { folder in
+            let pipe = folder.appendingPathComponent("journal").path
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let arguments = ["run", "slow-3g", "--journal", pipe] + InputFileTests.addresses
+            try await withChild(Programs.squall, arguments) { proxy in
+                let line = try await proxy.errorLine(with: "waiting")
+                #expect(line == "squall: the journal “\(pipe)” is a FIFO that no program reads: waiting for one")
+                let reader = open(pipe, O_RDONLY | O_CLOEXEC)
+                let shown = TextStream(reading: reader)
+                _ = try await proxy.line(with: "ready: ")
+                #expect(await shown.line { $0.contains(#""event":"journal""#) } != nil)
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+        }
+    }
+
+    @Test(arguments: ["/dev/null", "/dev/stdout", "/dev/full"])
+    func `a journal goes to a device as before`(path: String) async throws {
+        try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", path]) { proxy, address in
+            _ = try await run("curl", ["-s", "http://\(address)/"])
+            proxy.signal(SIGINT)
+            let outcome = await proxy.finish()
+            #expect(outcome.status == (path == "/dev/full" ? 1 : 0))
+            #expect(outcome.output.contains(#""what":"refuses""#) == (path == "/dev/stdout"))
+        }
+    }
+}
