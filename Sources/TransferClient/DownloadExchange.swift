@@ -17,12 +17,13 @@ struct DownloadExchange: Sendable {
     /// The parts of a final response: a head, parts of its body, and its end with the trailers.
     typealias Parts = NIOAsyncChannelInboundStream<HTTPResponsePart>
 
-    /// Sends the request and hands the response's parts to `receive`; the connection is closed when it returns.
+    /// Sends the request, with `fields` in addition to its own or in their place, and hands the response's parts to `receive`; the connection is closed when it returns.
     ///
     /// Throws what `receive` throws, and whatever kept the connection from being made; `setback(of:)` names it.
     func perform<Outcome: Sendable>(
         _ ask: DownloadAsk,
         at url: DownloadURL,
+        with fields: [HTTPField],
         receive: (Parts) async throws -> Outcome
     ) async throws -> Outcome {
         let channel = try await connect(to: url)
@@ -33,12 +34,14 @@ struct DownloadExchange: Sendable {
             channel.close(promise: nil)
             throw error
         }
+        var headerFields = ask.fields
+        for field in fields { headerFields[fields: field.name] = fields.filter { $0.name == field.name } }
         let request = HTTPRequest(
             method: ask.method,
             scheme: url.scheme.rawValue,
             authority: url.authority,
             path: url.target,
-            headerFields: ask.fields
+            headerFields: headerFields
         )
         return try await wrapped.executeThenClose { inbound, outbound in
             // A server that answers and closes before it has read is still to be listened to.

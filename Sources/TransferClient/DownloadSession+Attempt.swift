@@ -11,22 +11,23 @@ extension DownloadSession {
     /// Sends one request, follows its redirections, and writes what comes.
     func attempt(_ ask: DownloadAsk) async -> Outcome {
         // The way starts at the URL that was asked for each time: where it leads may have expired.
-        var target = url
+        var trail = RequestTrail(url)
         for _ in 0...Self.mostRedirections {
-            let outcome = await exchange(ask, at: target)
+            let outcome = await exchange(ask, at: trail)
             guard case .decided(.follow(let location)) = outcome else { return outcome }
             do throws(DownloadURLProblem) {
-                target = try target.resolving(location)
+                trail.follow(try trail.current.resolving(location))
             } catch {
                 return .failed(.invalidRedirection(location, error))
             }
-            guard target.scheme == .http else { return .failed(.tlsUnsupported(target.text)) }
-            onEvent(.redirected(url: target.text))
+            let target = trail.current.text
+            guard trail.current.scheme == .http else { return .failed(.tlsUnsupported(target)) }
+            onEvent(.redirected(url: target))
         }
         return .failed(.tooManyRedirections(Self.mostRedirections))
     }
 
-    private func exchange(_ ask: DownloadAsk, at target: DownloadURL) async -> Outcome {
+    private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Outcome {
         summary.connections += 1
         let exchange = DownloadExchange(
             group: group,
@@ -38,8 +39,9 @@ extension DownloadSession {
             )
         )
         do {
-            return try await exchange.perform(ask, at: target) { parts in
-                try await self.receive(parts, ask, target)
+            let fields = request.credentials.fields(for: trail)
+            return try await exchange.perform(ask, at: trail.current, with: fields) { parts in
+                try await self.receive(parts, ask, trail)
             }
         } catch let error as DownloadError {
             return .failed(error)
@@ -56,8 +58,9 @@ extension DownloadSession {
     private func receive(
         _ parts: DownloadExchange.Parts,
         _ ask: DownloadAsk,
-        _ target: DownloadURL
+        _ trail: RequestTrail
     ) async throws -> Outcome {
+        let target = trail.current
         var iterator = parts.makeAsyncIterator()
         guard case .head(let response) = try await iterator.next() else {
             try Task.checkCancellation()
@@ -66,7 +69,8 @@ extension DownloadSession {
         let head = DownloadResponseHead(
             status: response.status.code,
             fields: response.headerFields,
-            isFromElsewhere: state.representation != nil && !target.isSameResource(as: finalURL)
+            isFromElsewhere: state.representation != nil && !target.isSameResource(as: finalURL),
+            credentialUse: request.credentials.use(for: trail)
         )
         let action = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
         let overlap: Int64

@@ -102,6 +102,8 @@ public enum DownloadSetback: Hashable, Sendable {
 public enum DownloadFailure: Hashable, Sendable {
     /// A status that no repetition changes.
     case status(Int)
+    /// 401 or 407: what is asked for, and whether the request carried credentials.
+    case unauthorized(DownloadChallenge, CredentialUse)
     /// A content coding, though none was accepted: the bytes wouldn't be the file's.
     case contentEncoding(String)
     /// A redirection without a target.

@@ -10,12 +10,15 @@ public struct DownloadResponseHead: Hashable, Sendable {
     /// Whether another resource answered than the one that the held bytes came from. Its validators then say nothing
     /// of those bytes: they tell the states of one resource apart (RFC 9110, section 8.8.3).
     public var isFromElsewhere: Bool
+    /// Whether the request carried credentials.
+    public var credentialUse: CredentialUse
 
     /// Makes a head.
-    public init(status: Int, fields: HTTPFields, isFromElsewhere: Bool = false) {
+    public init(status: Int, fields: HTTPFields, isFromElsewhere: Bool = false, credentialUse: CredentialUse = .none) {
         self.status = status
         self.fields = fields
         self.isFromElsewhere = isFromElsewhere
+        self.credentialUse = credentialUse
     }
 
     /// How the end of the body is told (RFC 9112, section 6.3).

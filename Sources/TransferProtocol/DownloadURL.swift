@@ -122,7 +122,7 @@ public enum DownloadURLProblem: Error, Hashable, Sendable {
     case invalidHost(String)
     /// The port is no number from 1 to 65535.
     case invalidPort(String)
-    /// There is a user name before the host: credentials aren't sent, and aren't kept in a journal.
+    /// There is a user name before the host: credentials are given apart from the URL, which is shown and kept in a journal.
     case userInformation
     /// There is a control character.
     case controlCharacter

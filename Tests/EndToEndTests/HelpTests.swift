@@ -21,7 +21,10 @@ import Testing
         "check": [],
         "profiles": [],
         "origin": ["--host", "--port"],
-        "get": ["--output", "--sha256", "--attempts", "--seed", "--events"],
+        "get": [
+            "--output", "--sha256", "--user", "--password-file", "--header", "--netrc", "--netrc-file", "--attempts",
+            "--seed", "--events",
+        ],
     ]
 
     @Test(arguments: HelpTests.options.keys.sorted())

@@ -258,7 +258,7 @@ import TransferProtocol
 
     @Test func `statuses of the moment are tried again, all others are final`() throws {
         let later: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
-        for status in 102...599 where ![200, 206, 301, 302, 303, 307, 308, 412, 416].contains(status) {
+        for status in 102...599 where ![200, 206, 301, 302, 303, 307, 308, 401, 407, 412, 416].contains(status) {
             var state = Held.state()
             let action = try state.next(Held.answer(status, [HTTPField.Name("Retry-After")!: "3"]))
             if later.contains(status) || (506...599).contains(status) {

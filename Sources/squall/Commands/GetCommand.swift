@@ -14,6 +14,9 @@ struct GetCommand: AsyncParsableCommand {
             What was received stays beside the destination until the file is complete, also when the program is \
             killed; the same command goes on from there. Exits with 75 when it gave up for now.
 
+            Credentials go to the server of the URL alone, not to one that it redirects to, and are never shown or kept. A \
+            server that refuses them is exit code 1; what was received stays for a run with others.
+
             Example: squall get http://127.0.0.1:8081/file.bin --output file.bin
             """
     )
@@ -29,6 +32,8 @@ struct GetCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "hex"))
     var sha256: String?
+
+    @OptionGroup var credentials: CredentialOptions
 
     @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
     var attempts = 10
@@ -48,7 +53,11 @@ struct GetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let destination = try destination()
-        let request = DownloadRequest(url: url, expectedSHA256: sha256.flatMap(GetCommand.bytes))
+        let request = DownloadRequest(
+            url: url,
+            expectedSHA256: sha256.flatMap(GetCommand.bytes),
+            credentials: try credentials.credentials()
+        )
         var configuration = TransferClientConfiguration()
         configuration.retry.maximumAttempts = attempts
         if let seed { configuration.seed = seed }
@@ -95,13 +104,13 @@ struct GetCommand: AsyncParsableCommand {
             guard events == .text else { return }
             let repeated = summary.bytesRepeated
             Console.print(
-                """
-                \(destination): \(Formatting.grouped(summary.bytes)) bytes in \
-                \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
-                \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
-                \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
-                sha256 \(summary.sha256.hexadecimal) (\(GetCommand.proof(summary)))
-                """
+                lines: """
+                    \(destination.description.visibleLine): \(Formatting.grouped(summary.bytes)) bytes in \
+                    \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
+                    \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
+                    \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
+                    sha256 \(summary.sha256.hexadecimal) (\(GetCommand.proof(summary)))
+                    """
             )
         case .failure(let error):
             if events == .json { EventFormat.writeJSON(TransferReport(error)) }

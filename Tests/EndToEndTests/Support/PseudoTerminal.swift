@@ -9,10 +9,11 @@ final class PseudoTerminal: Sendable {
     let shown: TextStream
     /// Kept open, so that what programs showed isn't lost when the last of them has closed it.
     private let descriptor: Int32
+    private let controller: Int32
 
     init() throws {
         // What posix_openpt(3), unlockpt(3) and ptsname(3) do, which Glibc doesn't show to Swift; see ioctl_tty(2).
-        let controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
         var number: CInt = 0
         guard controller >= 0, ioctl(controller, 0x4004_5431, &isLocked) == 0,
@@ -29,6 +30,12 @@ final class PseudoTerminal: Sendable {
 
     /// Goes on.
     func start() { _ = tcflow(descriptor, TCOON) }
+
+    /// Types `text` at its keyboard.
+    func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = write(controller, bytes, bytes.count)
+    }
 
     /// Closes it, once; what is shown ends when the programs have closed it as well.
     func hangUp() { _ = close(descriptor) }

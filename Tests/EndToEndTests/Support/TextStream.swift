@@ -6,6 +6,8 @@ import Synchronization
 final class TextStream: Sendable {
     private struct Waiter {
         let matches: @Sendable (String) -> Bool
+        /// Whether a line that nothing ends yet is looked at as well.
+        var takesOpenLines = false
         let continuation: CheckedContinuation<String?, Never>
     }
 
@@ -50,6 +52,17 @@ final class TextStream: Sendable {
         }
     }
 
+    /// What was written up to `text` and with it, whether a line ends there or not; `nil` when the output ends without.
+    func text(upTo text: String) async -> String? {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                precondition(state.waiter == nil, "one test at a time waits for a text of an output")
+                state.waiter = Waiter(matches: { $0.contains(text) }, takesOpenLines: true, continuation: continuation)
+                TextStream.answer(&state)
+            }
+        }
+    }
+
     /// Everything that was written, once the output has ended.
     func text() async -> String {
         await end.wait()
@@ -73,6 +86,13 @@ final class TextStream: Sendable {
             guard waiter.matches(line) else { continue }
             state.waiter = nil
             waiter.continuation.resume(returning: line)
+            return
+        }
+        let rest = String(decoding: state.bytes[state.unread...], as: UTF8.self)
+        if waiter.takesOpenLines, waiter.matches(rest) {
+            state.unread = state.bytes.count
+            state.waiter = nil
+            waiter.continuation.resume(returning: rest)
             return
         }
         guard state.hasEnded else { return }

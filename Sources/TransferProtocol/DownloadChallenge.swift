@@ -1,0 +1,57 @@
+/// What a 401 or a 407 asks for (RFC 9110, section 11.6).
+public struct DownloadChallenge: Hashable, Sendable {
+    /// Whether a proxy asks (407), and not the server (401).
+    public let isFromProxy: Bool
+    /// The names of the schemes, in the order of the field: at most `mostSchemes`.
+    public private(set) var schemes: [String] = []
+    /// The first realm, as the server wrote it.
+    public private(set) var realm: String?
+
+    /// The schemes that are kept: 4.
+    static let mostSchemes = 4
+
+    /// Reads the challenges of a response; what is none is passed over.
+    init(_ head: DownloadResponseHead) {
+        isFromProxy = head.status == 407
+        var scanner = FieldScanner(head.fields[isFromProxy ? .proxyAuthenticate : .wwwAuthenticate] ?? "")
+        while !scanner.isAtEnd {
+            scanner.skipWhitespace()
+            if scanner.skip(",") { continue }
+            let word = scanner.take(while: Self.isTokenByte)
+            guard !word.isEmpty else { return }
+            scanner.skipWhitespace()
+            if scanner.skip("=") {
+                scanner.skipWhitespace()
+                let value = Self.value(&scanner)
+                if realm == nil, word.lowercased() == "realm" { realm = value }
+            } else if schemes.count < Self.mostSchemes {
+                schemes.append(word)
+            }
+        }
+    }
+
+    /// A token or a quoted string (sections 5.6.2 and 5.6.4), or the rest of a token68.
+    private static func value(_ scanner: inout FieldScanner) -> String {
+        guard scanner.skip("\"") else { return scanner.take { isTokenByte($0) || "/=".utf8.contains($0) } }
+        var value = ""
+        while true {
+            value += scanner.take { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            guard scanner.skip("\\") else {
+                _ = scanner.skip("\"")
+                return value
+            }
+            if scanner.skip("\"") {
+                value += "\""
+            } else if scanner.skip("\\") {
+                value += "\\"
+            }
+        }
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

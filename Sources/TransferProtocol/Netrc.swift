@@ -1,0 +1,166 @@
+/// The credentials of a `.netrc` file by the names of machines, as curl(1) and ftp(1) read it.
+///
+/// Words are separated by white space; one in double quotes may have white space, and `\n`, `\r`, `\t`, `\"` and `\\`. A
+/// word that begins with `#` where none is due as a value begins a comment. A `macdef` ends at an empty line.
+public struct Netrc: Hashable, Sendable, Confidential {
+    /// The bytes of a file that are read: 64 KiB.
+    public static let longest = 64 << 10
+
+    private struct Entry: Hashable {
+        /// The machine in lower case; `nil` for `default`.
+        let machine: String?
+        let line: Int
+        var login: String?
+        var password: String?
+    }
+
+    private struct Login: Hashable {
+        let machine: String?
+        let credentials: BasicCredentials
+    }
+
+    private let logins: [Login]
+
+    /// Reads the content of a file.
+    public init(_ bytes: [UInt8]) throws(NetrcProblem) {
+        guard bytes.count <= Self.longest else { throw NetrcProblem(line: 1, kind: .tooLong) }
+        guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
+            throw NetrcProblem(line: 1, kind: .notText)
+        }
+        var reader = NetrcReader(text)
+        var found: [Entry] = []
+        while let word = try reader.nextKeyword() {
+            switch word {
+            case "machine":
+                let name = try reader.value().lowercased()
+                let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
+                found.append(
+                    Entry(machine: isBracketed ? String(name.dropFirst().dropLast()) : name, line: reader.line)
+                )
+            case "default": found.append(Entry(machine: nil, line: reader.line))
+            case "macdef":
+                _ = try reader.value()
+                reader.skipMacro()
+            case "login", "password", "account":
+                let value = try reader.value()
+                guard let last = found.indices.last else { throw NetrcProblem(line: reader.line, kind: .noMachine) }
+                if word == "login" { found[last].login = value }
+                if word == "password" { found[last].password = value }
+            default: throw NetrcProblem(line: reader.line, kind: .unknownWord)
+            }
+        }
+        var logins: [Login] = []
+        for entry in found where entry.login != nil || entry.password != nil {
+            do throws(CredentialProblem) {
+                let credentials = try BasicCredentials(name: entry.login ?? "", password: entry.password ?? "")
+                logins.append(Login(machine: entry.machine, credentials: credentials))
+            } catch {
+                throw NetrcProblem(line: entry.line, kind: .credentials(error))
+            }
+        }
+        self.logins = logins
+    }
+
+    /// The credentials for a host: those of its first entry, or of the `default` before that where that is wanted.
+    public func credentials(for host: String, orDefault: Bool) -> BasicCredentials? {
+        let host = host.lowercased()
+        return logins.first { $0.machine.map { $0 == host } ?? orDefault }?.credentials
+    }
+}
+
+/// What is wrong with a `.netrc` file. It repeats nothing of the file.
+public struct NetrcProblem: Error, Hashable, Sendable {
+    /// The line, from 1.
+    public let line: Int
+    /// What is wrong there.
+    public let kind: Kind
+
+    /// What may be wrong with a file.
+    public enum Kind: Hashable, Sendable {
+        /// The file is longer than `Netrc.longest`.
+        case tooLong
+        /// It isn't UTF-8, or has a NUL.
+        case notText
+        /// A word in quotes doesn't end on its line.
+        case openQuote
+        /// A word is none of the format.
+        case unknownWord
+        /// The value of the last word is missing.
+        case noValue
+        /// A login or a password comes before the first machine.
+        case noMachine
+        /// The entry that begins there can't be sent.
+        case credentials(CredentialProblem)
+    }
+}
+
+/// Takes the words of a `.netrc` file, one after the other.
+private struct NetrcReader {
+    private var rest: Substring.UnicodeScalarView
+    /// The line of the word that was taken last, from 1.
+    private(set) var line = 1
+
+    init(_ text: String) {
+        rest = Substring(text).unicodeScalars
+    }
+
+    /// The next word that isn't in a comment; `nil` at the end.
+    mutating func nextKeyword() throws(NetrcProblem) -> String? {
+        skipSpace()
+        while rest.first == "#" {
+            rest = rest.drop { $0 != "\n" }
+            skipSpace()
+        }
+        return rest.isEmpty ? nil : try word()
+    }
+
+    /// The next word, which a value has to be.
+    mutating func value() throws(NetrcProblem) -> String {
+        skipSpace()
+        guard !rest.isEmpty else { throw NetrcProblem(line: line, kind: .noValue) }
+        return try word()
+    }
+
+    /// Passes the lines of a macro, with the empty one that ends it.
+    mutating func skipMacro() {
+        rest = rest.drop { $0 != "\n" }
+        while rest.popFirst() != nil {
+            line += 1
+            let text = rest.prefix { $0 != "\n" }
+            rest = rest.dropFirst(text.count)
+            if text.allSatisfy({ $0 == "\r" }) { return }
+        }
+    }
+
+    private mutating func skipSpace() {
+        while let scalar = rest.first, [" ", "\t", "\r", "\n"].contains(scalar) {
+            if scalar == "\n" { line += 1 }
+            rest.removeFirst()
+        }
+    }
+
+    private mutating func word() throws(NetrcProblem) -> String {
+        guard rest.first == "\"" else {
+            let word = rest.prefix { ![" ", "\t", "\r", "\n"].contains($0) }
+            rest = rest.dropFirst(word.count)
+            return String(word)
+        }
+        rest.removeFirst()
+        var word = String.UnicodeScalarView()
+        while let scalar = rest.popFirst(), scalar != "\n" {
+            if scalar == "\"" { return String(word) }
+            guard scalar == "\\" else {
+                word.append(scalar)
+                continue
+            }
+            switch rest.popFirst() {
+            case "n": word.append("\n")
+            case "r": word.append("\r")
+            case "t": word.append("\t")
+            case .some(let escaped): word.append(escaped)
+            case nil: throw NetrcProblem(line: line, kind: .openQuote)
+            }
+        }
+        throw NetrcProblem(line: line, kind: .openQuote)
+    }
+}

@@ -1,0 +1,168 @@
+import HTTPTypes
+import Testing
+
+@testable import TransferProtocol
+
+/// What is sent to whom.
+@Suite struct DownloadCredentialsTests {
+    private static let basic = try? BasicCredentials(name: "ada", password: "hunter2")
+    private static let netrc = try? Netrc(
+        Array("machine a login na password hunter3 machine b login nb password hunter4 default login d password d".utf8)
+    )
+
+    private func trail(_ urls: String...) throws -> RequestTrail {
+        var trail = RequestTrail(try DownloadURL(urls[0]))
+        for url in urls.dropFirst() { trail.follow(try DownloadURL(url)) }
+        return trail
+    }
+
+    /// The fields as "name: value", and whether they count as credentials.
+    private func sent(_ credentials: DownloadCredentials, _ trail: RequestTrail) -> ([String], CredentialUse) {
+        (credentials.fields(for: trail).map { "\($0.name.canonicalName): \($0.value)" }, credentials.use(for: trail))
+    }
+
+    @Test func `a name and a password are Base64 of UTF-8, in one field`() throws {
+        // RFC 7617, sections 2 and 2.1.
+        let example = try BasicCredentials(name: "Aladdin", password: "open sesame").fieldValue
+        #expect(example == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        #expect(try BasicCredentials(name: "test", password: "123£").fieldValue == "Basic dGVzdDoxMjPCow==")
+        #expect(try BasicCredentials(name: "", password: "a:b").fieldValue == "Basic OmE6Yg==")
+        #expect(throws: CredentialProblem.colonInName) { try BasicCredentials(name: "a:b", password: "") }
+        #expect(throws: CredentialProblem.controlCharacter) { try BasicCredentials(name: "a", password: "b\r\nX: y") }
+        let longest = String(repeating: "x", count: BasicCredentials.longest - 1)
+        #expect(throws: Never.self) { try BasicCredentials(name: "a", password: longest) }
+        #expect(throws: CredentialProblem.tooLong) { try BasicCredentials(name: "ab", password: longest) }
+    }
+
+    /// Where redirections lead, and whether credentials for the first URL go there.
+    @Test(arguments: [
+        (["http://a/x"], true), (["http://a/x", "http://A:80/y?z"], true), (["http://a/x", "http://b/x"], false),
+        (["http://a/x", "http://a:81/x"], false), (["http://a/x", "https://a/x"], false),
+        (["https://a/x", "http://a/x"], false), (["https://a/x", "https://a:443/y"], true),
+        (["http://a/x", "http://b/x", "http://a/x"], false), (["http://a/x", "http://a.b/x"], false),
+        (["http://a/x", "http://a/y", "http://b/"], false), (["http://a/", "http://a./"], false),
+    ])
+    func `credentials stay with the origin of the first URL`(urls: [String], isSent: Bool) throws {
+        var trail = RequestTrail(try DownloadURL(urls[0]))
+        for url in urls.dropFirst() { trail.follow(try DownloadURL(url)) }
+        let fields = try ["Authorization: Bearer hunter2", "Cookie: c=1", "X-Api-Key: k", "Accept: text/*"].map(
+            RequestField.init
+        )
+        let (byField, use) = sent(DownloadCredentials(fields: fields), trail)
+        let all = ["authorization: Bearer hunter2", "cookie: c=1", "x-api-key: k", "accept: text/*"]
+        #expect(byField == (isSent ? all : ["accept: text/*"]))
+        #expect(use == (isSent ? .sent : .withheld))
+        let byName = sent(DownloadCredentials(basic: Self.basic), trail)
+        #expect(byName.0 == (isSent ? ["authorization: Basic YWRhOmh1bnRlcjI="] : []))
+        #expect(byName.1 == (isSent ? .sent : .withheld))
+        #expect(sent(.none, trail).1 == CredentialUse.none)
+    }
+
+    @Test func `a netrc is asked for each host, its default for the first origin alone`() throws {
+        let credentials = DownloadCredentials(netrc: Self.netrc)
+        func name(_ trail: RequestTrail) throws -> String? {
+            for name in [("na", "hunter3"), ("nb", "hunter4"), ("d", "d")] {
+                let value = try BasicCredentials(name: name.0, password: name.1).fieldValue
+                if credentials.fields(for: trail).map(\.value) == [value] { return name.0 }
+            }
+            return nil
+        }
+        #expect(try name(trail("http://a/")) == "na")
+        #expect(try name(trail("http://a/", "http://b/")) == "nb")
+        #expect(try name(trail("http://c/")) == "d")
+        #expect(try name(trail("http://a/", "http://c/")) == nil)
+        #expect(try name(trail("https://a/", "http://b/")) == nil)
+        #expect(try name(trail("https://a/", "http://b/", "https://b/")) == nil)
+        #expect(credentials.use(for: try trail("http://a/", "http://c/")) == .none)
+    }
+
+    @Test func `a field Authorization takes the place of a netrc at its own origin`() throws {
+        let field = try RequestField("authorization:Bearer t")
+        let credentials = DownloadCredentials(fields: [field], netrc: Self.netrc)
+        #expect(sent(credentials, try trail("http://a/")).0 == ["authorization: Bearer t"])
+        #expect(credentials.fields(for: try trail("http://a/", "http://b/")).count == 1)
+    }
+
+    @Test(arguments: [
+        ("X: y", "x: y"), ("X:y", "x: y"), ("X: \t y z \t", "x: y z"), ("X:", "x: "), ("X: é", "x: é"),
+        ("x-y_z: a:b", "x-y_z: a:b"),
+    ])
+    func `a field is a name, a colon and a value`(line: String, field: String) throws {
+        let read = try RequestField(line)
+        #expect("\(read.name.canonicalName): \(read.value)" == field)
+    }
+
+    @Test(arguments: [
+        ("X", RequestFieldProblem.noColon), (": y", .invalidName), ("X y: z", .invalidName), ("X : z", .invalidName),
+        (":path: /", .invalidName), ("X: a\r\nY: b", .invalidValue), ("X: a\u{0}", .invalidValue),
+        ("X: a\nb", .invalidValue),
+        ("Range: bytes=0-", .governed("range")), ("if-range: x", .governed("if-range")), ("HOST: a", .governed("host")),
+        ("Content-Length: 5", .governed("content-length")),
+        ("Transfer-Encoding: chunked", .governed("transfer-encoding")),
+        ("Connection: close", .governed("connection")), ("Accept-Encoding: gzip", .governed("accept-encoding")),
+        ("If-None-Match: *", .governed("if-none-match")), ("Expect: 100-continue", .governed("expect")),
+    ])
+    func `what is no field, or is the client's own, is refused`(line: String, problem: RequestFieldProblem) {
+        #expect(throws: problem) { try RequestField(line) }
+    }
+
+    @Test func `a value of the limit is taken, and one byte more isn't`() {
+        let value = String(repeating: "x", count: RequestField.longestValue)
+        #expect(throws: Never.self) { try RequestField("X: \(value)") }
+        #expect(throws: RequestFieldProblem.tooLong) { try RequestField("X: \(value)x") }
+    }
+
+    @Test func `no text of a value shows its secrets`() throws {
+        let basic = try #require(Self.basic)
+        let netrc = try #require(Self.netrc)
+        let field = try RequestField("X: hunter2")
+        let credentials = DownloadCredentials(basic: basic, fields: [field], netrc: netrc)
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        let texts = [
+            "\(basic) \(netrc) \(field) \(credentials)", String(reflecting: credentials), String(reflecting: [field]),
+            dumped,
+        ]
+        for text in texts { #expect(!text.contains("hunter") && !text.contains("aHVudGVy"), "\(text)") }
+    }
+
+    private func challenge(_ status: Int, _ value: String?) -> DownloadChallenge {
+        var fields = HTTPFields()
+        fields[status == 407 ? .proxyAuthenticate : .wwwAuthenticate] = value
+        return DownloadChallenge(DownloadResponseHead(status: status, fields: fields))
+    }
+
+    @Test(
+        arguments: [
+            (#"Basic realm="a b", charset="UTF-8""#, ["Basic"], "a b"),
+            (#"Basic realm="a \"b\" \\ \c""#, ["Basic"], #"a "b" \ c"#),
+            (#"Bearer, Basic realm=x, Digest realm="y", nonce="z,w""#, ["Bearer", "Basic", "Digest"], "x"),
+            ("Negotiate", ["Negotiate"], nil), (#"BASIC REALM = "q""#, ["BASIC"], "q"), ("", [], nil), (nil, [], nil),
+            (", ,Basic", ["Basic"], nil), ("a, b, c, d, e", ["a", "b", "c", "d"], nil),
+            (#"Basic realm="open"#, ["Basic"], "open"),
+            ("\u{1}", [], nil), (#"Basic realm="a\"#, ["Basic"], "a"), ("Basic realm=", ["Basic"], ""),
+        ] as [(String?, [String], String?)]
+    )
+    func `a challenge is its schemes and its first realm`(value: String?, schemes: [String], realm: String?) {
+        for status in [401, 407] {
+            let challenge = challenge(status, value)
+            #expect(challenge.schemes == schemes)
+            #expect(challenge.realm == realm)
+            #expect(challenge.isFromProxy == (status == 407))
+        }
+    }
+
+    @Test func `a 401 ends every question, and says whether credentials were sent`() throws {
+        let fields: HTTPFields = [.wwwAuthenticate: "Basic realm=\"r\""]
+        for use in [CredentialUse.none, .sent, .withheld] {
+            let head = DownloadResponseHead(status: 401, fields: fields, credentialUse: use)
+            let expected = DownloadAction.fail(.unauthorized(DownloadChallenge(head), use))
+            let tag = try #require(EntityTag("\"v\""))
+            for ask in [DownloadAsk.whole(nil), .rest(from: 5, .entityTag(tag)), .probe] {
+                var state = DownloadState(resuming: DownloadRepresentation(), length: 5)
+                #expect(state.decide(on: head, to: ask, now: 0) == expected)
+                #expect(state.length == 5)
+            }
+        }
+    }
+}
