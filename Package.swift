@@ -58,8 +58,7 @@ let package = Package(
             dependencies: [
                 "FaultPlan",
                 "FaultProfile",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
+                "Units",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strictAndSafe
@@ -155,9 +154,10 @@ let package = Package(
         ),
         .testTarget(
             name: "StreamReadingTests",
-            dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
+            dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "TestProtocols", "Units"],
             swiftSettings: strict
         ),
+        .target(name: "TestProtocols", path: "Tests/TestProtocols", swiftSettings: strict),
         .target(
             name: "TestSockets",
             dependencies: ["CLibevent", "EventLoop"],
@@ -172,7 +172,8 @@ let package = Package(
         .testTarget(
             name: "ProxyEngineTests",
             dependencies: [
-                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "StreamReading", "TestSockets", "Units",
+                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "StreamReading", "TestProtocols",
+                "TestSockets", "Units",
             ],
             swiftSettings: strict
         ),
@@ -212,6 +213,12 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
+                "EventLoop",
+                "FaultPlan",
+                "FaultProfile",
+                "TestProtocols",
+                "TestSockets",
+                "Units",
                 "squall",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],

@@ -34,6 +34,8 @@ public struct ConnectionPlan: Sendable {
 public struct StreamInterest: Sendable {
     /// Whether the links are to be told of HTTP messages (`Link.note`), in both directions.
     public var messages = false
+    /// Whether messages are to have the fields of their requests, too.
+    public var fields = false
     /// The patterns to look for in each direction, each for the fault of an index.
     public var patterns: [Direction: [(fault: Int, pattern: BytePattern)]] = [:]
 

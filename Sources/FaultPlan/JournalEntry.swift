@@ -43,6 +43,14 @@ public struct JournalEntry: Hashable, Sendable {
 }
 
 extension Strike.Effect {
+    /// The word for a stream that isn't read as HTTP, whatever the reason.
+    public static let unreadWord = "isn't HTTP"
+
+    /// Why the stream isn't read, if it isn't.
+    public var reason: UnreadReason? {
+        if case .isNoHTTP(let reason) = self { reason } else { nil }
+    }
+
     /// The word that the journal uses for it.
     public var word: String {
         switch self {
@@ -62,7 +70,7 @@ extension Strike.Effect {
         case .slices: "slices"
         case .answers: "answers"
         case .drops: "drops"
-        case .isNoHTTP: "isn't HTTP"
+        case .isNoHTTP: Strike.Effect.unreadWord
         case .hangs: "hangs"
         case .closesLate: "closes late"
         }

@@ -39,6 +39,8 @@ public struct Link: Sendable {
     public static let uncounted: Int64 = 1 << 40
     /// The bytes that a link holds at most if nothing else is said: 8 MiB.
     public static let defaultHoldLimit = ByteCount.mebibytes(8)
+    /// What a position or a message that a fault remembers takes of that limit: 64 bytes.
+    static let positionCost: Int64 = 64
 
     /// Bytes taken from the source.
     public private(set) var arrived: Int64 = 0
@@ -108,7 +110,14 @@ public struct Link: Sendable {
     public var sourceEnd: Ending? { sourceEnding.ending }
 
     /// Whether the link may hold another byte.
-    public var hasRoom: Bool { held < holdLimit }
+    public var hasRoom: Bool { room > 0 }
+
+    /// The bytes that the link may take. What faults remember of the messages in it takes its share, so that short
+    /// messages need no more memory than long ones.
+    private var room: Int64 {
+        guard takesAhead, held > 0 else { return holdLimit - held }
+        return max(0, holdLimit - held - Int64(faults[0].rememberedPositions) * Link.positionCost)
+    }
 
     /// Bytes taken from the source and not handed over yet.
     public var held: Int64 { arrived - delivered }
@@ -141,6 +150,9 @@ public struct Link: Sendable {
 
     /// The messages that faults which change bytes remember: those among the bytes that come next.
     var rememberedMessages: Int { faults.isEmpty ? 0 : faults[0].rememberedMessages }
+
+    /// The positions and messages that stages remember until they have passed.
+    var rememberedPositions: Int { faults.isEmpty ? 0 : faults[0].rememberedPositions }
 
     /// The positions that wait for their bytes to arrive.
     var waitingMarks: Int { faults.isEmpty ? 0 : faults[0].waitingMarks }
@@ -226,7 +238,7 @@ public struct Link: Sendable {
         let writeOffset = min(passing.reach.bytes, endOffset ?? .max, passing.writeLimit)
         let readLimit =
             endOffset == nil
-            ? max(0, min((passing.readHorizon ?? passing.reach.horizon) - arrived, holdLimit - held)) : 0
+            ? max(0, min((passing.readHorizon ?? passing.reach.horizon) - arrived, room)) : 0
         let end = passing.reach.hasEnded && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: passing.wake)
     }

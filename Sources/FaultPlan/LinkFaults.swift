@@ -183,6 +183,12 @@ struct LinkFaults: Sendable {
     /// The positions that wait for their bytes to arrive.
     var waitingMarks: Int { marks.waiting }
 
+    /// The positions and messages that stages remember until they have passed.
+    var rememberedPositions: Int {
+        guard messageFault != nil else { return 0 }
+        return slots.reduce(0) { $0 + $1.stage.rememberedPositions + ($1.gate?.count ?? 0) }
+    }
+
     mutating func note(_ mark: Mark, behind arrived: Int64, _ strikes: inout [Strike]) {
         for index in alterSlots.indices {
             // What has arrived was asked about, if at all.
@@ -191,8 +197,8 @@ struct LinkFaults: Sendable {
             alterSlots[index].alterer.note(mark)
         }
         marks.append(mark)
-        if case .unreadable(let offset) = mark, let messageFault {
-            strikes.append(Strike(fault: messageFault, offset: offset, effect: .isNoHTTP))
+        if case .unreadable(let offset, let why) = mark, let messageFault {
+            strikes.append(Strike(fault: messageFault, offset: offset, effect: .isNoHTTP(why)))
         }
     }
 

@@ -101,6 +101,7 @@ public struct Plan: Sendable {
         if fault.actsOnMessages {
             draft.messageFault = draft.messageFault ?? index
             draft.reading.messages = true
+            if fault.condition.http?.fields.isEmpty == false { draft.reading.fields = true }
         }
         if let cause = Interruptions.Cause(fault.kind) {
             draft.interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
@@ -160,7 +161,7 @@ public struct Plan: Sendable {
     @discardableResult
     public func note(_ strike: Strike) -> Bool {
         // That a stream isn't HTTP is told of a fault which does nothing to it.
-        strike.effect == .isNoHTTP ? false : noteStrike(of: strike.fault)
+        if case .isNoHTTP = strike.effect { false } else { noteStrike(of: strike.fault) }
     }
 
     /// The fault at an index has struck, see `note`.

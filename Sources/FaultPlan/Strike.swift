@@ -42,8 +42,8 @@ public struct Strike: Hashable, Sendable {
         case answers
         /// An informational response vanished.
         case drops
-        /// The stream isn't HTTP, so that faults of messages don't act on it.
-        case isNoHTTP
+        /// The stream isn't HTTP that is read, so that faults of messages don't act on it.
+        case isNoHTTP(UnreadReason)
         /// Who connects is accepted by nobody.
         case hangs
         /// The end of the stream waits.

@@ -7,8 +7,9 @@ import Units
 ///
 /// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC),
 /// `proxy`, `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` where a
-/// position decided, `of` and `request` where that is one in an HTTP message, and `what`. They are in alphabetical order, so two journals can be compared as text once
-/// their times are taken out.
+/// position decided, `of` and `request` where that is one in an HTTP message, `what`, and `why` where a stream
+/// isn't read as HTTP. They are in alphabetical order, so two journals can be compared as text once their times are
+/// taken out.
 public final class Journal: Sendable {
     private struct Line: Encodable {
         let time: String
@@ -20,6 +21,7 @@ public final class Journal: Sendable {
         let offset: Int64?
         let request: Int64?
         let what: String
+        let why: String?
     }
 
     private let writer: LineWriter
@@ -47,7 +49,8 @@ public final class Journal: Sendable {
             of: entry.place.flatMap { $0.origin == .connection ? nil : $0.origin.rawValue },
             offset: entry.offset,
             request: entry.place?.request,
-            what: entry.effect.word
+            what: entry.effect.word,
+            why: entry.effect.reason?.rawValue
         )
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

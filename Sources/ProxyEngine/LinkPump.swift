@@ -86,8 +86,19 @@ struct LinkPump {
     mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Outcome {
         wake = .distantFuture
         if isSinkBroken || link.isFinished { return .waiting }
+        if reader.isIdle { return move(from: source, to: sink, reader: reader, now: now) }
+        reader.timeAdvanced(to: now, link.direction)
+        if let outcome = release(reader, to: sink, now: now) { return outcome }
+        let outcome = move(from: source, to: sink, reader: reader, now: now)
+        // Of a link that is over nobody asks any more.
+        if isAlive { wake = min(wake, reader.deadline(link.direction)) }
+        return outcome
+    }
+
+    private mutating func move(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment)
+        -> Outcome
+    {
         let reads = !reader.isIdle
-        if reads, let outcome = release(reader, to: sink, now: now) { return outcome }
         var now = now
         let start = link.delivered
         var rounds = 0
@@ -118,7 +129,6 @@ struct LinkPump {
             switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
                 let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
-                let ready = reads ? read(offset + count, reader, in: sink.loop) : count
                 // Less than asked for, and the end has come: these are the last bytes.
                 let endFollows = count < limit && source.hasPeerEnded && !reads && link.isTransparent
                 if link.countsFromArrival {
@@ -126,7 +136,8 @@ struct LinkPump {
                     now = max(now, source.loop.arrival)
                     arrival = source.loop.arrival
                 }
-                let outcome = pass(ready, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
+                let taken = take(offset + count, reader, in: sink.loop, now: now)
+                let outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
                 if let outcome { return outcome }
             case .wouldBlock:
                 continue
@@ -155,41 +166,6 @@ struct LinkPump {
         pipe.removeAll(of: loop)
         queue.removeAll(of: loop)
         link.close()
-    }
-
-    private mutating func end(
-        _ ending: Ending,
-        _ reader: StreamReader,
-        to sink: StreamSocket,
-        now: Moment
-    ) -> Outcome? {
-        var outcome: Outcome?
-        if !reader.isIdle {
-            reader.sourceEnded(link.direction)
-            outcome = release(reader, to: sink, now: now)
-        }
-        link.sourceEnded(ending)
-        return outcome
-    }
-
-    /// Puts the bytes that the reader holds at the start of the scratch buffer; returns how many.
-    private func putHeldInFront(_ reader: StreamReader, of loop: EventLoop) -> Int {
-        let count = reader.heldCount(link.direction)
-        if count > 0 { loop.fillScratch(with: reader.held(link.direction)) }
-        return count
-    }
-
-    /// Shows the reader the first `count` bytes of the scratch buffer; returns how many of them may go on.
-    private mutating func read(_ count: Int, _ reader: StreamReader, in loop: EventLoop) -> Int {
-        loop.withScratch(count) { reader.read($0, link.direction, into: &link) }
-    }
-
-    /// Passes on what the reader held and has no need for any more.
-    private mutating func release(_ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
-        guard reader.mustRelease(link.direction) else { return nil }
-        let count = putHeldInFront(reader, of: sink.loop)
-        let ready = read(count, reader, in: sink.loop)
-        return pass(ready, available: 0, to: sink, now: now)
     }
 
     private func availability(of source: StreamSocket) -> Int64 {
@@ -242,8 +218,8 @@ struct LinkPump {
         }
     }
 
-    /// Hands over what may leave of the `count` bytes in the scratch buffer, and keeps the rest.
-    private mutating func pass(
+    /// Hands over what may leave of the `count` bytes in the scratch buffer, which the link has taken, and keeps the rest.
+    mutating func pass(
         _ count: Int,
         available: Int64,
         to sink: StreamSocket,
@@ -251,14 +227,9 @@ struct LinkPump {
         arrival: Moment? = nil,
         endFollows: Bool = false
     ) -> Outcome? {
-        let count = link.altersBytes ? altered(count, in: sink.loop, now: now) : count
         // All of them vanished, or are held.
-        guard count > 0 else {
-            link.bytesVanished()
-            return nil
-        }
+        guard count > 0 else { return nil }
         let isFirst = pipe.isEmpty && queue.isEmpty
-        link.bytesArrived(Int64(count))
         if let arrival { link.noteArrival(arrival) }
         let decision = link.decide(available: available, now: now)
         wake = decision.wake
@@ -285,21 +256,6 @@ struct LinkPump {
         isBulk = sent > 0 && count >= LinkPump.bulk
         if sent < count { queue.appendScratch(from: sent, length: count - sent, of: sink.loop) }
         return true
-    }
-
-    /// Changes the `count` bytes in the scratch buffer as the link wants it; returns how many are left.
-    private mutating func altered(_ count: Int, in loop: EventLoop, now: Moment) -> Int {
-        var count = count
-        while count > 0, let alteration = link.nextAlteration(of: Int64(count), now: now) {
-            switch alteration {
-            case .flip(let index, let mask):
-                loop.flipScratch(at: Int(index), mask: mask)
-            case .drop(let index, let dropped):
-                loop.removeScratch(at: Int(index), count: Int(dropped), of: count)
-                count -= Int(dropped)
-            }
-        }
-        return count
     }
 
     private mutating func breakSink() -> Outcome {

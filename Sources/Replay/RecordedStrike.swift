@@ -47,7 +47,8 @@ extension RecordedStrike {
     public static let words = Set(
         ([
             .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,
-            .resets, .refuses, .corrupts, .truncates, .slices, .answers, .drops, .isNoHTTP, .hangs, .closesLate,
+            .resets, .refuses, .corrupts, .truncates, .slices, .answers, .drops, .isNoHTTP(.notHTTP), .hangs,
+            .closesLate,
         ] as [Strike.Effect]).map(\.word)
     )
 }

@@ -36,7 +36,7 @@ public struct ReplayPlan: Sendable {
         var units: [Unit] = []
         for strike in strikes.prefix(ReplayPlan.strikeLimit) {
             // That a stream isn't HTTP is told by a fault, and isn't one.
-            guard let fault = faults[strike.fault], strike.what != Strike.Effect.isNoHTTP.word else { continue }
+            guard let fault = faults[strike.fault], strike.what != Strike.Effect.unreadWord else { continue }
             let isExplicit = fault.kind(of: strike, seed: seed) != nil
             let unit = isExplicit ? Unit.strike(strike) : .fault(strike.fault)
             if known.insert(unit).inserted { units.append(unit) }

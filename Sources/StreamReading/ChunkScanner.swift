@@ -17,8 +17,8 @@ struct ChunkScanner {
     }
 
     private enum State {
-        /// In the size of a chunk, of which so many digits were read.
-        case size(digits: Int)
+        /// In the size of a chunk, and whether a digit of it was read.
+        case size(hasDigits: Bool)
         /// Behind the size, in its extension, up to the end of the line.
         case sizeExtension
         case content
@@ -28,7 +28,7 @@ struct ChunkScanner {
         case trailer(length: Int)
     }
 
-    private var state = State.size(digits: 0)
+    private var state = State.size(hasDigits: false)
     private var left: Int64 = 0
     private var framing = 0
 
@@ -56,21 +56,21 @@ struct ChunkScanner {
     private mutating func step(_ byte: UInt8) -> Bool? {
         let isLineEnd = byte == 0x0A
         switch state {
-        case .size(let digits):
+        case .size(let hasDigits):
             if let value = ChunkScanner.digit(byte) {
-                // 15 digits fit into 63 bits.
-                guard digits < 15 else { return nil }
+                // A further digit has to fit into 63 bits.
+                guard left >> 59 == 0 else { return nil }
                 left = left << 4 | value
-                state = .size(digits: digits + 1)
+                state = .size(hasDigits: true)
             } else {
-                guard digits > 0, isLineEnd || [0x0D, 0x3B, 0x20, 0x09].contains(byte) else { return nil }
+                guard hasDigits, isLineEnd || [0x0D, 0x3B, 0x20, 0x09].contains(byte) else { return nil }
                 if isLineEnd { endSizeLine() } else { state = .sizeExtension }
             }
         case .sizeExtension:
             if isLineEnd { endSizeLine() }
         case .content, .contentEnd:
             guard isLineEnd || byte == 0x0D else { return nil }
-            if isLineEnd { state = .size(digits: 0) }
+            if isLineEnd { state = .size(hasDigits: false) }
         case .trailer(let length):
             if isLineEnd {
                 if length == 0 { return true }

@@ -1,10 +1,11 @@
 import FaultPlan
-import NIOHTTP1
 
 /// Finds the messages in one direction of a connection.
 struct MessageScanner {
-    /// Bytes of a head at most: 64 KiB. A longer one is taken for something else than HTTP.
+    /// Bytes of a head at most: 64 KiB. A longer one isn't read, nor what follows it.
     static let headLimit = 64 << 10
+    /// Marks from which on no more of a read is looked at before a link has taken them: 64.
+    static let markLimit = 64
 
     private enum State {
         /// In front of a message, or in its head.
@@ -24,8 +25,26 @@ struct MessageScanner {
     private var contentOffset: Int64 = 0
     /// The bytes of an unfinished head that were looked through already.
     private var looked = 0
-    /// Whether the next bytes are those behind a message that was no longer looked at.
-    private var mustEnd = false
+    /// Its first line, as far as it has come.
+    private var line: StartLine
+    /// What every head begins with.
+    private let start: StartLine
+    /// What is to be said of the next bytes: that a message which was no longer looked at ends in front of them, or that
+    /// they aren't read.
+    private var pending: Pending?
+    /// Whether a message was found.
+    private(set) var hasRead = false
+
+    private enum Pending {
+        case end
+        case unreadable(UnreadReason)
+    }
+
+    /// A scanner of messages whose first lines begin as `start`.
+    init(_ start: StartLine) {
+        self.start = start
+        line = start
+    }
 
     /// Whether a message has begun whose end hasn't come.
     var isInMessage: Bool {
@@ -37,33 +56,45 @@ struct MessageScanner {
 
     /// Stops looking: everything from here on is passed on. A message that had begun ends for its faults here.
     mutating func stop() {
-        mustEnd = mustEnd || isInMessage
+        if isInMessage { pending = .end }
         state = .passing
     }
+
+    /// Stops looking, for a reason that is told with the next bytes.
+    mutating func giveUp(_ why: UnreadReason) {
+        pending = .unreadable(why)
+        state = .passing
+    }
+
+    /// How sure it is that the bytes of an unfinished head become one.
+    var progress: StartLine.Progress { line.progress }
 
     /// Whether nothing is looked at any more.
     var hasStopped: Bool { if case .passing = state { true } else { false } }
 
     /// Reads `bytes`, which begin at `offset`; tells where messages are, and returns how many bytes may be passed on.
-    /// The rest, an unfinished head, is to be given again in front of what comes next.
+    /// The rest is an unfinished head, to be given again in front of what comes next; or, when `marks` has come to
+    /// `markLimit`, what hasn't been looked at.
     ///
     /// - Parameters:
     ///   - isOver: whether no further message is to be looked for.
-    ///   - begin: reads a whole head, says what it is and how its content ends; `nil` where it is none.
-    ///   - isPossible: whether a head may begin like this.
+    ///   - isExpected: whether a message may begin.
+    ///   - begin: reads a whole head: what it is and how its content ends.
     mutating func read(
         _ bytes: Span<UInt8>,
         into marks: inout [Mark],
         isOver: () -> Bool,
-        begin: (Span<UInt8>) -> (message: Message, framing: Framing)?,
-        isPossible: (Span<UInt8>) -> Bool
+        isExpected: () -> Bool,
+        begin: (Span<UInt8>) throws(UnreadReason) -> Exchange.Head
     ) -> Int {
         var index = 0
-        if mustEnd {
-            mustEnd = false
-            marks.append(.end(at: offset))
+        switch pending {
+        case .end?: marks.append(.end(at: offset))
+        case .unreadable(let why)?: marks.append(.unreadable(at: offset, why: why))
+        case nil: break
         }
-        reading: while index < bytes.count {
+        pending = nil
+        reading: while index < bytes.count, marks.count < MessageScanner.markLimit {
             switch state {
             case .head:
                 if isOver() {
@@ -71,25 +102,21 @@ struct MessageScanner {
                     continue
                 }
                 // Empty lines in front of a message belong to none (RFC 9112, section 2.2).
-                if looked == 0, bytes[index] == 0x0D || bytes[index] == 0x0A {
+                if looked == 0, bytes[index] == Byte.carriageReturn || bytes[index] == Byte.lineFeed {
                     index += 1
                     continue
                 }
                 let rest = bytes.extracting(index...)
-                guard let length = headLength(rest) else {
-                    if rest.count <= MessageScanner.headLimit, isPossible(rest) { break reading }
-                    giveUp(at: index, &marks)
-                    continue
+                do throws(UnreadReason) {
+                    guard let length = try head(rest, isExpected: isExpected) else { break reading }
+                    let (message, framing) = try begin(rest.extracting(..<length))
+                    marks.append(.message(message, at: offset + Int64(index)))
+                    index += length
+                    hasRead = true
+                    enter(framing, at: offset + Int64(index), &marks)
+                } catch {
+                    giveUp(error, at: index, &marks)
                 }
-                looked = 0
-                guard length <= MessageScanner.headLimit, let (message, framing) = begin(rest.extracting(..<length))
-                else {
-                    giveUp(at: index, &marks)
-                    continue
-                }
-                marks.append(.message(message, at: offset + Int64(index)))
-                index += length
-                enter(framing, at: offset + Int64(index), &marks)
             case .content(let left):
                 let count = min(left, Int64(bytes.count - index))
                 content(count, at: index, &marks)
@@ -142,7 +169,7 @@ struct MessageScanner {
             state = .chunks(scanner)
         case .unreadable:
             index = start
-            giveUp(at: start, &marks)
+            giveUp(.brokenChunks, at: start, &marks)
         }
     }
 
@@ -156,9 +183,22 @@ struct MessageScanner {
         marks.append(.end(at: offset + Int64(index)))
     }
 
-    private mutating func giveUp(at index: Int, _ marks: inout [Mark]) {
+    private mutating func giveUp(_ why: UnreadReason, at index: Int, _ marks: inout [Mark]) {
         state = .passing
-        marks.append(.unreadable(at: offset + Int64(index)))
+        marks.append(.unreadable(at: offset + Int64(index), why: why))
+    }
+
+    /// The bytes of the head that `bytes` begin with; `nil` while it isn't whole and may become one.
+    private mutating func head(_ bytes: Span<UInt8>, isExpected: () -> Bool) throws(UnreadReason) -> Int? {
+        let length = headLength(bytes)
+        guard length ?? bytes.count <= MessageScanner.headLimit else { throw .longHead }
+        if let length {
+            (looked, line) = (0, start)
+            return length
+        }
+        guard line.read(bytes) else { throw .notHTTP }
+        guard isExpected() else { throw .noRequest }
+        return nil
     }
 
     /// The bytes up to the end of the empty line behind a head; `nil` while that hasn't come.
@@ -166,9 +206,11 @@ struct MessageScanner {
         // An empty line may have begun in what was looked through.
         var index = max(0, looked - 3)
         while index < bytes.count {
-            if bytes[index] == 0x0A {
-                if index >= 1, bytes[index - 1] == 0x0A { return index + 1 }
-                if index >= 3, bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A { return index + 1 }
+            if bytes[index] == Byte.lineFeed {
+                if index >= 1, bytes[index - 1] == Byte.lineFeed { return index + 1 }
+                if index >= 2, bytes[index - 1] == Byte.carriageReturn, bytes[index - 2] == Byte.lineFeed {
+                    return index + 1
+                }
             }
             index += 1
         }

@@ -1,6 +1,6 @@
 import FaultPlan
 import FaultProfile
-import NIOHTTP1
+import Units
 
 /// Reads along with the bytes of one connection, and finds the positions that its faults ask for.
 ///
@@ -12,7 +12,7 @@ public final class StreamReader {
 
     private var upstream: Side
     private var downstream: Side
-    private let exchange = Exchange()
+    private let exchange: Exchange
     private let readsMessages: Bool
     /// Whether the client went on with something that is no request. The responses to those before are read still, and
     /// nothing behind them.
@@ -21,24 +21,50 @@ public final class StreamReader {
     public let isIdle: Bool
 
     private struct Side {
-        var scanner = MessageScanner()
+        var scanner: MessageScanner
         var finders: [PatternFinder]
         var marks: [Mark] = []
-        /// An unfinished head.
+        /// An unfinished head, when its first byte came, and when its last one did.
         var held: [UInt8] = []
+        var began = Moment.zero
+        var grew = Moment.zero
         var hasEnded = false
 
-        init(_ patterns: [(fault: Int, pattern: BytePattern)]) {
+        init(_ start: StartLine, _ patterns: [(fault: Int, pattern: BytePattern)]) {
+            scanner = MessageScanner(start)
             finders = patterns.map { PatternFinder($0.pattern, fault: $0.fault) }
         }
+
+        /// When the unfinished head is let go; `distantFuture` where none is held, or nobody has to wait for it.
+        var deadline: Moment {
+            guard !held.isEmpty, !scanner.hasStopped else { return .distantFuture }
+            return HeadPatience.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
+        }
+
+        /// Whether there are held bytes that nobody has to wait for any more.
+        var mustRelease: Bool { !held.isEmpty && scanner.hasStopped }
+
+        /// Lets an unfinished head go whose time is over.
+        mutating func timeAdvanced(to now: Moment) {
+            if now >= deadline { scanner.giveUp(.lateHead) }
+        }
+    }
+
+    /// What became of the bytes of a read.
+    public struct Portion: Hashable, Sendable {
+        /// How many of them may be passed on; they come first.
+        public let count: Int
+        /// Whether the others are to be read once the link has taken these; if not, they are held.
+        public let hasMore: Bool
     }
 
     /// A reader of what `interest` names.
     public init(_ interest: StreamInterest) {
         readsMessages = interest.messages
         isIdle = interest.isNone
-        upstream = Side(interest.patterns[.upstream] ?? [])
-        downstream = Side(interest.patterns[.downstream] ?? [])
+        exchange = Exchange(keepsFields: interest.fields)
+        upstream = Side(.request, interest.patterns[.upstream] ?? [])
+        downstream = Side(.response, interest.patterns[.downstream] ?? [])
     }
 
     /// The bytes of an unfinished head, which are to be put in front of what is read next.
@@ -57,11 +83,27 @@ public final class StreamReader {
         }
     }
 
-    /// Whether there are held bytes that nobody has to wait for any more.
+    /// Whether there are held bytes that nobody has to wait for any more: `read` has them passed on.
     public func mustRelease(_ direction: Direction) -> Bool {
         switch direction {
-        case .upstream: !upstream.held.isEmpty && upstream.scanner.hasStopped
-        case .downstream: !downstream.held.isEmpty && downstream.scanner.hasStopped
+        case .upstream: upstream.mustRelease
+        case .downstream: downstream.mustRelease
+        }
+    }
+
+    /// When `timeAdvanced` is to be called at the latest; `distantFuture` where nothing is held.
+    public func deadline(_ direction: Direction) -> Moment {
+        switch direction {
+        case .upstream: upstream.deadline
+        case .downstream: downstream.deadline
+        }
+    }
+
+    /// It is `now`: an unfinished head that wasn't whole in time won't be waited for.
+    public func timeAdvanced(to now: Moment, _ direction: Direction) {
+        switch direction {
+        case .upstream: upstream.timeAdvanced(to: now)
+        case .downstream: downstream.timeAdvanced(to: now)
         }
     }
 
@@ -86,50 +128,51 @@ public final class StreamReader {
         }
     }
 
-    /// Reads `bytes`, the held ones first, and tells `link` what it found.
+    /// Reads `bytes`, the held ones first, at `now`, and tells `link` what it found.
     ///
-    /// - Returns: how many of them may be passed on; the others are held now.
-    public func read(_ bytes: Span<UInt8>, _ direction: Direction, into link: inout Link) -> Int {
+    /// - Returns: how many of them may be passed on, and what is to be done with the others. The link has to have taken
+    ///   those (`Link.nextAlteration`, `Link.bytesArrived`) before it is told of more.
+    public func read(_ bytes: Span<UInt8>, _ direction: Direction, at now: Moment, into link: inout Link) -> Portion {
         switch direction {
-        case .upstream: return readUpstream(bytes, into: &link)
-        case .downstream: return readDownstream(bytes, into: &link)
+        case .upstream: return readUpstream(bytes, at: now, into: &link)
+        case .downstream: return readDownstream(bytes, at: now, into: &link)
         }
     }
 
-    private func readUpstream(_ bytes: Span<UInt8>, into link: inout Link) -> Int {
+    private func readUpstream(_ bytes: Span<UInt8>, at now: Moment, into link: inout Link) -> Portion {
         let exchange = exchange
-        let ready = StreamReader.scan(
+        let count = StreamReader.scan(
             &upstream,
             readsMessages,
             bytes,
             isOver: { false },
-            begin: { exchange.request($0) },
-            isPossible: { HeadShape.mayBeRequest($0) }
+            isExpected: { true },
+            begin: { (head) throws(UnreadReason) in try exchange.request(head) }
         )
-        StreamReader.finish(&upstream, bytes, ready, &link)
+        let portion = StreamReader.finish(&upstream, bytes, count, at: now, &link)
         if upstream.scanner.hasStopped, !upstream.hasEnded { hasLostRequests = true }
         if hasLostRequests, !exchange.awaitsResponse, !downstream.scanner.isInMessage { downstream.scanner.stop() }
-        return ready
+        return portion
     }
 
-    private func readDownstream(_ bytes: Span<UInt8>, into link: inout Link) -> Int {
+    private func readDownstream(_ bytes: Span<UInt8>, at now: Moment, into link: inout Link) -> Portion {
         let exchange = exchange
         let hasLostRequests = hasLostRequests
-        let ready = StreamReader.scan(
+        let count = StreamReader.scan(
             &downstream,
             readsMessages,
             bytes,
             isOver: { hasLostRequests && !exchange.awaitsResponse },
-            begin: { exchange.response($0) },
-            isPossible: { exchange.awaitsResponse && HeadShape.mayBeResponse($0) }
+            isExpected: { exchange.awaitsResponse },
+            begin: { (head) throws(UnreadReason) in try exchange.response(head) }
         )
-        if hasLostRequests, case .unreadable(let offset) = downstream.marks.last {
+        if hasLostRequests, case .unreadable(let offset, _) = downstream.marks.last {
             // That the connection isn't HTTP was told already.
             downstream.marks[downstream.marks.count - 1] = .end(at: offset)
         }
-        StreamReader.finish(&downstream, bytes, ready, &link)
+        let portion = StreamReader.finish(&downstream, bytes, count, at: now, &link)
         if downstream.scanner.hasStopped, !downstream.hasEnded { upstream.scanner.stop() }
-        return ready
+        return portion
     }
 
     private static func scan(
@@ -137,20 +180,35 @@ public final class StreamReader {
         _ readsMessages: Bool,
         _ bytes: Span<UInt8>,
         isOver: () -> Bool,
-        begin: (Span<UInt8>) -> (message: Message, framing: Framing)?,
-        isPossible: (Span<UInt8>) -> Bool
+        isExpected: () -> Bool,
+        begin: (Span<UInt8>) throws(UnreadReason) -> Exchange.Head
     ) -> Int {
         guard readsMessages else { return bytes.count }
-        return side.scanner.read(bytes, into: &side.marks, isOver: isOver, begin: begin, isPossible: isPossible)
+        return side.scanner.read(bytes, into: &side.marks, isOver: isOver, isExpected: isExpected, begin: begin)
     }
 
-    private static func finish(_ side: inout Side, _ bytes: Span<UInt8>, _ ready: Int, _ link: inout Link) {
-        for index in side.finders.indices { side.finders[index].read(bytes, count: ready, into: &side.marks) }
+    /// Looks for patterns in the `count` bytes that may be passed on, tells the link, and keeps the others if they are an
+    /// unfinished head.
+    private static func finish(
+        _ side: inout Side,
+        _ bytes: Span<UInt8>,
+        _ count: Int,
+        at now: Moment,
+        _ link: inout Link
+    ) -> Portion {
+        let hasMore = count < bytes.count && side.marks.count >= MessageScanner.markLimit
+        for index in side.finders.indices { side.finders[index].read(bytes, count: count, into: &side.marks) }
         if side.finders.count > 0, side.marks.count > 1 { side.marks.sort { $0.offset < $1.offset } }
         for mark in side.marks { link.note(mark) }
         side.marks.removeAll(keepingCapacity: true)
-        if side.held.isEmpty, ready == bytes.count { return }
-        side.held.removeAll(keepingCapacity: true)
-        for index in ready..<bytes.count { side.held.append(bytes[index]) }
+        if count > 0 || side.held.isEmpty {
+            side.held.removeAll(keepingCapacity: true)
+            side.began = now
+        }
+        if !hasMore, count + side.held.count < bytes.count {
+            side.grew = now
+            for index in count + side.held.count..<bytes.count { side.held.append(bytes[index]) }
+        }
+        return Portion(count: count, hasMore: hasMore)
     }
 }

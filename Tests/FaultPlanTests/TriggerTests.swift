@@ -233,7 +233,7 @@ struct TriggerTests {
         let profile = Profile.of([.cut(at: 50, name: "crash"), stall("slow", after: "crash")])
         let (plan, other) = (Plan.of(profile), Plan.of(profile))
         let copy = plan
-        plan.note(Strike(fault: 0, offset: nil, effect: .isNoHTTP))
+        plan.note(Strike(fault: 0, offset: nil, effect: .isNoHTTP(.notHTTP)))
         #expect(next(copy) == "9|", "that is no strike")
         plan.noteStrike(of: 0)
         #expect(next(copy) == "---(9|)")

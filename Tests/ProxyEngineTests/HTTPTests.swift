@@ -223,7 +223,7 @@ struct HTTPTests {
             client.close()
             #expect(isSame(received, as: Array("EHLO a\r\n".utf8) + sent))
             let entry = try await blocking { try fixture.journal.next() }
-            #expect(entry.effect == .isNoHTTP)
+            #expect(entry.effect == .isNoHTTP(.notHTTP))
             #expect(entry.offset == 0)
         }
     }

@@ -22,7 +22,7 @@ struct RecordedStrikeTests {
         case .truncates: .slices
         case .slices: .answers
         case .answers: .drops
-        case .drops: .isNoHTTP
+        case .drops: .isNoHTTP(.notHTTP)
         case .isNoHTTP: .hangs
         case .hangs: .closesLate
         case .closesLate: nil

@@ -49,6 +49,17 @@ struct Conversation {
         }
     }
 
+    /// Time passes until `moment`.
+    mutating func wait(until moment: Moment) {
+        now = moment
+        for direction in Direction.allCases {
+            reader.timeAdvanced(to: now, direction)
+            if reader.mustRelease(direction) { take([], direction) }
+        }
+        // That of the second direction may have been the reason to let the first go.
+        if reader.mustRelease(.upstream) { take([], .upstream) }
+    }
+
     /// The source of a direction ends its stream.
     mutating func finish(_ direction: Direction) {
         reader.sourceEnded(direction)
@@ -63,11 +74,21 @@ struct Conversation {
     private func stream(_ direction: Direction) -> Stream { direction == .upstream ? toServer : toClient }
 
     private mutating func take(_ new: [UInt8], _ direction: Direction) {
-        let bytes = reader.held(direction) + new
+        var bytes = reader.held(direction) + new
+        while takePortion(&bytes, direction) {}
+    }
+
+    /// Reads `bytes`, as far as the link has to take them before it is told of more, and removes those; whether there
+    /// are more.
+    private mutating func takePortion(_ bytes: inout [UInt8], _ direction: Direction) -> Bool {
         let reader = reader
         let now = now
+        let new = bytes
+        var (portionCount, hasMore) = (0, false)
         change(direction) { link, stream in
-            var block = Array(bytes.prefix(reader.read(bytes.span, direction, into: &link)))
+            let portion = reader.read(new.span, direction, at: now, into: &link)
+            (portionCount, hasMore) = (portion.count, portion.hasMore)
+            var block = Array(new.prefix(portion.count))
             while link.altersBytes, !block.isEmpty,
                 let alteration = link.nextAlteration(of: Int64(block.count), now: now)
             {
@@ -78,6 +99,8 @@ struct Conversation {
             }
             Conversation.settle(&link, &stream, block, now)
         }
+        bytes.removeFirst(portionCount)
+        return hasMore
     }
 
     private mutating func change(_ direction: Direction, _ body: (inout Link, inout Stream) -> Void) {
@@ -104,6 +127,10 @@ struct Conversation {
             link.bytesDelivered(Int64(count))
         }
     }
+}
+
+extension Moment {
+    static func seconds(_ count: Int64) -> Moment { Moment(nanoseconds: count * 1_000_000_000) }
 }
 
 extension Fault {

@@ -53,13 +53,17 @@ struct MessageTests {
 
     @Test(
         arguments: [
-            "EHLO example.org\r\n", "\u{16}\u{3}\u{1}", "PING\r\n", "SSH-2.0-client\r\n", "GET /old\r\n",
-            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n",
-            "GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "GET / HTTP/1.1\r\nbad name: x\r\n\r\n",
-        ],
+            ("EHLO example.org\r\n", .notHTTP), ("\u{16}\u{3}\u{1}", .notHTTP), ("PING\r\n", .notHTTP),
+            ("SSH-2.0-client\r\n", .notHTTP), ("GET /old\r\n", .notHTTP),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .notHTTP),
+            ("GET / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n", .invalidLength),
+            ("GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", .unknownCoding),
+            ("GET / HTTP/1.1\r\nbad name: x\r\n\r\n", .malformedField),
+        ] as [(String, UnreadReason)],
         PositionTests.readSizes
     )
-    func `that are none pass at once, and that is said once`(text: String, readSize: Int) {
+    func `that are none pass at once, and that is said once`(sample: (text: String, why: UnreadReason), readSize: Int) {
+        let text = sample.text
         var conversation = Conversation(
             .http(Self.everything, when: HTTPCondition(path: TextPattern("/no"))),
             readSize: readSize
@@ -70,7 +74,7 @@ struct MessageTests {
         #expect(conversation.toServer.text == text + Sent.get("/no"))
         #expect(conversation.toClient.text == "220 hello\r\n")
         let strikes = conversation.toServer.strikes + conversation.toClient.strikes
-        #expect(strikes.map(\.effect) == [.isNoHTTP])
+        #expect(strikes.map(\.effect) == [.isNoHTTP(sample.why)])
         #expect(strikes.first?.offset == 0)
     }
 
@@ -80,7 +84,7 @@ struct MessageTests {
         conversation.respond("HTTP/1.1 200 OK\r\n\r\n")
         conversation.request(Sent.get)
         #expect(conversation.toServer.text == Sent.get)
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP])
+        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.noRequest)])
     }
 
     @Test
@@ -101,7 +105,7 @@ struct MessageTests {
         let head = "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000)
         conversation.request(head)
         #expect(conversation.toServer.text == head)
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
+        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.longHead)])
     }
 
     @Test
@@ -128,7 +132,7 @@ struct MessageTests {
         let request = HTTPCondition(requests: .range(number...number))
         var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body, when: request))
         for _ in 1...1_025 { conversation.request(Sent.get) }
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
+        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.manyRequests)])
         for _ in 1...1_025 { conversation.respond(Sent.ok("hello")) }
         #expect(conversation.toClient.end == (isRead ? .cut(.reset) : nil))
         let count = isRead ? 1_023 : 1_025
@@ -143,7 +147,7 @@ struct MessageTests {
         let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + framing + "rest"
         conversation.respond(response)
         #expect(conversation.toClient.text == response)
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP])
+        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.brokenChunks)])
     }
 
     @Test
@@ -219,7 +223,7 @@ struct MessageTests {
         #expect(zip(struck, Sent.ok("second").utf8).allSatisfy { $0 != $1 })
         #expect(conversation.toClient.text.hasSuffix(Sent.ok("third")))
         let told = [conversation.toServer, conversation.toClient].flatMap(\.strikes).map(\.effect)
-        #expect(told.filter { $0 == .isNoHTTP }.count == 1)
+        #expect(told.compactMap(\.reason).count == 1)
     }
 
     @Test(arguments: PositionTests.readSizes)
@@ -232,7 +236,7 @@ struct MessageTests {
         conversation.respond("220 ready\r\n")
         conversation.respond("221 bye\r\n")
         #expect(conversation.toClient.text == "220 ready\r\n221 bye\r\n")
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP])
+        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.notHTTP)])
         #expect(conversation.toClient.strikes.isEmpty)
     }
 

@@ -1,7 +1,7 @@
 /// Marks that wait for their bytes to arrive, and what has vanished before them.
 ///
-/// Marks count the bytes of the source, stages those that are left. There are as many marks as the bytes of one read
-/// have, and none beyond.
+/// Marks count the bytes of the source, stages those that are left. There are as many marks as whoever reads the bytes
+/// finds before the link takes those, and none beyond.
 struct MarkQueue {
     /// The bytes of the source that have vanished so far.
     private(set) var vanished: Int64 = 0

@@ -9,7 +9,7 @@ public struct Message: Hashable, Sendable {
     public var method: String
     /// The target of the request, as it was sent.
     public var target: String
-    /// The fields of the request, in order, with names as they were sent.
+    /// The fields of the request, in order, with names as they were sent; none where no fault asks for them.
     public var fields: [Field]
     /// The status code of a response; `nil` for a request.
     public var status: Int?
@@ -72,15 +72,15 @@ public enum Mark: Hashable, Sendable {
     case body(offset: Int64, at: Int64, count: Int64)
     /// The message ends behind `at` bytes.
     case end(at: Int64)
-    /// From here on the stream is no HTTP that could be read.
-    case unreadable(at: Int64)
+    /// From here on the stream isn't read, for a reason.
+    case unreadable(at: Int64, why: UnreadReason)
     /// The pattern of a fault, by its index, ends behind `at` bytes.
     case pattern(fault: Int, at: Int64)
 
     /// The offset that it tells of.
     public var offset: Int64 {
         switch self {
-        case .message(_, let at), .body(_, let at, _), .end(let at), .unreadable(let at), .pattern(_, let at): at
+        case .message(_, let at), .body(_, let at, _), .end(let at), .unreadable(let at, _), .pattern(_, let at): at
         }
     }
 
@@ -90,7 +90,7 @@ public enum Mark: Hashable, Sendable {
         case .message(let message, _): .message(message, at: offset)
         case .body(let bodyOffset, _, let count): .body(offset: bodyOffset, at: offset, count: count)
         case .end: .end(at: offset)
-        case .unreadable: .unreadable(at: offset)
+        case .unreadable(_, let why): .unreadable(at: offset, why: why)
         case .pattern(let fault, _): .pattern(fault: fault, at: offset)
         }
     }

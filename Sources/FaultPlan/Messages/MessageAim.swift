@@ -55,6 +55,8 @@ struct MessageAim {
             guard origin != .message, let current else { return nil }
             let first = current.start.addingSaturated(offset)
             guard holds(current.wanted, first: first, count: count, isStart: offset == 0) else { return nil }
+            // A message has one target.
+            self.current = nil
             return target(position + (current.wanted - first), current)
         case .end, .unreadable:
             current = nil

@@ -45,7 +45,7 @@ final class MessageFilter: Sendable {
 struct MessageGate {
     private let filter: MessageFilter
     /// Begin and end of each picked message; the last may be open (`Int64.max`).
-    private var stretches: [Range<Int64>] = []
+    private var stretches = Fifo<Range<Int64>>()
 
     init(_ filter: MessageFilter) {
         self.filter = filter
@@ -57,8 +57,8 @@ struct MessageGate {
             stretches.append(start..<Int64.max)
         case .end(let end):
             guard let last = stretches.last, last.upperBound == .max else { return }
-            stretches[stretches.count - 1] = last.lowerBound..<max(end, last.lowerBound)
-        case .unreadable(let end):
+            stretches.replaceLast(with: last.lowerBound..<max(end, last.lowerBound))
+        case .unreadable(let end, _):
             note(.end(at: end))
         case .message, .body, .pattern:
             break

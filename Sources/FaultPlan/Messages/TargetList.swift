@@ -1,22 +1,25 @@
 /// Targets in a stream that haven't been passed yet, in order.
 ///
-/// There are no more than messages in the link.
+/// There are no more than messages in the link, and they take their share of its memory (`Link.positionCost`).
 struct TargetList {
     private var aim: MessageAim
-    private var targets: [MessageAim.Target] = []
+    private var targets = Fifo<MessageAim.Target>()
 
     init(_ aim: MessageAim) {
         self.aim = aim
     }
+
+    /// The targets that are remembered.
+    var count: Int { targets.count }
 
     /// The first target.
     var first: MessageAim.Target? { targets.first }
 
     mutating func note(_ mark: Mark) {
         switch mark {
-        case .end(let end), .unreadable(let end):
+        case .end(let end), .unreadable(let end, _):
             // Of a message that was shorter than the offset, or couldn't be read that far.
-            targets.removeAll { $0.position > end }
+            while let last = targets.last, last.position > end { targets.removeLast() }
         case .message, .body, .pattern:
             break
         }

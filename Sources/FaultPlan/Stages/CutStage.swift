@@ -64,6 +64,8 @@ struct CutStage {
         }
     }
 
+    var rememberedPositions: Int { targets?.count ?? 0 }
+
     mutating func note(_ mark: Mark) {
         targets?.note(mark)
         if case .pattern(fault, let offset) = mark { found = found ?? offset }

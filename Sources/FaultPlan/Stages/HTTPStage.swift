@@ -5,12 +5,15 @@ import Units
 struct HTTPStage {
     private let filter: MessageFilter
     /// Where picked requests begin that haven't been passed yet.
-    private var requests: [(position: Int64, number: Int64)] = []
+    private var requests = Fifo<(position: Int64, number: Int64)>()
     private var struck: (position: Int64, number: Int64)?
 
     init(_ filter: MessageFilter) {
         self.filter = filter
     }
+
+    /// The requests that are remembered.
+    var count: Int { requests.count }
 
     mutating func note(_ mark: Mark) {
         guard case .message(let message, let position) = mark, filter.picks(message) else { return }
@@ -34,7 +37,7 @@ struct DroppedResponses {
     private let codes: StatusSelection
     private let filter: MessageFilter
     /// The stretches of the source that are to vanish, in order, and the requests that they belong to.
-    private var stretches: [(range: Range<Int64>, request: Int64)] = []
+    private var stretches = Fifo<(range: Range<Int64>, request: Int64)>()
     private var begun: (position: Int64, request: Int64)?
 
     init(_ codes: StatusSelection, _ condition: HTTPCondition?, key: RandomKey) {
@@ -66,7 +69,7 @@ struct DroppedResponses {
         guard let first = stretches.first else { return (0, nil) }
         let count = min(Int64(first.range.count), available)
         let rest = first.range.lowerBound + count..<first.range.upperBound
-        if rest.isEmpty { stretches.removeFirst() } else { stretches[0].range = rest }
+        if rest.isEmpty { stretches.removeFirst() } else { stretches.replaceFirst(with: (rest, first.request)) }
         return (count, MessagePlace(origin: .connection, request: first.request))
     }
 
@@ -74,7 +77,7 @@ struct DroppedResponses {
     mutating func vanished(_ range: Range<Int64>) {
         while let first = stretches.first, range.contains(first.range.lowerBound) {
             if range.upperBound < first.range.upperBound {
-                stretches[0].range = range.upperBound..<first.range.upperBound
+                stretches.replaceFirst(with: (range.upperBound..<first.range.upperBound, first.request))
             } else {
                 stretches.removeFirst()
             }

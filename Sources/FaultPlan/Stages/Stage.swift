@@ -136,6 +136,17 @@ enum Stage {
         }
     }
 
+    /// The positions in messages that the stage remembers until they have passed.
+    var rememberedPositions: Int {
+        switch self {
+        case .cut(let stage): stage.value.rememberedPositions
+        case .stall(let stage): stage.value.rememberedPositions
+        case .http(let stage): stage.count
+        case .latency, .bandwidth, .sharedBandwidth, .silence, .trace, .slice, .slowReader, .loss, .halfOpen: 0
+        case .slowClose: 0
+        }
+    }
+
     /// Leaves out what only bytes show, see `Link.simplify`.
     mutating func simplify() {
         guard case .slice(var stage) = self else { return }

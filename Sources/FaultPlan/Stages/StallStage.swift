@@ -31,6 +31,8 @@ struct StallStage {
         }
     }
 
+    var rememberedPositions: Int { targets?.count ?? 0 }
+
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
@@ -75,8 +77,8 @@ struct StallStage {
             return
         case .over where targets?.first?.position == offset:
             targets?.removeFirst()
-        case .waiting where targets?.first?.position != offset:
-            // Its message has ended before it.
+        case .waiting where targets?.first?.position != offset || visit.passed > offset:
+            // Its message has ended before it, or it passed while the fault was off.
             state = .over
         case .over, .waiting:
             break

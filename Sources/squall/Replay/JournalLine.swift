@@ -73,7 +73,7 @@ struct JournalLineReader {
             throw JournalProblem(what: "“of” tells of a message of HTTP, and “request” is missing")
         }
         // That a stream isn't HTTP is told by whichever fault reads messages.
-        guard ReplayPlan.isAtPosition(kind), strike.what != Strike.Effect.isNoHTTP.word else { return }
+        guard ReplayPlan.isAtPosition(kind), strike.what != Strike.Effect.unreadWord else { return }
         let parts = [
             ("connection", strike.connection == nil), ("direction", strike.direction == nil),
             ("offset", strike.offset == nil),

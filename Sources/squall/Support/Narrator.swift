@@ -30,7 +30,8 @@ final class Narrator: Sendable {
         let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
         let origin = entry.place.map { $0.origin == .connection ? "" : " of the \($0.origin.rawValue)" } ?? ""
         let request = entry.place.map { ", request \($0.request)" } ?? ""
-        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(origin)"
+        let why = entry.effect.reason.map { " (\($0.rawValue))" } ?? ""
+        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(origin)\(why)"
     }
 }
 

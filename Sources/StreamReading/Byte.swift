@@ -1,0 +1,105 @@
+/// The bytes that heads of HTTP are made of.
+enum Byte {
+    static let tab: UInt8 = 0x09
+    static let lineFeed: UInt8 = 0x0A
+    static let carriageReturn: UInt8 = 0x0D
+    static let space: UInt8 = 0x20
+    static let comma = UInt8(ascii: ",")
+    static let colon = UInt8(ascii: ":")
+    static let dash = UInt8(ascii: "-")
+    static let slash = UInt8(ascii: "/")
+
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+    static func isLetterOrDigit(_ byte: UInt8) -> Bool { isDigit(byte) || lowercased(byte) &- 0x61 < 26 }
+
+    /// Whether it is a character that is seen, of ASCII.
+    static func isVisible(_ byte: UInt8) -> Bool { byte &- 0x21 < 0x5E }
+
+    /// Whether it is white space, the line ends within a folded field included (RFC 9112, section 5.2).
+    static func isSpace(_ byte: UInt8) -> Bool {
+        byte == space || byte == tab || byte == carriageReturn || byte == lineFeed
+    }
+
+    static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+}
+
+extension Span where Element == UInt8 {
+    /// Whether these are the bytes of `text`.
+    func equals(_ text: String) -> Bool {
+        guard count == text.utf8.count else { return false }
+        var index = 0
+        for byte in text.utf8 {
+            if self[index] != byte { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// Whether these are the bytes of `text`, which has small letters, whatever the case of theirs.
+    func equalsIgnoringCase(_ text: String) -> Bool {
+        guard count == text.utf8.count else { return false }
+        var index = 0
+        for byte in text.utf8 {
+            if Byte.lowercased(self[index]) != byte { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// `range` without the white space at its start and end.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, Byte.isSpace(self[start]) { start += 1 }
+        while end > start, Byte.isSpace(self[end - 1]) { end -= 1 }
+        return start..<end
+    }
+
+    /// The number that digits write; `nil` where there are none, or others than digits, or too many.
+    func number(_ range: Range<Int>) -> Int64? {
+        var value: Int64 = 0
+        for index in range {
+            guard Byte.isDigit(self[index]) else { return nil }
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = product.addingReportingOverflow(Int64(self[index] - 0x30))
+            if isTooLarge || overflows { return nil }
+            value = sum
+        }
+        return range.isEmpty ? nil : value
+    }
+
+    /// The first place of `byte` in `range`.
+    func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int? {
+        for index in range where self[index] == byte { return index }
+        return nil
+    }
+
+    /// The elements of a list, without the white space around them (RFC 9110, section 5.6.1).
+    func elements(of range: Range<Int>) -> [Range<Int>] {
+        var elements: [Range<Int>] = []
+        var start = range.lowerBound
+        while let comma = firstIndex(of: Byte.comma, in: start..<range.upperBound) {
+            elements.append(trimmed(start..<comma))
+            start = comma + 1
+        }
+        return elements + [trimmed(start..<range.upperBound)]
+    }
+
+    /// The text of `range`, with what isn't UTF-8 replaced, and white space of a field of several lines by one space.
+    func text(_ range: Range<Int>) -> String {
+        let bytes = extracting(range)
+        if let text = try? UTF8Span(validating: bytes), bytes.firstIndex(of: Byte.lineFeed, in: 0..<bytes.count) == nil
+        {
+            return String(copying: text)
+        }
+        var unfolded: [UInt8] = []
+        for index in range {
+            let byte = self[index]
+            let follows = unfolded.last == Byte.space
+            if byte != Byte.carriageReturn, !(follows && Byte.isSpace(byte)) {
+                unfolded.append(Byte.isSpace(byte) ? Byte.space : byte)
+            }
+        }
+        return String(decoding: unfolded, as: UTF8.self)
+    }
+}
