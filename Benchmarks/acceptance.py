@@ -4,7 +4,7 @@
     make acceptance                      every part, with a release build
     python3 Benchmarks/acceptance.py PART…   only these parts
 
-Parts: cut body answer http-speed half-close reset bandwidth shared scope wave trace slice latency silence
+Parts: cut body answer http-speed heads foreign half-close reset bandwidth shared scope wave trace slice latency silence
 silent-cut half-open hang full refuse determinism resume kill
 throughput plan hour.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
@@ -289,6 +289,114 @@ def http_speed():
     for name, rates in results.items():
         rate = statistics.median(rates)
         verdict("http-speed", rate >= 500, f"one download by curl with {name}: {rate:,.0f} MB/s")
+
+
+def processor_seconds(process):
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+NEVER = {"kind": "http", "answer": {"status": 503}, "when": {"http": {"path": "/never/matches"}}}
+
+
+def heads():
+    """What a head costs, and what chunks of a byte take of memory while nobody reads them."""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000
+    rounds = 20
+
+    def hint(connection):
+        connection.recv(1 << 16)
+        for _ in range(rounds):
+            connection.sendall(interim)
+
+    with Server(hint) as server:
+        costs = {}
+        for name, faults in (("none", []), ("http", [NEVER])):
+            with Squall({"faults": faults}, server.port) as squall:
+                with socket.create_connection(("127.0.0.1", squall.port)) as connection:
+                    connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                    while connection.recv(1 << 20):
+                        pass
+                costs[name] = processor_seconds(squall.process) / (rounds * 20_000) * 1e6
+    cost = costs["http"] - costs["none"]
+    verdict("heads", cost < 1, f"an interim response costs {cost:.2f} µs more where a fault reads HTTP")
+
+    clients = 40
+    chunks = b"1\r\nx\r\n" * 100_000
+
+    def endless(connection):
+        connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            connection.sendall(chunks)
+
+    def resident(process):
+        with open(f"/proc/{process.pid}/status") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
+
+    cut = {"kind": "cut", "stream": "downstream", "at": "1048576 MiB", "of": "body", "how": "reset"}
+    with Server(endless) as server, Squall({"faults": [cut]}, server.port) as squall:
+        before = resident(squall.process)
+        connections = []
+        for _ in range(clients):
+            connection = socket.socket()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.connect(("127.0.0.1", squall.port))
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            connections.append(connection)
+        time.sleep(5)
+        each = (resident(squall.process) - before) / clients
+        verdict("heads", each < 2, f"chunks of a byte that nobody reads take {each:.2f} MiB a connection")
+        for connection in connections:
+            connection.close()
+
+
+def foreign():
+    """What is added to the first message of another protocol by the shipped profiles that read HTTP."""
+    messages = {
+        "git": b"0032git-upload-pack /project.git\0host=example.org\0", "SSH": b"SSH-2.0-OpenSSH_9.9\r\n",
+        "SMTP": b"EHLO client.example.org\r\n", "PostgreSQL": bytes.fromhex("0000000804d2162f"),
+        "MySQL": b"J\0\0\0\x0a8.0.40\0", "Redis": b"PING\r\n", "RESP": b"*1\r\n$4\r\nPING\r\n",
+        "MQTT": b"\x10\x10\0\4MQTT\4\2\0\x3c\0\4name", "ZooKeeper": b"ruok", "memcached": b"get foo\r\n",
+        "AMQP": b"AMQP\0\0\x09\x01", "Kafka": b"\0\0\0\x14\0\x12\0\3\0\0\0\1\0\4name\0\0\0\0\0\0",
+        "NATS": b'CONNECT {"verbose":false}\r\n', "IRC": b"NICK name\r\n", "rsync": b"@RSYNCD: 31.0\n",
+        "TLS": b"\x16\3\1\0\xc4\1\0\0\xc0\3\3" + b"G" * 190,
+    }
+    folder = os.path.join(ROOT, "Profiles")
+    profiles = {"never": {"faults": [NEVER]}}
+    for part in ("", "presets"):
+        for name in os.listdir(os.path.join(folder, part)):
+            with open(os.path.join(folder, part, name)) if name.endswith(".json") else open(os.devnull) as file:
+                text = file.read()
+            if re.search(r'"(http|of)"', text) and not name.endswith(".schema.json"):
+                profiles[name[:-5]] = json.loads(text)
+    for profile, content in profiles.items():
+        content.pop("$schema", None)
+        slowest, altered = (0, ""), 0
+        with socket.create_server(("127.0.0.1", 0)) as listener, \
+                Squall(content, listener.getsockname()[1]) as squall:
+            for name, message in messages.items():
+                times = {squall.port: [], listener.getsockname()[1]: []}
+                for _ in range(21):
+                    for port in times:
+                        with socket.create_connection(("127.0.0.1", port)) as client, listener.accept()[0] as server:
+                            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                            server.settimeout(3)
+                            begin, received = time.monotonic(), b""
+                            client.sendall(message)
+                            try:
+                                while len(received) < len(message):
+                                    received += server.recv(1 << 16)
+                            except TimeoutError:
+                                pass
+                            times[port].append(time.monotonic() - begin)
+                            altered += received != message
+                through, direct = (statistics.median(values) for values in times.values())
+                slowest = max(slowest, (through - direct, name))
+        verdict("foreign", slowest[0] < 0.001 and not altered,
+                f"{len(messages)} first messages through {profile}: {slowest[0] * 1e3:.3f} ms later at most in the "
+                f"median ({slowest[1]}), {altered} altered or held")
 
 
 def half_close():
@@ -740,8 +848,8 @@ def hour():
     verdict("hour", times[slowest] < 1, f"an hour of each of {len(names)} profiles: {times[slowest]:.2f} s at most ({slowest})")
 
 
-PARTS = {"cut": cut, "body": body, "answer": answer, "http-speed": http_speed, "half-close": half_close,
-         "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace,
+PARTS = {"cut": cut, "body": body, "answer": answer, "http-speed": http_speed, "heads": heads,
+         "foreign": foreign, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace,
          "slice": slices, "latency": latency, "silence": silence,
          "silent-cut": silent_cut, "half-open": half_open, "hang": hang, "full": full,
          "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput,
