@@ -32,12 +32,17 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The code of a call that took too long (ETIMEDOUT).
     public static let timedOut = ETIMEDOUT
 
+    /// The code of a call that found no descriptor free (EMFILE).
+    public static let outOfDescriptors = EMFILE
+
     /// Whether the event loop that was asked has been stopped.
     public var isStopped: Bool { code == ECANCELED }
     /// Whether somebody else writes the file.
     public var isLocked: Bool { call == "flock" && code == EWOULDBLOCK }
     /// Whether nobody reads any more what is written.
     public var isReaderGone: Bool { code == EPIPE }
+    /// Whether the process, or the system, has no descriptor left.
+    public var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
     /// Whether another socket has the address already.
     public var isAddressInUse: Bool { code == EADDRINUSE }
 }

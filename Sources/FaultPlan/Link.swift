@@ -69,6 +69,8 @@ public struct Link: Sendable {
     public private(set) var isFinished = false
     /// Whether a fault holds whatever is left of the stream for good, its end included.
     public private(set) var isDeaf = false
+    /// Whether a fault let nothing pass when `decide` was last asked, and may do so later.
+    public private(set) var isSilent = false
     private var sourceEnding = SourceEnding.none
 
     init(
@@ -234,6 +236,7 @@ public struct Link: Sendable {
             &strikes
         )
         if passing.isDeaf { isDeaf = true }
+        isSilent = passing.isSilent
         let endOffset = passing.stop ?? (hasEnded ? arrived : nil)
         let writeOffset = min(passing.reach.bytes, endOffset ?? .max, passing.writeLimit)
         let readLimit =

@@ -76,6 +76,8 @@ struct LinkFaults: Sendable {
         fileprivate(set) var stop: Int64?
         /// Whether nothing passes any more.
         fileprivate(set) var isDeaf = false
+        /// Whether nothing passes for now.
+        fileprivate(set) var isSilent = false
 
         fileprivate init(_ reach: Reach) {
             self.reach = reach
@@ -269,6 +271,7 @@ struct LinkFaults: Sendable {
         passing.writeLimit = visit.writeLimit
         passing.wake = visit.wake
         passing.isDeaf = visit.isDeaf
+        passing.isSilent = visit.isSilent
         if visit.isSilent { passing.reach.clamp(to: delivered) }
         passing.stop = stop?.offset
         let furthest = min(reach.horizon, passing.stop.map { $0 + 1 } ?? .max)

@@ -19,8 +19,6 @@ final class Circumstances {
     /// Whether no fault concerns the connection.
     let isPlain: Bool
     private let mayInterrupt: Bool
-    /// Says when a connection on which nothing passes is let go.
-    var vigil: Vigil?
     /// Since when the connection would be over, but for a listener that still has to refuse others.
     var isOverSince: Moment?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.

@@ -9,10 +9,6 @@ import Units
 extension Connection {
     /// What has been done about a peer that takes nothing.
     struct Untaken {
-        /// How long such a peer may take nothing: 10 s. Then it is reset, and that is told.
-        static let grace: Int64 = 10_000_000_000
-        /// How many of its bytes are dropped meanwhile, those among them that the system has taken before: 64 MiB.
-        static let dropLimit = 64 << 20
         /// Receives in one turn at most: 8.
         static let roundLimit = 8
 
@@ -51,8 +47,9 @@ extension Connection {
             return .distantFuture
         }
         let now = loop.now
+        let limits = shard.limits
         let unacknowledged = peer.unacknowledged()
-        let deadline = now.advanced(byNanoseconds: Untaken.grace)
+        let deadline = now + limits.resetGrace
         var state = untaken ?? Untaken(deadline: deadline, unacknowledged: unacknowledged)
         if unacknowledged < state.unacknowledged {
             // It takes something, if not enough for the system to call it writable.
@@ -60,7 +57,7 @@ extension Connection {
         }
         let hasGone = drop(from: peer, &state)
         untaken = state
-        let hasTime = now < state.deadline && state.dropped <= Untaken.dropLimit
+        let hasTime = now < state.deadline && state.dropped <= limits.resetDropLimit
         guard !hasGone, hasTime else {
             if !hasGone { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: unacknowledged)) }
             abandon(reset: true)

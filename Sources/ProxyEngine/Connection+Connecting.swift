@@ -4,8 +4,12 @@ import Units
 
 /// From the first address of the upstream to one that answers.
 extension Connection {
+    /// The pause before another try where there was no descriptor for the socket to the server: 20 ms.
+    private static let shortagePause: Int64 = 20_000_000
+
     func beginConnecting(at now: Moment) {
-        connectDeadline = now + shard.context.configuration.connectTimeout
+        // A second time when descriptors were short the first time.
+        if connectDeadline == .zero { connectDeadline = now + shard.context.configuration.connectTimeout }
         connect(to: 0)
     }
 
@@ -15,14 +19,36 @@ extension Connection {
         let share = (connectDeadline - now).nanoseconds / Int64(addresses.count - address)
         attemptDeadline = now.advanced(byNanoseconds: share)
         do {
-            try server.connect(to: addresses[address], receiveBuffer: circumstances.serverWindow)
+            try connectServer(to: addresses[address])
             server.watch(by: self, tag: Tag.server)
             state = .connecting(address: address)
             shard.connectWatch.add(self)
             setTimer(to: circumstances.nextInterruption(after: now))
         } catch {
-            failToConnect(address, error)
+            if error.isOutOfDescriptors, now < connectDeadline {
+                awaitDescriptors(now)
+            } else {
+                failToConnect(address, error)
+            }
         }
+    }
+
+    private func connectServer(to address: SocketAddress) throws(SystemError) {
+        guard let trail, shard.context.duties.keepsFlows.load(ordering: .relaxed) else {
+            return try server.connect(to: address, receiveBuffer: circumstances.serverWindow)
+        }
+        try trail.follow { () throws(SystemError) in
+            try server.connect(to: address, receiveBuffer: circumstances.serverWindow)
+            return server.localAddress.map { Flow(from: $0, to: address) }
+        }
+    }
+
+    /// Tries again as soon as connections whose ends are gone may have been released.
+    private func awaitDescriptors(_ now: Moment) {
+        shard.context.noteShortage()
+        let next = min(now.advanced(byNanoseconds: Connection.shortagePause), connectDeadline)
+        state = .delayed(until: next)
+        setTimer(to: min(next, circumstances.nextInterruption(after: now)))
     }
 
     func finishConnecting(_ address: Int) {

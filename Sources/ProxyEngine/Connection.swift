@@ -63,6 +63,11 @@ final class Connection: LoopHandler {
     var attemptDeadline = Moment.zero
     /// What is done when one peer has gone and the other takes nothing.
     var untaken: Untaken?
+    /// What says when a connection with an end that is gone is released; `nil` while both ends are there.
+    var drain: DrainRecord?
+
+    /// The proxies that it has come through, where one of them might accept its own connection; `nil` elsewhere.
+    var trail: Trail?
 
     /// A connection for an accepted socket that nobody watches yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
@@ -93,7 +98,6 @@ final class Connection: LoopHandler {
         if isInterrupted(at: now) { return }
         if let strike = circumstances.hang.strike(at: now) {
             record(strike, nil, now)
-            circumstances.vigil = Vigil(beginning: now, grace: Vigil.hangGrace)
             state = .hanging
             keepHanging()
         } else {
@@ -115,18 +119,18 @@ final class Connection: LoopHandler {
     override func socketIsReady(_ tag: Int) {
         switch state {
         case .connecting(let address):
-            if tag == Tag.server { finishConnecting(address) }
+            if tag == Tag.server { finishConnecting(address) } else { _ = isDrained(at: loop.now) }
         case .flowing:
             // Who has a turn to come waits for it, so that others come between.
             if tag == Tag.turn { isQueued = false } else if isQueued { return }
             run()
         case .parting(let parting):
-            part(parting)
+            step(parting)
         case .hanging:
             keepHanging()
-        case .silent:
-            keepSilent()
-        case .delayed, .closed:
+        case .delayed, .silent:
+            _ = isDrained(at: loop.now)
+        case .closed:
             break
         }
     }
@@ -150,11 +154,11 @@ final class Connection: LoopHandler {
         case .flowing:
             run()
         case .parting(let parting):
-            part(parting)
+            step(parting)
         case .hanging:
             keepHanging()
         case .silent:
-            keepSilent()
+            _ = isDrained(at: loop.now)
         case .closed:
             break
         }
@@ -218,7 +222,7 @@ final class Connection: LoopHandler {
             client.reset()
             part(to: server, .reset)
             return
-        case (false, true) where server.isBroken():
+        case (false, true) where server.isBroken() && !server.isProbed:
             server.reset()
             part(to: client, .reset)
             return
@@ -226,8 +230,7 @@ final class Connection: LoopHandler {
             break
         }
         if up.link.isDeaf || down.link.isDeaf {
-            guard let until = watch(at: now) else { return }
-            wake = min(wake, until)
+            if isDrained(at: now) { return }
         }
         circumstances.notePassed(up.link.delivered + down.link.delivered, at: now)
         wake = min(wake, circumstances.nextInterruption(after: now))
@@ -356,27 +359,7 @@ final class Connection: LoopHandler {
         circumstances.nextInterruption(after: now)
     }
 
-    // MARK: Parting
-
-    func part(to sink: StreamSocket, _ manner: Parting.Manner) {
-        up.close(loop)
-        down.close(loop)
-        let parting = Parting(receiver: sink, manner: manner, now: loop.now)
-        state = .parting(parting)
-        part(parting)
-    }
-
-    private func part(_ parting: Parting) {
-        switch parting.step(at: loop.now) {
-        case .waiting(let wake):
-            setTimer(to: wake)
-        case .done(let unacknowledged):
-            if unacknowledged > 0 {
-                shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: unacknowledged))
-            }
-            finish()
-        }
-    }
+    // MARK: The end
 
     func setTimer(to moment: Moment) {
         if !circumstances.isPlain {
@@ -401,6 +384,7 @@ final class Connection: LoopHandler {
         }
         setTimer(to: .distantFuture)
         shard.connectWatch.remove(self)
+        trail?.end()
         state = .closed
         shard.remove(self)
     }

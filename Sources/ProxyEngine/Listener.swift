@@ -13,20 +13,24 @@ final class Listener: LoopHandler, LoopTenant {
 
     /// Connections accepted before other events of the loop have their turn.
     private static let batch = 64
-    /// The pause after a failure that lasts, such as a want of descriptors: 100 ms.
-    private static let retryPause: Int64 = 100_000_000
+    /// The pause after a failure that lasts, and between two searches for connections to release: 100 ms.
+    static let retryPause: Int64 = 100_000_000
 
-    private let loop: EventLoop
-    private let context: ProxyContext
-    private let shards: [Resident<Shard>]
+    let loop: EventLoop
+    let context: ProxyContext
+    let shards: [Resident<Shard>]
     private var plan: Plan
-    private var socket: ListeningSocket?
+    private(set) var socket: ListeningSocket?
     private var outageTimer: LoopTimer?
     private var retryTimer: LoopTimer?
     /// What happens to everybody now.
-    private var admission = Admission.open
+    private(set) var admission = Admission.open
     /// Whether clients wait because there is no room for another connection.
-    private var isFull = false
+    private(set) var isFull = false
+    /// What is waited for while the loops look for connections whose ends are gone; `nil` when they don't.
+    var shortage: Shortage?
+    /// Until when connections beyond the limit are reset without such a search, because the last one found none.
+    var exhaustedUntil = Moment.zero
     private var nextShard = 0
     /// Calls to accept in the next turn.
     private var acceptTurns = 1
@@ -42,10 +46,12 @@ final class Listener: LoopHandler, LoopTenant {
     func open(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
         let socket = try ListeningSocket(address, on: loop, handler: self, tag: Tag.socket)
         self.socket = socket
+        context.registry.note(context.route.id, listensOn: socket.address)
         loop.add(self)
         let (loop, resident) = (loop, Resident(self, on: loop))
         context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
         context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
+        context.descriptorsAreShort.withLock { $0 = { _ = loop.post { resident.value.awaitDescriptors() } } }
         followOutages()
         return socket.address
     }
@@ -55,7 +61,9 @@ final class Listener: LoopHandler, LoopTenant {
         outageTimer?.cancel()
         retryTimer?.cancel()
         context.admissionMayChange.withLock { $0 = nil }
+        context.descriptorsAreShort.withLock { $0 = nil }
         guard let socket else { return }
+        context.registry.remove(context.route.id)
         context.roomIsFree.withLock { $0 = nil }
         socket.close()
         loop.bury(socket)
@@ -66,7 +74,7 @@ final class Listener: LoopHandler, LoopTenant {
     func loopWillEnd() { close() }
 
     override func socketIsReady(_ tag: Int) {
-        guard let socket, admission == .open, !isFull else { return }
+        guard let socket, admission == .open, !isFull, shortage == nil else { return }
         // One more call only tells that nobody else waits, so it is made where somebody did the last time.
         for round in 0..<acceptTurns {
             let room = plan.room(for: context.openConnections.load(ordering: .relaxed), at: loop.now)
@@ -75,6 +83,7 @@ final class Listener: LoopHandler, LoopTenant {
                 if round == 0 { awaitRoom(fault, socket) }
                 return
             }
+            if isAtLimit, loop.now >= exhaustedUntil { return relieve(Shortage(ofDescriptors: nil), socket) }
             switch socket.accept() {
             case .accepted(let detached): hand(detached, room)
             case .gone: continue
@@ -82,12 +91,7 @@ final class Listener: LoopHandler, LoopTenant {
                 acceptTurns = max(1, round)
                 return
             case .failed(let error):
-                // The socket would call again at once; the connections can wait in its queue instead.
-                context.tell(.cannotAccept(error))
-                loop.giveBackDescriptors()
-                socket.unwatch()
-                retry()
-                return
+                return relieve(Shortage(ofDescriptors: error), socket)
             }
         }
         acceptTurns = min(2 * acceptTurns, Listener.batch)
@@ -98,8 +102,9 @@ final class Listener: LoopHandler, LoopTenant {
         switch tag {
         case Tag.outage:
             followOutages()
-        case Tag.retry where !isRefusing:
-            listenAgain(socket)
+        case Tag.retry:
+            shortage = nil
+            if !isRefusing { listenAgain(socket) }
         default:
             break
         }
@@ -111,10 +116,14 @@ final class Listener: LoopHandler, LoopTenant {
             record(.refuses, fault)
             return
         }
-        let limit = context.configuration.connectionLimit
-        guard context.openConnections.load(ordering: .relaxed) < limit else {
+        guard let path = path(of: detached) else {
             detached.reset()
-            context.tell(.connectionLimitReached(limit))
+            context.tell(.connectionFromItself(context.configuration.upstream))
+            return
+        }
+        guard !isAtLimit else {
+            detached.reset()
+            context.tell(.connectionLimitReached(context.configuration.connectionLimit))
             return
         }
         context.openConnections.add(1, ordering: .relaxed)
@@ -123,11 +132,19 @@ final class Listener: LoopHandler, LoopTenant {
         let shard = shards[nextShard]
         nextShard = (nextShard + 1) % shards.count
         if shard.loop === loop {
-            shard.value.adopt(detached, plan: connectionPlan)
-        } else if !shard.loop.post({ shard.value.adopt(detached, plan: connectionPlan) }) {
+            shard.value.adopt(detached, plan: connectionPlan, path: path)
+        } else if !shard.loop.post({ shard.value.adopt(detached, plan: connectionPlan, path: path) }) {
             context.openConnections.subtract(1, ordering: .relaxed)
             detached.reset()
         }
+    }
+
+    /// The proxies of this process that a connection has come through; `nil` when this is one of them.
+    private func path(of detached: DetachedSocket) -> [Int]? {
+        guard context.duties.asksForFlows.load(ordering: .relaxed), let peer = detached.peer, let local = detached.local
+        else { return [] }
+        let path = context.registry.path(of: Flow(from: peer, to: local))
+        return path.contains(context.route.id) ? nil : path
     }
 
     /// Stops or starts listening as the profile has it now.
@@ -193,23 +210,27 @@ final class Listener: LoopHandler, LoopTenant {
         if case .waiting = plan.room(for: open, at: loop.now) { return }
         isFull = false
         context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
-        if admission == .open { socket.watch() }
+        if admission == .open, shortage == nil { socket.watch() }
     }
 
     private func listenAgain(_ socket: ListeningSocket) {
         context.isRefusing.store(false, ordering: .releasing)
         do throws(SystemError) {
             try socket.resume(answering: admission == .open)
-            if isFull { socket.unwatch() }
+            if isFull || shortage != nil { socket.unwatch() }
         } catch {
             context.tell(.cannotListenAgain(error))
             retry()
         }
     }
 
-    private func retry() {
+    /// Accepts no more connections until the pause is over.
+    func retry() {
         let timer = retryTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.retry)
         retryTimer = timer
         timer.set(to: loop.now.advanced(byNanoseconds: Listener.retryPause))
     }
+
+    /// Ends the pause.
+    func cancelRetry() { retryTimer?.cancel() }
 }

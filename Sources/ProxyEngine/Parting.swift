@@ -1,4 +1,5 @@
 import EventLoop
+import FaultPlan
 import Units
 
 /// The last socket of a connection that is being ended, until its receiver has everything.
@@ -8,14 +9,6 @@ import Units
 /// whose socket still holds unread bytes would become a reset, so what the receiver sends is read and
 /// dropped until it closes as well.
 final class Parting {
-    /// How long a receiver has to take everything before it is reset all the same: 10 s.
-    static let resetGrace: Int64 = 10_000_000_000
-    /// How long a receiver has to close after FIN: 5 s.
-    static let closeGrace: Int64 = 5_000_000_000
-    /// How many bytes it may send meanwhile: 16 MiB.
-    static let dropLimit = 16 << 20
-    /// The same before a reset, with what the system has taken before: 64 MiB.
-    static let resetDropLimit = 64 << 20
     /// Receives at one look before a reset: 8.
     static let roundLimit = 8
     /// The pauses between two looks at what is acknowledged: from 100 µs, doubled up to 20 ms.
@@ -38,15 +31,19 @@ final class Parting {
     let receiver: StreamSocket
     private let manner: Manner
     private let deadline: Moment
+    private let dropLimit: Int
     private var pause = Parting.firstPause
     private var dropped = 0
     /// Whether the receiver's own stream has ended.
     private var hasSentAll = false
 
-    init(receiver: StreamSocket, manner: Manner, now: Moment) {
+    init(receiver: StreamSocket, manner: Manner, limits: DrainLimits, now: Moment) {
         self.receiver = receiver
         self.manner = manner
-        deadline = now.advanced(byNanoseconds: manner == .reset ? Parting.resetGrace : Parting.closeGrace)
+        switch manner {
+        case .reset: (deadline, dropLimit) = (now + limits.resetGrace, limits.resetDropLimit)
+        case .close: (deadline, dropLimit) = (now + limits.closeGrace, limits.closeDropLimit)
+        }
     }
 
     /// Ends the socket if its time has come.
@@ -54,7 +51,7 @@ final class Parting {
         switch manner {
         case .reset:
             let remaining = receiver.unacknowledged()
-            if remaining == 0 || now >= deadline || dropped > Parting.resetDropLimit {
+            if remaining == 0 || now >= deadline || dropped > dropLimit {
                 receiver.reset()
                 return .done(unacknowledged: remaining)
             }
@@ -64,7 +61,7 @@ final class Parting {
             defer { pause = min(pause * 2, Parting.longestPause) }
             return .waiting(min(deadline, now.advanced(byNanoseconds: pause)))
         case .close:
-            guard now < deadline, dropped <= Parting.dropLimit, !hasClosed() else {
+            guard now < deadline, dropped <= dropLimit, !hasClosed() else {
                 receiver.close()
                 return .done(unacknowledged: 0)
             }
@@ -85,7 +82,7 @@ final class Parting {
     }
 
     private func hasClosed() -> Bool {
-        while dropped <= Parting.dropLimit {
+        while dropped <= dropLimit {
             guard receiver.isReadable else { return false }
             switch receiver.receive(limit: EventLoop.scratchCapacity) {
             case .received(let count): dropped += count

@@ -37,8 +37,8 @@ public final class Proxy: Sendable {
     /// - Parameters:
     ///   - journal: told of every fault that acts, on whatever loop it acted; it must not wait.
     ///   - report: told of what goes wrong otherwise, likewise.
-    /// - Throws: `ProxyError` when a name has no address, or the address can't be listened on. Nothing
-    ///   is left behind then.
+    /// - Throws: `ProxyError` when a name has no address, the address can't be listened on, or connections would come
+    ///   back to the proxy, through other proxies of the process or not. Nothing is left behind then.
     public static func start(
         _ configuration: ProxyConfiguration,
         on group: EventLoopGroup,
@@ -55,9 +55,15 @@ public final class Proxy: Sendable {
             holdLimit: configuration.linkHoldLimit,
             global: configuration.globalBuckets
         )
+        let (route, duties) = try configuration.registry.add(
+            configuration.name,
+            listen: listenAddresses[0],
+            upstream: upstreamAddresses
+        )
         let context = ProxyContext(
             configuration: configuration,
-            upstreamAddresses: upstreamAddresses,
+            route: route,
+            duties: duties,
             plan: plan,
             journal: journal,
             report: report
@@ -69,6 +75,7 @@ public final class Proxy: Sendable {
             }
             return try await open(context, on: group.next(), shards, listenAddresses)
         } catch {
+            configuration.registry.remove(route.id)
             throw error.isStopped ? .stopped : .cannotListen(configuration.listen, error)
         }
     }

@@ -23,6 +23,11 @@ public struct ProxyConfiguration: Sendable {
     /// Connections at a time; one more is accepted and reset. 16,384 if nothing is said.
     public var connectionLimit = 16_384
 
+    /// The limits of connections whose ends are gone.
+    package var drainLimits = DrainLimits()
+    /// The proxies that this one might forward to, and come back to itself.
+    var registry = ProxyRegistry.shared
+
     /// The rates that it shares with other proxies; `nil` if nothing is said: then global rates are its own.
     public var globalBuckets: GlobalBuckets?
 

@@ -7,7 +7,10 @@ import Units
 /// is to be told when the listener has to look at its outages again.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
-    let upstreamAddresses: [SocketAddress]
+    /// Where the proxy forwards to, and its number in the process.
+    let route: ProxyRoute
+    /// What it does to notice that it forwards to itself.
+    let duties: ProxyRegistry.Duties
     /// The plan as it was at the start: it names the faults of a strike.
     let plan: Plan
     let openConnections = Atomic<Int>(0)
@@ -19,28 +22,38 @@ final class ProxyContext: Sendable {
     let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
     /// Called when a fault has struck that the end of listening, or of answering, waits for.
     let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Called where a server can't be connected to for want of descriptors.
+    let descriptorsAreShort = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
     init(
         configuration: ProxyConfiguration,
-        upstreamAddresses: [SocketAddress],
+        route: ProxyRoute,
+        duties: ProxyRegistry.Duties,
         plan: Plan,
         journal: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void
     ) {
         self.configuration = configuration
-        self.upstreamAddresses = upstreamAddresses
+        self.route = route
+        self.duties = duties
         self.plan = plan
         self.journal = journal
         self.report = report
     }
+
+    var registry: ProxyRegistry { configuration.registry }
+    var upstreamAddresses: [SocketAddress] { route.upstream }
 
     /// Counts a connection less. In one order with `isRoomAwaited`: who waits sees the count, or is called.
     func connectionEnded() {
         openConnections.subtract(1, ordering: .sequentiallyConsistent)
         if isRoomAwaited.load(ordering: .sequentiallyConsistent) { roomIsFree.withLock { $0 }?() }
     }
+
+    /// Has every loop release descriptors that nobody misses, and the listener wait meanwhile.
+    func noteShortage() { descriptorsAreShort.withLock { $0 }?() }
 
     /// Writes a strike into the journal, and lets begin what comes after it.
     func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {

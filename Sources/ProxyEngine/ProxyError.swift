@@ -6,6 +6,8 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     case unresolved(Endpoint, SystemError)
     /// The address can't be listened on.
     case cannotListen(Endpoint, SystemError)
+    /// Connections would come back to the first of these proxies, through the others in their order.
+    case forwardsToItself([String])
     /// The event loops have been stopped.
     case stopped
 
@@ -18,6 +20,12 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
             "can't listen on \(endpoint): \(error); stop what has the port, or take another (port 0 takes a free one)"
         case .cannotListen(let endpoint, let error):
             "can't listen on \(endpoint): \(error)"
+        case .forwardsToItself(let names) where names.count < 2:
+            "the proxy “\(names.first ?? "")” would forward to itself: its upstream is where it listens; "
+                + "give the address of the server, or listen on another port"
+        case .forwardsToItself(let names):
+            "the proxies \(names.map { "“\($0)”" }.joined(separator: ", ")) would forward to each other in a ring; "
+                + "give one of them the address of the server"
         case .stopped:
             "the proxy's event loops have been stopped"
         }

@@ -8,6 +8,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case cannotAccept(SystemError)
     /// The limit of connections was reached; a client was reset.
     case connectionLimitReached(Int)
+    /// A connection came that the proxy had made itself, through others or not; it was reset.
+    case connectionFromItself(Endpoint)
     /// A receiver did not take everything before a cut within the grace time and was reset all the same.
     case unacknowledgedAtReset(connection: UInt64, bytes: Int)
     /// The system can't leave connections unanswered; they are accepted by nobody all the same.
@@ -24,6 +26,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "can't accept connections: \(error); trying again every 100 ms"
         case .connectionLimitReached(let limit):
             "\(limit) connections are open, which is the limit; a client was reset"
+        case .connectionFromItself(let upstream):
+            "the upstream \(upstream) leads back to the proxy; a connection that came from itself was reset"
         case .unacknowledgedAtReset(let connection, let bytes):
             "connection \(connection): \(bytes) bytes before the reset were not taken by the receiver in time"
         case .answersByItself:

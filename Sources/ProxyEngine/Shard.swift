@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import Synchronization
+import Units
 
 /// The part of a proxy that lives on one loop: its connections there.
 final class Shard: LoopTenant {
@@ -21,6 +22,10 @@ final class Shard: LoopTenant {
     let noTimer: LoopTimer
     /// Gives up the connections that the upstream doesn't answer.
     let connectWatch: ConnectWatch
+    private lazy var drainWatch = DrainWatch(self)
+
+    /// The limits of connections whose ends are gone.
+    var limits: DrainLimits { context.configuration.drainLimits }
 
     init(loop: EventLoop, context: ProxyContext) {
         self.loop = loop
@@ -30,8 +35,8 @@ final class Shard: LoopTenant {
         noTimer = LoopTimer(loop: loop, tag: 0, isCoarse: true)
     }
 
-    /// Takes over an accepted connection.
-    func adopt(_ detached: DetachedSocket, plan: ConnectionPlan) {
+    /// Takes over an accepted connection, which has come through the proxies of `path` before.
+    func adopt(_ detached: DetachedSocket, plan: ConnectionPlan, path: [Int]) {
         guard !isClosed, let client = StreamSocket(detached, on: loop) else {
             context.connectionEnded()
             return
@@ -43,7 +48,11 @@ final class Shard: LoopTenant {
         }
         let connection = Connection(client, plan: plan, shard: self)
         connection.position = connections.count
+        if !path.isEmpty || context.duties.keepsFlows.load(ordering: .relaxed) {
+            connection.trail = Trail(path, to: context.route.id, in: context.registry)
+        }
         connections.append(connection)
+        drainWatch.start()
         connection.start()
     }
 
@@ -80,11 +89,33 @@ final class Shard: LoopTenant {
         context.connectionEnded()
     }
 
+    /// Releases the connections that the drain policy has had enough of; returns whether there are others.
+    func lookAtConnections() -> Bool {
+        let now = loop.now
+        // From the last, whose place is the only one that another connection takes when one ends.
+        for place in connections.indices.reversed() { _ = connections[place].isDrained(at: now) }
+        return !connections.isEmpty
+    }
+
+    /// Releases some of the connections whose ends are gone, or most likely are, the oldest first; returns how many.
+    func releaseDescriptors() -> Int {
+        let now = loop.now
+        var candidates: [(rank: Int, connection: Connection)] = []
+        for connection in connections {
+            if let rank = connection.shortageRank(at: now) { candidates.append((rank, connection)) }
+        }
+        candidates.sort { ($0.rank, $0.connection.ordinal) < ($1.rank, $1.connection.ordinal) }
+        let released = candidates.prefix(limits.shortageBatch)
+        for (_, connection) in released { connection.abandon(reset: true) }
+        return released.count
+    }
+
     /// Ends every connection and takes no more.
     func close() {
         isClosed = true
         while let connection = connections.last { connection.abandon(reset: false) }
         connectWatch.close()
+        drainWatch.close()
         loop.remove(self)
     }
 

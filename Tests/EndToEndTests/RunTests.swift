@@ -45,7 +45,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("127.0.0.1:9", "127.0.0.1:9", "the proxy “proxy” would forward to itself: 127.0.0.1:9 is where it listens"),
+        ("127.0.0.1:9", "127.0.0.1:9", "the proxy “proxy” would forward to itself: "),
+        ("0.0.0.0:9", "localhost:9", "the proxy “proxy” would forward to itself: "),
+        ("[::]:9", "[0:0:0:0:0:0:0:1]:9", "the proxy “proxy” would forward to itself: "),
         ("127.0.0.1:0", "nonexistent.invalid:9", "can't find the address of “nonexistent.invalid”: "),
     ])
     func `an address that can't be right is exit 2`(listen: String, upstream: String, reason: String) async throws {

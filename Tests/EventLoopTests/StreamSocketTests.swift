@@ -65,6 +65,39 @@ struct StreamSocketTests {
         }
     }
 
+    @Test func `a probe finds out that a peer has closed its socket, and the end is still an end behind its bytes`()
+        async throws
+    {
+        let seen: [String] = try await withLoop { loop in
+            let (listener, address) = TestSocket.listening()
+            async let peer: Void = blocking {
+                let peer = try listener.accepted()
+                peer.isForgottenSoon()
+                try peer.send([1, 2, 3])
+                peer.close()
+            }
+            let seen: [String] = await answer(of: loop) { reply in
+                let observer = Observer()
+                guard let socket = try? StreamSocket(connectingTo: address, on: loop) else { return reply(["nothing"]) }
+                observer.socket = socket
+                observer.whenReady = { socket in
+                    guard socket.hasPeerEnded else { return }
+                    socket.probe(every: 1, count: 60)
+                    // The next that comes is the answer to a probe.
+                    guard socket.isBroken() else { return }
+                    var seen = ["gone"]
+                    _ = StreamSocketTests.observe(socket, &seen)
+                    observer.close()
+                    reply(seen)
+                }
+                socket.watch(by: observer, tag: 0)
+            }
+            try await peer
+            return seen
+        }
+        #expect(seen == ["gone", "3", "end"])
+    }
+
     @Test func `between programs of one machine nothing is paced, whatever the system does`() async throws {
         #expect(["bbr", "bbr2"].map { CongestionControl.substitute(for: $0) } == ["reno", "reno"])
         #expect(["cubic", "reno", "dctcp", ""].map { CongestionControl.substitute(for: $0) } == [nil, nil, nil, nil])

@@ -171,7 +171,8 @@ struct LifecycleTests {
         let events = Slot<ProxyEvent>()
         let context = ProxyContext(
             configuration: configuration,
-            upstreamAddresses: [gone, gone, server.address],
+            route: ProxyRoute(id: 0, name: "test", listen: loopback(), upstream: [gone, gone, server.address]),
+            duties: ProxyRegistry.Duties(),
             plan: plan,
             journal: { _ in },
             report: { events.put($0) }

@@ -197,6 +197,12 @@ package final class TestSocket: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
+    /// Has the system remember this socket for a second only once it is closed, and reset what comes then.
+    package func isForgottenSoon() {
+        var seconds: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_LINGER2, &seconds, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     package func setReceiveBuffer(_ bytes: Int32) {
         var bytes = bytes
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))

@@ -166,6 +166,14 @@ public final class EventLoop: @unchecked Sendable {
         resting.drain()
     }
 
+    /// Closes the descriptors that nobody uses, and has every tenant close those that nobody misses. Returns how many
+    /// connections that ended. To be called outside the callbacks of a tenant's sockets.
+    public func relieveShortage() -> Int {
+        giveBackDescriptors()
+        // Tenants may leave while they are asked.
+        return Array(tenants.values).reduce(0) { $0 + $1.releaseDescriptors() }
+    }
+
     /// Gives freed memory back to the system, and what the loop's lists had room for and don't need; takes a
     /// millisecond or so. For when many connections have gone.
     public func giveBackMemory() {

@@ -2,6 +2,14 @@
 public protocol LoopTenant: AnyObject {
     /// The loop is about to end: the last call on its thread. Everything is to be closed now.
     func loopWillEnd()
+
+    /// Descriptors run short: those that nobody misses are to be closed now. Returns how many connections that ended.
+    func releaseDescriptors() -> Int
+}
+
+extension LoopTenant {
+    /// Closes nothing.
+    public func releaseDescriptors() -> Int { 0 }
 }
 
 /// What a loop calls back: a class whose instances live on one loop and are told of its sockets and timers.

@@ -23,6 +23,12 @@ public final class DetachedSocket: Sendable {
         return descriptor >= 0 ? .peer(of: descriptor) : nil
     }
 
+    /// The address on which it was accepted; `nil` when the socket has been taken.
+    public var local: SocketAddress? {
+        let descriptor = descriptor.load(ordering: .acquiring)
+        return descriptor >= 0 ? try? .bound(to: descriptor) : nil
+    }
+
     /// Ends the connection with a reset.
     public func reset() {
         let descriptor = take()

@@ -50,10 +50,12 @@ public final class StreamSocket {
     private var hasSentEnd = false
     private var hasReceivedEnd = false
     /// Whether it was connected from here, with nothing set that the next connection might not want.
-    private var isOrdinary = false
+    var isOrdinary = false
     private var isIPv6 = false
     private var isLoopback = false
     private var stampsArrivals = false
+    /// Whether the system probes the peer, see `probe`.
+    public internal(set) var isProbed = false
 
     /// A system error, in few bytes.
     private struct Failure {
@@ -247,6 +249,8 @@ public final class StreamSocket {
         if count > 0 { return .received(count) }
         if count == 0 {
             hasReceivedEnd = true
+            // A probe makes a peer that has closed its socket answer by a reset, behind the end that it has sent.
+            if isProbed { return .ended }
             return failure.map { .failed($0.error) } ?? .ended
         }
         switch errno {
@@ -312,22 +316,11 @@ public final class StreamSocket {
         return failure != nil
     }
 
-    /// Whether the peer has ended its side, or the connection is broken.
-    public var hasPeerGone: Bool { hasPeerEnded || isBroken() }
-
     /// Ends this side's stream (FIN) behind what was sent.
     public func shutdownWrite() {
         loop.preconditionOnLoop()
         hasSentEnd = true
         shutdown(descriptor, Int32(SHUT_WR))
-    }
-
-    /// Sends at once what may wait for an end of the stream that doesn't come after all, see `sendScratch`.
-    public func pushHeldBack() {
-        loop.preconditionOnLoop()
-        guard descriptor >= 0 else { return }
-        // It is on already, and setting it sends what waits.
-        SystemSocket.setNoDelay(descriptor)
     }
 
     /// Closes the socket; what was sent is still delivered. Calling it twice is fine.

@@ -40,4 +40,15 @@ enum SystemSocket {
         var half = Int32(clamping: max(1, bytes / 2))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &half, socklen_t(MemoryLayout<Int32>.size))
     }
+
+    /// Has the system probe a silent peer after so many seconds, and as often again (SO_KEEPALIVE, tcp(7)).
+    static func setKeepAlive(seconds: Int, count: Int, _ descriptor: Int32) {
+        let options = [(TCP_KEEPIDLE, seconds), (TCP_KEEPINTVL, seconds), (TCP_KEEPCNT, count)]
+        for (option, value) in options {
+            var value = Int32(clamping: value)
+            setsockopt(descriptor, Int32(IPPROTO_TCP), option, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, socklen_t(MemoryLayout<Int32>.size))
+    }
 }

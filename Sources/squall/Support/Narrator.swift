@@ -84,6 +84,7 @@ extension ProxyEvent {
         case .cannotAccept: "accept"
         case .answersByItself: "hang"
         case .connectionLimitReached: "limit"
+        case .connectionFromItself: "ring"
         case .unacknowledgedAtReset: "reset"
         case .cannotListenAgain: "listen"
         }

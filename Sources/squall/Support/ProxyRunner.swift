@@ -18,11 +18,6 @@ struct ProxyRunner {
 
     /// Runs the proxies, tells where they listen, and ends when a signal comes.
     func run() async throws {
-        for configuration in configurations where configuration.listen == configuration.upstream {
-            throw CommandFailure.wrongInput(
-                "the proxy “\(configuration.name)” would forward to itself: \(configuration.listen) is where it listens"
-            )
-        }
         ProcessLimits.raiseOpenFiles()
         let output = try openJournal()
         let loops: EventLoopGroup
@@ -126,7 +121,7 @@ extension CommandFailure {
     init(_ error: ProxyError) {
         let code: ExitStatus =
             switch error {
-            case .unresolved: .wrongInput
+            case .unresolved, .forwardsToItself: .wrongInput
             case .cannotListen, .stopped: .failed
             }
         self.init(code: code, message: error.description)

@@ -92,10 +92,13 @@ struct Fixture: Sendable {
     }
 
     /// Waits until no connection is open; `false` when that takes more than `TestSocket.patience`.
-    func becomesIdle() async -> Bool {
+    func becomesIdle() async -> Bool { await becomes { $0.open == 0 } }
+
+    /// Waits until the statistics are as wanted; `false` when that takes more than `TestSocket.patience`.
+    func becomes(_ isWanted: (Statistics) -> Bool) async -> Bool {
         let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
         while MonotonicClock.now < deadline {
-            if await proxy.statistics().open == 0 { return true }
+            if isWanted(await proxy.statistics()) { return true }
         }
         return false
     }
@@ -111,6 +114,7 @@ func withProxy<Result>(
     connectionLimit: Int? = nil,
     global: GlobalBuckets? = nil,
     clockStart: Moment? = nil,
+    drainLimits: DrainLimits? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
     let loops = try EventLoopGroup(count: threads)
@@ -126,6 +130,7 @@ func withProxy<Result>(
     if let connectTimeout { configuration.connectTimeout = connectTimeout }
     configuration.globalBuckets = global
     configuration.clockStart = clockStart
+    if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     let result: Swift.Result<Result, any Error>
     do {

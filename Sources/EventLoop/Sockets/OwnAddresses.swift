@@ -1,0 +1,51 @@
+import Glibc
+
+extension SocketAddress {
+    /// Whether a connection to this address arrives at a socket of this machine that listens on `listener`: on the same
+    /// address, or on every address of the family where this one is the machine's own. As a destination, the address that
+    /// stands for every address means loopback, and an IPv4 address written as one of IPv6 means IPv4.
+    ///
+    /// - Parameter ownHosts: the addresses of the machine's interfaces, see `ownHosts`.
+    public func reaches(_ listener: SocketAddress, ownHosts: Set<String>) -> Bool {
+        let destination = destination
+        let listener = listener.canonical
+        guard listener.port != 0, destination.port == listener.port, destination.isIPv6 == listener.isIPv6 else {
+            return false
+        }
+        guard listener.isWildcard else { return destination.host == listener.host }
+        return destination.isLoopback || ownHosts.contains(destination.host)
+    }
+
+    /// The address that a connection to this one goes to.
+    public var destination: SocketAddress {
+        let plain = canonical
+        guard plain.isWildcard else { return plain }
+        return SocketAddress(numericHost: plain.isIPv6 ? "::1" : "127.0.0.1", port: port) ?? plain
+    }
+
+    /// The same address as the system spells it; one of IPv4 inside IPv6 as the one of IPv4 (RFC 4291, 2.5.5.2).
+    public var canonical: SocketAddress {
+        let spelled = withSystemAddress { address, _ in SocketAddress(address) } ?? self
+        let mapped = "::ffff:"
+        guard isIPv6, spelled.host.hasPrefix(mapped) else { return spelled }
+        return SocketAddress(numericHost: String(spelled.host.dropFirst(mapped.count)), port: port) ?? spelled
+    }
+
+    private var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
+
+    /// The addresses of this machine's interfaces now, without ports (getifaddrs(3)); none where the system doesn't say.
+    public static func ownHosts() -> Set<String> {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return [] }
+        defer { freeifaddrs(list) }
+        var hosts: Set<String> = []
+        var entry = list
+        while let current = entry {
+            if let raw = current.pointee.ifa_addr, let address = SocketAddress(UnsafePointer(raw)) {
+                hosts.insert(address.host)
+            }
+            entry = current.pointee.ifa_next
+        }
+        return hosts
+    }
+}

@@ -1,0 +1,168 @@
+import Units
+
+/// Decides when a connection whose ends are gone gives its descriptors back: one rule for every state.
+///
+/// A FIN doesn't tell a socket that was closed from one whose process goes on receiving (shutdown(2)). So an end that has
+/// ended its stream is probed, where nothing else would tell, and counts as gone when a probe is answered by a reset or
+/// not at all. Linux resets a probe to a socket that was closed 60 s ago.
+///
+/// | state | released |
+/// |---|---|
+/// | any | when both ends are gone |
+/// | no server yet | when the client is gone |
+/// | passing | when the client is gone and no byte has passed for 60 s |
+/// | blackholed for a time, or the server takes nothing | when the client is gone and no byte has passed for 15 min |
+/// | severed, for good | when both ends have ended their streams; 15 min after one has, or the last byte passed; after 24 h |
+/// | closing | by the time and the bytes that `DrainLimits` gives to the last end |
+public struct DrainPolicy: Hashable, Sendable {
+    /// The state of a connection, as far as its end is concerned.
+    public enum Situation: Hashable, Sendable, CaseIterable {
+        /// There is no server yet: the connection hangs, waits, or connects.
+        case unconnected
+        /// Bytes pass, or would if faults or the ends let them.
+        case passing
+        /// The server has not acknowledged all that it was sent.
+        case unread
+        /// A silent outage is in force, and may end.
+        case blackholed
+        /// A direction is dead for good: a cut by silence, or half-open.
+        case severed
+        /// The last end is being closed or reset.
+        case closing
+    }
+
+    /// What is known of an end.
+    public enum End: Hashable, Sendable, CaseIterable {
+        /// It has never been there.
+        case absent
+        /// It may send.
+        case open
+        /// It has ended its stream (FIN), and may receive or not.
+        case ended
+        /// It has reset the connection, answers no probe, or its socket is closed.
+        case gone
+    }
+
+    /// A connection as it is now.
+    public struct View: Hashable, Sendable {
+        /// The state of the connection.
+        public var situation: Situation
+        /// What is known of the client.
+        public var client: End
+        /// What is known of the server.
+        public var server: End
+        /// The bytes that have passed so far, both ways, as far as their receivers have acknowledged them.
+        public var passed: Int64
+
+        /// Makes a view of its parts.
+        public init(_ situation: Situation, client: End, server: End, passed: Int64 = 0) {
+            (self.situation, self.client, self.server, self.passed) = (situation, client, server, passed)
+        }
+
+        /// Whether the policy has anything to watch: an end is not open, or the state is one that is bounded by itself.
+        public var isOfConcern: Bool {
+            switch situation {
+            case .closing: false
+            case .unconnected, .severed: true
+            case .passing, .unread, .blackholed: client != .open || server != .open
+            }
+        }
+    }
+
+    /// What is to be done.
+    public enum Verdict: Hashable, Sendable {
+        /// Nothing before the moment, unless an end does something.
+        case keep(until: Moment)
+        /// The descriptors are to be given back; an end that is left is reset.
+        case release
+    }
+
+    private let limits: DrainLimits
+    private let begun: Moment
+    /// Since when an end has not been open.
+    private var endedSince: Moment?
+    private var passed: Int64
+    private var idleSince: Moment
+
+    /// The policy of a connection that is of concern from `now` on.
+    public init(_ limits: DrainLimits, beginning now: Moment, passed: Int64 = 0) {
+        self.limits = limits
+        begun = now
+        self.passed = passed
+        idleSince = now
+    }
+
+    /// The verdict on the connection as it is at `now`, which never goes back.
+    public mutating func verdict(on view: View, at now: Moment) -> Verdict {
+        note(view, at: now)
+        guard let until = deadline(of: view), now < until else { return .release }
+        return .keep(until: until)
+    }
+
+    /// Which ends to probe: those that have ended their streams, where nothing else tells whether they are gone.
+    ///
+    /// A server is probed only when its client has ended as well, since an open client may still receive all that it has
+    /// sent. A client whose bytes the server is slow to take isn't, because the server would be reset before it has them.
+    public func probes(of view: View, at now: Moment) -> (client: Bool, server: Bool) {
+        switch view.situation {
+        case .severed, .closing:
+            return (false, false)
+        case .unread where now < quietSince + limits.blackholeGrace:
+            return (false, false)
+        case .unconnected, .passing, .unread, .blackholed:
+            let isClientGone = view.client == .ended || view.client == .gone
+            return (view.client == .ended, view.server == .ended && isClientGone)
+        }
+    }
+
+    /// In which order the connection is released where descriptors or connections run short: 0 first, `nil` never. Of
+    /// those with one rank the oldest goes first.
+    public func shortageRank(of view: View, at now: Moment) -> Int? {
+        switch (view.situation, view.client) {
+        case (.closing, _), (_, .open), (_, .absent), (.unread, .ended):
+            return nil
+        case (.passing, .ended), (.passing, .gone), (.unread, .gone):
+            let isIdle = endedSince != nil && view.passed == passed && now >= quietSince + limits.shortageGrace
+            return isIdle ? (view.client == .gone ? 0 : 2) : nil
+        case (.unconnected, .gone), (.blackholed, .gone), (.severed, .gone):
+            return 0
+        case (.unconnected, .ended), (.blackholed, .ended), (.severed, .ended):
+            return 1
+        }
+    }
+
+    private mutating func note(_ view: View, at now: Moment) {
+        if view.client == .ended || view.client == .gone || view.server == .ended || view.server == .gone {
+            endedSince = endedSince ?? now
+        }
+        if view.passed != passed { (passed, idleSince) = (view.passed, now) }
+    }
+
+    /// Since when an end has been gone, or ended, and no byte has passed.
+    private var quietSince: Moment { max(endedSince ?? idleSince, idleSince) }
+
+    /// When the connection is released if nothing changes; `nil` at once.
+    private func deadline(of view: View) -> Moment? {
+        switch (view.situation, view.client, view.server) {
+        case (.closing, _, _):
+            .distantFuture
+        case (_, .gone, .gone), (_, .gone, .absent), (_, .absent, _):
+            nil
+        case (.unconnected, .open, _), (.unconnected, .ended, _), (.unconnected, .gone, _):
+            begun + limits.limit
+        case (.severed, .open, .open), (.severed, .open, .absent):
+            begun + limits.limit
+        case (.severed, .ended, .ended), (.severed, .ended, .gone), (.severed, .gone, .ended):
+            nil
+        case (.severed, _, _):
+            min(begun + limits.limit, quietSince + limits.blackholeGrace)
+        case (.blackholed, .gone, _), (.unread, .gone, _):
+            quietSince + limits.blackholeGrace
+        case (.passing, .gone, _):
+            quietSince + limits.goneGrace
+        case (.passing, .open, _), (.passing, .ended, _), (.blackholed, .open, _), (.blackholed, .ended, _),
+            (.unread, .open, _), (.unread, .ended, _):
+            .distantFuture
+        }
+    }
+}
