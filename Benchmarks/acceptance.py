@@ -5,12 +5,12 @@
     python3 Benchmarks/acceptance.py PART…   only these parts
 
 Parts: cut body answer http-speed heads foreign half-close reset bandwidth shared scope wave trace slice latency silence
-silent-cut half-open hang full refuse determinism resume kill
+silent-cut half-open give-up hang full refuse determinism resume kill
 throughput plan hour.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
 Needs curl, haproxy and nginx (Debian's packages; installed when missing and permitted). Loopback and free ports only.
 """
-import hashlib, json, os, random, re, shutil, signal, socket, statistics, struct, subprocess, sys, tempfile
+import hashlib, json, os, random, re, select, shutil, signal, socket, statistics, struct, subprocess, sys, tempfile
 import threading, time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,14 +36,14 @@ def need(*programs):
 class Squall:
     """`squall run` with a profile given as a dictionary, on a free port."""
 
-    def __init__(self, profile, upstream, *arguments):
+    def __init__(self, profile, upstream, *arguments, prefix=()):
         path = tempfile.mktemp(prefix="profile-", suffix=".json", dir=FOLDER)
         with open(path, "w") as file:
             json.dump({"name": "acceptance", **profile}, file)
         self.journal_path = path + "l"
         command = [SQUALL, "run", path, "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{upstream}"]
         self.process = subprocess.Popen(
-            [*command, "--journal", self.journal_path, *arguments], stdout=subprocess.PIPE, text=True)
+            [*prefix, *command, "--journal", self.journal_path, *arguments], stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.ready = time.monotonic()
         self.port = int(re.search(r"127\.0\.0\.1:(\d+)", line).group(1))
@@ -653,6 +653,45 @@ def half_open():
             f"{received} bytes, then nothing and no end for 3 s: {quiet}; the server heard {b''.join(heard)}")
 
 
+def give_up():
+    """Clients that give up in a silent outage, with 256 descriptors for the proxy."""
+    count, batch, patience = 10_000, 50, 0.05
+    outage = {"kind": "outage", "how": "silence"}
+    with open(os.path.join(ROOT, "Profiles", "presets", "nlc-100-percent-loss.json")) as file:
+        assert json.load(file)["faults"] == [outage]
+    end = 60
+    profile = {"phases": [{"name": "lost", "for": f"{end} s", "faults": [outage]}, {"name": "back"}]}
+    with Server(echo) as server:
+        with Squall(profile, server.port, prefix=["sh", "-c", 'ulimit -n 256; exec "$@"', "sh"]) as squall:
+            refused = 0
+            for _ in range(count // batch):
+                clients = []
+                for _ in range(batch):
+                    try:
+                        client = socket.create_connection(("127.0.0.1", squall.port), timeout=10)
+                        client.sendall(b"?")
+                        clients.append(client)
+                    except OSError:
+                        refused += 1
+                readable, _, _ = select.select(clients, [], [], patience)
+                refused += len(readable)
+                for client in clients:
+                    client.close()
+            took = time.monotonic() - squall.ready
+            during = took < end
+            descriptors = len(os.listdir(f"/proc/{squall.process.pid}/fd"))
+            time.sleep(max(0, end - took))
+            start = time.monotonic()
+            with socket.create_connection(("127.0.0.1", squall.port), timeout=10) as client:
+                client.sendall(b"!")
+                served = client.recv(1) == b"!"
+            seconds = time.monotonic() - start
+    verdict("give-up", refused == 0 and during,
+            f"{count} clients give up in {took:.1f} s of a silent outage: {refused} were refused or reset "
+            f"({descriptors} of 256 descriptors in use)")
+    verdict("give-up", served and seconds < 2, f"the next is served in {seconds:.2f} s when the network is back")
+
+
 def connecting(port, seconds):
     """How long a connection takes to be made; `None` when there is no answer in time."""
     start = time.monotonic()
@@ -851,7 +890,7 @@ def hour():
 PARTS = {"cut": cut, "body": body, "answer": answer, "http-speed": http_speed, "heads": heads,
          "foreign": foreign, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace,
          "slice": slices, "latency": latency, "silence": silence,
-         "silent-cut": silent_cut, "half-open": half_open, "hang": hang, "full": full,
+         "silent-cut": silent_cut, "half-open": half_open, "give-up": give_up, "hang": hang, "full": full,
          "refuse": refuse, "determinism": determinism, "resume": resume, "kill": kill, "throughput": throughput,
          "plan": plan, "hour": hour}
 
