@@ -39,6 +39,7 @@ for purpose in "$@"; do
         need curl has curl
         need haproxy has haproxy
         need nginx has nginx
+        need wget has wget
         ;;
     load)
         need python3 has python3
