@@ -30,7 +30,7 @@ extension DownloadSetback: CustomStringConvertible {
         case .status(let status): "the server answered \(status)"
         case .rejected(let rejection): rejection.description
         case .bodyTooShort: "the body was shorter than its head said"
-        case .smallPiece: "the server sends too small pieces"
+        case .partOnly: "the server sent only a part of the rest"
         case .representationChanged: "the file changed on the server"
         case .differentURL: "the rest came from another URL"
         case .completenessUnknown: "the server has to be asked whether the file is complete"
@@ -105,6 +105,46 @@ extension DownloadChallenge {
         case .withheld:
             "\(answer): it asks for credentials\(realm)\(schemes), and isn't the one that they were given for; name its own "
                 + "URL, or its host in a .netrc"
+        }
+    }
+}
+
+extension RetryRule: CustomStringConvertible {
+    /// Why the wait is as long as it is, as a clause.
+    public var description: String {
+        switch self {
+        case .progress(let bytes): "\(bytes) new byte\(bytes == 1 ? "" : "s")"
+        case .otherRequest: "another request"
+        case .backOff(let attempts): "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress"
+        case .startingOver(let times): "starting over \(times) time\(times == 1 ? "" : "s")"
+        case .pace(let rate): "at most \(rate) requests a second that bring little"
+        case .retryAfter: "the server's Retry-After"
+        }
+    }
+
+    /// The name of the rule in JSON events.
+    public var code: String {
+        switch self {
+        case .progress: "progress"
+        case .otherRequest: "other-request"
+        case .backOff: "back-off"
+        case .startingOver: "starting-over"
+        case .pace: "pace"
+        case .retryAfter: "retry-after"
+        }
+    }
+}
+
+extension DownloadDoubt: CustomStringConvertible {
+    /// Why the file isn't proved, as a clause.
+    public var description: String {
+        switch self {
+        case .lengthUnknown: "the server told no length, and the end of the connection may have been a cut"
+        case .contradicted: "asked again at the end, the server named another version or length"
+        case .surplusBytes: "more bytes followed than the head of the response said"
+        case .dateDiffers: "Last-Modified changed between the parts and the entity tag didn't"
+        case .oneValidator: "one validator alone confirms that the parts are of one version"
+        case .oneResponse: "one response alone tells of it, without a digest"
         }
     }
 }

@@ -31,6 +31,9 @@ public enum DownloadError: Error, Hashable, Sendable {
     /// The complete file was a wrong one by the server's digest, and came again without a digest. What was received is
     /// removed.
     case digestMissing
+    /// The file is complete as far as HTTP can tell, and the request demands a proof. What was received is removed if the
+    /// doubt is a suspicion, else it stays.
+    case unproved(DownloadDoubt)
     /// The task was cancelled.
     case cancelled
 
@@ -49,7 +52,7 @@ public enum DownloadError: Error, Hashable, Sendable {
         switch self {
         case .invalidURL, .tlsUnsupported, .invalidDestination, .invalidDigest: .invalidInput
         case .locked, .gaveUp, .tooManyRestarts, .cancelled: .resumable
-        case .refused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing: .final
+        case .refused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing, .unproved: .final
         case .fileSystem(_, _, let errno):
             switch errno {
             case .noSpace, .diskQuotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory: .resumable
@@ -88,6 +91,7 @@ extension DownloadError: CustomStringConvertible {
         case .digestMissing:
             "the file's SHA-256 wasn't the one that the server said, and fetched again it came without any; "
                 + "the file was removed"
+        case .unproved(let doubt): "the file is complete as far as HTTP can tell, and not proved: \(doubt.description)"
         case .cancelled: "cancelled"
         }
     }
@@ -100,6 +104,7 @@ extension DownloadError: CustomStringConvertible {
             "make room and run it again to continue"
         case .tooManyRedirections: "check the URL"
         case .digestMissing: "name the right digest with --sha256"
+        case .unproved: "name its digest with --sha256, or leave --require-proof out"
         case .gaveUp, .cancelled: "run it again to continue"
         case .tooManyRestarts: "run it again later"
         case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,

@@ -9,8 +9,8 @@ public enum DownloadEvent: Hashable, Sendable {
     case progress(received: Int64, total: Int64?)
     /// The server goes on at this offset.
     case resumed(offset: Int64)
-    /// The attempt failed; the next one follows after this time.
-    case retrying(in: Duration, DownloadSetback)
+    /// The attempt failed; the next one follows after this time, by this rule.
+    case retrying(in: Duration, DownloadSetback, RetryRule)
     /// The held bytes were thrown away, and the file starts over.
     case restarted(DownloadRestartReason)
     /// The server sent the request on to this URL.
@@ -47,8 +47,8 @@ public struct DownloadSummary: Hashable, Sendable {
     public var heldAtStart: Int64
     /// The bytes of all bodies that were read, repeated and thrown away ones included.
     public var bytesReceived: Int64
-    /// The end of the file was only told by the end of the connection, and no digest confirmed it.
-    public var isLengthUnknown: Bool
+    /// What vouches for the file.
+    public var proof: DownloadProof
     /// The URL that answered, after redirections.
     public var finalURL: String
     /// How long it took, waits included.

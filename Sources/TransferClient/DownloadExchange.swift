@@ -66,6 +66,11 @@ struct DownloadExchange: Sendable {
         }
     }
 
+    /// Whether an error after the end of a response means that more bytes came.
+    static func isSurplus(_ error: any Error) -> Bool {
+        error is HTTPParserError || error is HTTP1TypeConversionError || error is NIOHTTPDecoderError
+    }
+
     /// "Connection reset by peer (errno 104)" where the error comes from the system.
     private static func words(of error: any Error) -> String {
         guard let error = error as? IOError else { return String(describing: error) }

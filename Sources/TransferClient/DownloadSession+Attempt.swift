@@ -99,7 +99,10 @@ extension DownloadSession {
                 guard try await write(buffer, &check) else { return .decided(state.overlapDiffered()) }
                 // What lies beyond the body's end may never end itself.
                 if state.isBodyTooLong { return try await bodyEnded() }
-            case .end(let trailers): return try await bodyEnded(trailers)
+            case .end(let trailers):
+                let outcome = try await bodyEnded(trailers)
+                try await noteSurplus(after: outcome, &iterator, framing: head.framing)
+                return outcome
             }
         }
         state.bodyCut()
@@ -113,6 +116,25 @@ extension DownloadSession {
         return .decided(action)
     }
 
+    /// Looks for bytes after a response that completes the file, which only a digest could vouch for otherwise: the length
+    /// that its head named may be wrong then. Waits for the end of the connection for a moment.
+    private func noteSurplus(
+        after outcome: Outcome,
+        _ iterator: inout DownloadExchange.Parts.AsyncIterator,
+        framing: DownloadFraming
+    ) async throws(DownloadError) {
+        guard case .decided(.complete) = outcome, case .length = framing, request.expectedSHA256 == nil,
+            state.representation?.digest == nil
+        else { return }
+        do {
+            guard try await iterator.next() != nil else { return }
+        } catch {
+            guard DownloadExchange.isSurplus(error) else { return }
+        }
+        state.surplusFollowed()
+        try await recordWhatIsKnown()
+    }
+
     /// Empties the file for a whole representation, before its first byte is written.
     private func startOver(_ action: DownloadAction, _ target: DownloadURL) async throws(DownloadError) {
         finalURL = target
@@ -121,6 +143,7 @@ extension DownloadSession {
                 throw .tooManyRestarts(summary.restarts, reason)
             }
             summary.restarts += 1
+            schedule.restarted()
             onEvent(.restarted(reason))
         }
         try await settle()

@@ -10,23 +10,42 @@ extension DownloadSession {
             || now - lastCheckpoint >= configuration.checkpointInterval
         guard isDue else { return }
         try await settle()
-        lastCheckpoint = now
-        let file = file
-        runningCheckpoint = Task.detached {
-            do throws(DownloadError) {
-                try await file.checkpoint()
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
+        startCheckpoint(at: now)
+    }
+
+    /// Starts a checkpoint beside the next attempt if there is enough to promise. Many bytes, and those before a long wait,
+    /// are promised at once.
+    func checkpointBeforeAttempt(in delay: Duration) async throws(DownloadError) {
+        guard file.unpromised < Self.mostUnpromised, delay < Self.shortestCheckpointedWait else {
+            return try await checkpoint()
         }
+        guard file.unpromised >= Self.fewestPromised, runningCheckpoint?.repeats() != true else { return }
+        try await settle()
+        startCheckpoint(at: configuration.clock.now())
+    }
+
+    /// An attempt that ended starts only after this many bytes, 1 MiB, have been promised.
+    private static let mostUnpromised: Int64 = 1 << 20
+    /// Fewer new bytes than this, 64 KiB, aren't worth a checkpoint before the next attempt.
+    private static let fewestPromised: Int64 = 64 << 10
+    /// Before a wait of at least 100 ms all bytes are promised.
+    private static let shortestCheckpointedWait = Duration.milliseconds(100)
+
+    private func startCheckpoint(at now: Moment) {
+        lastCheckpoint = now
+        runningCheckpoint = RunningCheckpoint(of: file)
+    }
+
+    /// Throws what a checkpoint that has ended threw.
+    func settleIfDone() async throws(DownloadError) {
+        if runningCheckpoint?.isDone == true { try await settle() }
     }
 
     /// Waits for the checkpoint that runs, if one does; throws what it threw.
     func settle() async throws(DownloadError) {
         guard let running = runningCheckpoint else { return }
         runningCheckpoint = nil
-        try await running.value.get()
+        try await running.finish().get()
     }
 
     /// Promises everything that is held, now.

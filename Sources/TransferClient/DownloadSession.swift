@@ -26,8 +26,8 @@ final class DownloadSession {
     var recorded: JournalSource?
     var lastProgress: Moment
     var lastCheckpoint: Moment
-    var runningCheckpoint: Task<Result<Void, DownloadError>, Never>?
-    private var hasAskedForDigest = false
+    var runningCheckpoint: RunningCheckpoint?
+    private var hasAsked = false
 
     /// What is counted on the way.
     struct Tally {
@@ -93,11 +93,12 @@ final class DownloadSession {
                 guard !Task.isCancelled else { throw .cancelled }
                 switch state.nextStep {
                 case .finish:
-                    if isDigestWanted { try await askForDigest() }
+                    try await settle()
+                    if isAnswerWanted { try await askAboutComplete() }
                     if let finished = try await finish() { return finished }
                 case .ask(let ask):
                     let outcome = await attempt(ask)
-                    try await settle()
+                    try await settleIfDone()
                     try await proceed(after: outcome)
                 }
             }
@@ -115,7 +116,8 @@ final class DownloadSession {
         case .setback(let setback): try await wait(setback, after: nil)
         case .decided(let action):
             switch action {
-            case .complete, .askForMore: return
+            case .complete: return
+            case .askForMore: try await wait(.partOnly, after: nil)
             case .askAgain(let setback): try await wait(setback, after: nil, isImmediate: true)
             case .retry(let retryAfter, let setback): try await wait(setback, after: retryAfter)
             case .fail(let failure): throw .refused(failure)
@@ -131,13 +133,18 @@ final class DownloadSession {
         isImmediate: Bool = false
     ) async throws(DownloadError) {
         guard !Task.isCancelled else { throw .cancelled }
-        let now = configuration.clock.now()
-        switch schedule.failed(at: now, retryAfter: retryAfter, isImmediate: isImmediate) {
+        let decision = schedule.failed(
+            at: configuration.clock.now(),
+            retryAfter: retryAfter,
+            isImmediate: isImmediate,
+            startsOver: throwsAway
+        )
+        switch decision {
         case .giveUp(let limit): throw .gaveUp(limit, setback)
-        case .wait(let delay):
-            onEvent(.retrying(in: delay, setback))
+        case .wait(let delay, let rule):
+            if setback != .partOnly || delay > .zero { onEvent(.retrying(in: delay, setback, rule)) }
+            try await checkpointBeforeAttempt(in: delay)
             guard delay > .zero else { return }
-            try await checkpoint()
             do {
                 try await configuration.clock.sleep(delay)
             } catch {
@@ -146,21 +153,36 @@ final class DownloadSession {
         }
     }
 
-    /// Whether the complete file can't be checked, and the server may have learnt its digest meanwhile.
-    private var isDigestWanted: Bool {
-        guard !hasAskedForDigest, request.expectedSHA256 == nil, let known = state.representation else { return false }
-        return known.digest == nil && known.strongValidator != nil
-            && configuration.clock.now() - startedAt >= configuration.lateDigestInterval
+    /// Whether the next attempt throws away the bytes that are held.
+    private var throwsAway: Bool {
+        if case .ask(.whole(let reason)) = state.nextStep { reason != nil } else { false }
     }
 
-    /// Asks for the digest of the complete file, once. No answer takes anything back that is held.
-    private func askForDigest() async throws(DownloadError) {
-        hasAskedForDigest = true
+    /// Whether the complete file has no digest yet, and the server may have learnt it meanwhile or has to confirm the file.
+    private var isAnswerWanted: Bool {
+        guard !hasAsked, request.expectedSHA256 == nil, let known = state.representation else { return false }
+        return known.digest == nil && known.strongValidator != nil
+            && (request.requiresProof
+                || configuration.clock.now() - startedAt >= configuration.lateDigestInterval)
+    }
+
+    /// Asks for the digest of the complete file and for its validators: once, or until there is an answer if a proof is
+    /// required. No answer takes anything back that is held.
+    private func askAboutComplete() async throws(DownloadError) {
+        hasAsked = true
         let complete = state
-        let outcome = await attempt(.probe)
-        guard !Task.isCancelled else { throw .cancelled }
-        if case .decided(.complete) = outcome { return }
-        state = complete
+        while true {
+            let outcome = await attempt(.probe)
+            guard !Task.isCancelled else { throw .cancelled }
+            if case .decided(.complete) = outcome { return }
+            state.askedInVain(about: complete)
+            guard request.requiresProof else { return }
+            switch outcome {
+            case .setback(let setback): try await wait(setback, after: nil)
+            case .decided(.retry(let retryAfter, let setback)): try await wait(setback, after: retryAfter)
+            case .decided, .failed: return
+            }
+        }
     }
 
     /// Checks the complete file and puts it in its place; `nil` when it is wrong and is to be fetched once more.
@@ -184,16 +206,23 @@ final class DownloadSession {
             verified.insert(source)
         }
         if verified.isEmpty, state.representation?.isDigestOwed == true { throw .digestMissing }
+        let evidence = state.representation?.evidence ?? DownloadEvidence()
+        let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
+        if request.requiresProof, case .none(let doubt) = proof { throw .unproved(doubt) }
         try await file.finish()
         for source in [DownloadVerification.server, .caller] where verified.contains(source) {
             onEvent(.verified(source))
         }
-        let finished = makeSummary(actual, verified)
+        let finished = makeSummary(actual, verified, proof)
         onEvent(.finished(finished))
         return finished
     }
 
-    private func makeSummary(_ sha256: [UInt8], _ verified: Set<DownloadVerification>) -> DownloadSummary {
+    private func makeSummary(
+        _ sha256: [UInt8],
+        _ verified: Set<DownloadVerification>,
+        _ proof: DownloadProof
+    ) -> DownloadSummary {
         DownloadSummary(
             bytes: state.length,
             sha256: sha256,
@@ -203,7 +232,7 @@ final class DownloadSession {
             restarts: summary.restarts,
             heldAtStart: summary.heldAtStart,
             bytesReceived: summary.bytesReceived,
-            isLengthUnknown: state.isLengthUnknown && verified.isEmpty,
+            proof: proof,
             finalURL: finalURL.text,
             duration: configuration.clock.now() - startedAt
         )
@@ -214,10 +243,11 @@ final class DownloadSession {
     private func keepWhatIsHeld(after error: DownloadError) async {
         switch error {
         case .digestMismatch, .digestMissing: try? await file.discard()
+        case .unproved(let doubt) where doubt.isSuspicion: try? await file.discard()
         case .fileSystem:
             // After a failed write or synchronization only the promises made before it hold (a page that couldn't be
             // written may be gone), so none is added.
-            _ = await runningCheckpoint?.value
+            _ = await runningCheckpoint?.finish()
         default:
             try? await settle()
             if file.length == 0 {

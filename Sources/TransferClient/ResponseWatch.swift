@@ -25,6 +25,8 @@ struct ResponseLimits: Sendable {
     /// at `fewestParts`.
     static let mostParts = 16
     static let fewestParts = 4
+    /// The end of the connection is waited for so long after the end of a response: 100 ms.
+    static let lingering = Duration.milliseconds(100)
 }
 
 /// Why a connection was given up by its own watch.
@@ -46,6 +48,7 @@ final class ResponseWatch: ChannelDuplexHandler {
     private var firstByteTimer: Scheduled<Void>?
     private var deadlineTimer: Scheduled<Void>?
     private var tickTimer: Scheduled<Void>?
+    private var lingeringTimer: Scheduled<Void>?
     private var informational = 0
     private var pending: ByteBuffer?
     private var bytes: Int64 = 0
@@ -88,6 +91,7 @@ final class ResponseWatch: ChannelDuplexHandler {
         case .end:
             flush(context)
             stopTimers()
+            lingeringTimer = after(ResponseLimits.lingering, context) { $1.close(promise: nil) }
             context.fireChannelRead(data)
         }
     }
@@ -137,6 +141,7 @@ final class ResponseWatch: ChannelDuplexHandler {
         firstByteTimer?.cancel()
         deadlineTimer?.cancel()
         tickTimer?.cancel()
+        lingeringTimer?.cancel()
     }
 
     private func after(

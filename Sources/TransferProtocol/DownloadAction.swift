@@ -12,7 +12,7 @@ public enum DownloadAction: Hashable, Sendable {
     case complete
     /// Close the connection and take the next step at once. Counts as an attempt.
     case askAgain(DownloadSetback)
-    /// The piece is complete and the file isn't: take the next step at once. Counts as progress.
+    /// The part is complete and the file isn't: take the next step.
     case askForMore
     /// Close the connection and take the next step after a wait, which is no shorter than `after`.
     case retry(after: Duration?, DownloadSetback)
@@ -88,8 +88,8 @@ public enum DownloadSetback: Hashable, Sendable {
     case rejected(DownloadRejection)
     /// The body ended, in order, before the bytes that its head promised.
     case bodyTooShort
-    /// The server sends pieces too small to go on without a pause.
-    case smallPiece
+    /// The response ended, as its head said, before the end of the file.
+    case partOnly
     /// The representation isn't the one that the held bytes came from.
     case representationChanged
     /// Another URL answered than the one that the held bytes came from.

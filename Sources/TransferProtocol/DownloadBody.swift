@@ -29,8 +29,6 @@ public struct DownloadBody: Hashable, Sendable {
     var isEndRemembered = false
     /// Whether the digest that is known comes from an earlier response, so that this one's trailers may tell a newer.
     var isDigestRemembered = false
-    /// How many new bytes came.
-    private(set) var kept: Int64 = 0
     /// Whether more came than the head said.
     private(set) var isTooLong = false
 
@@ -50,7 +48,6 @@ public struct DownloadBody: Hashable, Sendable {
         let inside = Int(min(Int64(count), room))
         let keptNow = max(0, inside - dropped)
         position = position.addingSaturated(Int64(inside))
-        kept += Int64(keptNow)
         if inside < count { isTooLong = true }
         return Portion(dropped: min(dropped, inside), kept: keptNow, excess: count - inside)
     }

@@ -55,7 +55,7 @@ extension DownloadState {
         let hadDigest = new.digest != nil
         if var known = representation {
             // A total that only the end of a connection told may be that of a cut.
-            if isLengthUnknown { known.total = nil }
+            if known.evidence.isLengthUnknown { known.total = nil }
             if known.isConfirmed(by: new, head) { new.complete(from: known) }
             new.isDigestOwed = known.isDigestOwed
         }
@@ -63,7 +63,6 @@ extension DownloadState {
         length = 0
         wholeWanted = nil
         probeWanted = false
-        isLengthUnknown = false
         rejections = 0
         body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
         body?.isEndRemembered = !hadTotal && new.total != nil
@@ -106,7 +105,7 @@ extension DownloadState {
         guard first == offset || (offset - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
             return reject(.startsEarly(asked: offset, got: first))
         }
-        representation?.complete(from: new)
+        representation?.learn(from: new)
         rejections = 0
         body = DownloadBody(from: first, held: offset, end: last + 1, framing: head.framing)
         return first == offset ? .append : .appendDropping(offset - first)
@@ -130,7 +129,7 @@ extension DownloadState {
         var new = DownloadRepresentation(head)
         new.total = total
         if known.isConfirmed(by: new, head) {
-            representation?.total = total
+            representation?.learn(from: new)
             return .complete
         }
         probeWanted = true
@@ -141,13 +140,16 @@ extension DownloadState {
     private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadAction {
         probeWanted = false
         let new = DownloadRepresentation(head)
+        if representation?.isContradicted(by: new) == true { representation?.evidence.isContradicted = true }
         guard let known = representation, known.isConfirmed(by: new, head) else {
             return want(.representationChanged, because: .representationChanged)
         }
         guard new.total == length else {
             return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
         }
-        representation?.complete(from: new)
+        representation?.learn(from: new)
+        // The length that only the end of a connection told is the one that the server names.
+        representation?.evidence.isLengthUnknown = false
         return .complete
     }
 

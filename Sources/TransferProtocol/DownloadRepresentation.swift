@@ -17,6 +17,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
     public var digest: ReprDigest?
     /// Whether the server sent bytes before that weren't those of its digest: without one it isn't believed any more.
     public var isDigestOwed = false
+    /// What the responses so far said about the bytes received.
+    public var evidence = DownloadEvidence()
 
     /// Makes a representation of which nothing is known.
     public init() {}
@@ -46,10 +48,14 @@ public struct DownloadRepresentation: Hashable, Sendable {
         if let entityTag {
             return entityTag.isWeak ? nil : .entityTag(entityTag)
         }
-        guard let lastModified, let modified = HTTPDate(lastModified), let date,
-            date.secondsSinceEpoch.subtractingSaturated(modified.secondsSinceEpoch) >= 1
-        else { return nil }
+        guard let lastModified, isDateStrong else { return nil }
         return .lastModified(lastModified)
+    }
+
+    /// Whether `lastModified` is at least one second older than the `Date` of its response (RFC 9110, section 8.8.2.2).
+    var isDateStrong: Bool {
+        guard let lastModified, let modified = HTTPDate(lastModified), let date else { return false }
+        return date.secondsSinceEpoch.subtractingSaturated(modified.secondsSinceEpoch) >= 1
     }
 
     /// Whether `other`, from a later response, certainly isn't the same representation.
@@ -93,10 +99,16 @@ public struct DownloadRepresentation: Hashable, Sendable {
         }
     }
 
-    /// Takes over what a later response of the same representation tells in addition.
+    /// Takes over what an earlier response of the same representation told in addition.
     mutating func complete(from other: DownloadRepresentation) {
         total = total ?? other.total
         digest = digest ?? other.digest
+    }
+
+    /// Takes over what a later response of the same representation tells in addition, and whether its validators agree.
+    mutating func learn(from other: DownloadRepresentation) {
+        evidence.compare(self, with: other)
+        complete(from: other)
     }
 }
 

@@ -8,8 +8,6 @@ import HTTPTypes
 public struct DownloadState: Hashable, Sendable {
     /// The most bytes of an early range that are compared and dropped: 64 KiB. A range that starts earlier is rejected.
     public static let longestOverlap: Int64 = 64 << 10
-    /// A piece of fewer new bytes than this, 64 KiB, that isn't the last one makes the next request wait.
-    public static let smallestPiece: Int64 = 64 << 10
     /// So many unusable partial answers in a row, two, make the next request ask for the whole.
     static let rejectionsBeforeWhole = 2
 
@@ -17,8 +15,6 @@ public struct DownloadState: Hashable, Sendable {
     public internal(set) var length: Int64 = 0
     /// What the held bytes are a prefix of; `nil` before the first answer.
     public internal(set) var representation: DownloadRepresentation?
-    /// Whether the end of the complete file was only told by the end of a connection, so that a cut can't be excluded.
-    public internal(set) var isLengthUnknown = false
 
     /// Set when the held bytes are to be replaced by a whole representation.
     var wholeWanted: DownloadRestartReason?
@@ -76,7 +72,9 @@ public struct DownloadState: Hashable, Sendable {
             return want(.representationChanged, because: .representationChanged)
         }
         guard !body.isTooLong else {
-            return representation?.total == length ? .complete : .retry(after: nil, .rejected(.bodyTooLong))
+            guard representation?.total == length else { return .retry(after: nil, .rejected(.bodyTooLong)) }
+            surplusFollowed()
+            return .complete
         }
         guard !body.isTooShort else { return .retry(after: nil, .bodyTooShort) }
         if let digest = trailers?[.reprDigest].flatMap({ ReprDigest($0) }) {
@@ -88,10 +86,22 @@ public struct DownloadState: Hashable, Sendable {
         if body.end == nil {
             // The body was a whole one of a length that nobody announced: now it is known.
             representation?.total = length
-            isLengthUnknown = body.framing == .untilClose
+            representation?.evidence.isLengthUnknown = body.framing == .untilClose
         }
         if representation?.total == length { return .complete }
-        return body.kept < Self.smallestPiece ? .retry(after: nil, .smallPiece) : .askForMore
+        return .askForMore
+    }
+
+    /// More bytes followed a complete response: the length that its head named may be wrong.
+    public mutating func surplusFollowed() {
+        representation?.evidence.hasSurplus = true
+    }
+
+    /// Goes back to `complete`, this state before it asked about the complete file; only a contradiction is kept.
+    public mutating func askedInVain(about complete: DownloadState) {
+        let isContradicted = representation?.evidence.isContradicted == true
+        self = complete
+        if isContradicted { representation?.evidence.isContradicted = true }
     }
 
     /// The connection ended before the body did. What was received is kept, and the next step asks for the rest.

@@ -10,6 +10,7 @@ enum JournalFields {
         case contentType = 7
         case digest = 9
         case digestOwed = 10
+        case evidence = 11
     }
 
     static func encode(_ source: JournalSource) -> [UInt8] {
@@ -25,6 +26,7 @@ enum JournalFields {
         add(.contentType, representation.contentType)
         if let digest = representation.digest { fields.append((.digest, digest.sha256)) }
         if representation.isDigestOwed { fields.append((.digestOwed, [])) }
+        fields.append((.evidence, [representation.evidence.encoded]))
         while fields.reduce(0, { $0 + $1.1.count + 5 }) > JournalRecord.longestPayload {
             guard let longest = fields.indices.max(by: { fields[$0].1.count < fields[$1].1.count }) else { break }
             fields.remove(at: longest)
@@ -42,6 +44,8 @@ enum JournalFields {
         var url: String?
         var finalURL: String?
         var representation = DownloadRepresentation()
+        // A journal of a version that kept no evidence tells nothing of earlier parts.
+        representation.evidence.agreement = .oneValidator
         while let name = rest.popFirst() {
             guard rest.count >= 4 else { return nil }
             let count = Int(rest.prefix(4).littleEndianNumber)
@@ -64,6 +68,11 @@ enum JournalFields {
             case .contentType: representation.contentType = text
             case .digest: representation.digest = ReprDigest(sha256: Array(value))
             case .digestOwed: representation.isDigestOwed = true
+            case .evidence:
+                guard value.count == 1, let evidence = value.first.flatMap({ DownloadEvidence(encoded: $0) }) else {
+                    return nil
+                }
+                representation.evidence = evidence
             case nil: continue
             }
         }

@@ -10,7 +10,7 @@ struct Squall: AsyncParsableCommand {
         commandName: "squall",
         abstract: "A network fault-injection proxy: cuts, throttles, delays and stalls connections as a profile says.",
         discussion: """
-            Exit codes: 0 done and proved; 1 failed; 2 the input was wrong (usage, profile, address); \
+            Exit codes: 0 done; 1 failed; 2 the input was wrong (usage, profile, address); \
             75 failed for now, run it again to go on.
             """,
         version: Version.current,

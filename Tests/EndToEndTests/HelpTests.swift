@@ -22,7 +22,7 @@ import Testing
         "profiles": [],
         "origin": ["--host", "--port"],
         "get": [
-            "--output", "--sha256", "--user", "--password-file", "--header", "--netrc", "--netrc-file", "--attempts",
+            "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc", "--netrc-file", "--attempts",
             "--seed", "--events",
         ],
     ]

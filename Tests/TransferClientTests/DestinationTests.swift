@@ -61,7 +61,7 @@ import TransferClient
             withDestinationPath: other.destination.string
         )
         try await Script {
-            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000) : Self.resource.serve($0)
+            Self.resource.serve($0, interruptedAfter: 20_000)
         }.serve { server in
             _ = await attempt(DownloadRequest(url: server.url()), to: FilePath(link)) { $0.retry.maximumAttempts = 1 }
             #expect(other.bytes(other.part)?.count == 20_000, "the partial file lies beside the file, not the link")

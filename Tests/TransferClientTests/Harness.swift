@@ -51,7 +51,10 @@ struct Attempted: Sendable {
         events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
     }
     var setbacks: [DownloadSetback] {
-        events.compactMap { if case .retrying(_, let setback) = $0 { setback } else { nil } }
+        events.compactMap { if case .retrying(_, let setback, _) = $0 { setback } else { nil } }
+    }
+    var rules: [RetryRule] {
+        events.compactMap { if case .retrying(_, _, let rule) = $0 { rule } else { nil } }
     }
     var resumedAt: [Int64] {
         events.compactMap { if case .resumed(let offset) = $0 { offset } else { nil } }

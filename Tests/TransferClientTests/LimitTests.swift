@@ -167,7 +167,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try folder.write([1, 2, 3], to: folder.destination.string)
         try await Script {
-            $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000) : Self.resource.serve($0)
+            Self.resource.serve($0, interruptedAfter: 20_000)
         }.serve { server in
             _ = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.retry.maximumAttempts = 1

@@ -173,7 +173,7 @@ import TransferProtocol
         #expect(file == Self.resource.content)
         #expect(done.setbacks.contains(.bodyTooShort))
         #expect(done.resumedAt == [50_000])
-        #expect(done.summary?.isLengthUnknown == false)
+        #expect(done.summary?.proof == DownloadProof.none(.oneValidator))
     }
 
     @Test(arguments: [false, true])

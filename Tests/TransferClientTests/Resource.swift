@@ -60,6 +60,16 @@ struct Resource: Sendable {
         return [head, .send(body)]
     }
 
+    /// Cuts the first answer after so many bytes of the body and leaves the second request without one, so that a
+    /// run of one attempt without progress ends there; then the honest answer.
+    func serve(_ request: ReceivedRequest, interruptedAfter count: Int) -> [Step] {
+        switch request.ordinal {
+        case 0: serve(request, upTo: count)
+        case 1: []
+        default: serve(request)
+        }
+    }
+
     /// The honest answer, with `then` after so many bytes of the body.
     func serve(_ request: ReceivedRequest, upTo count: Int, then step: Step? = nil) -> [Step] {
         let (head, body) = answer(request)

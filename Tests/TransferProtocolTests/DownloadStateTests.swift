@@ -105,7 +105,7 @@ extension DownloadState {
         #expect(state.received(3) == .init(dropped: 0, kept: 3, excess: 0))
         #expect(state.bodyEnded() == .complete)
         #expect(state.nextStep == .finish)
-        #expect(!state.isLengthUnknown)
+        #expect(state.representation?.evidence.isLengthUnknown == false)
     }
 
     @Test func `a body without a length is complete when its framing says so`() throws {
@@ -114,12 +114,12 @@ extension DownloadState {
         _ = chunked.received(3)
         #expect(chunked.bodyEnded() == .complete)
         #expect(chunked.representation?.total == 3)
-        #expect(!chunked.isLengthUnknown)
+        #expect(chunked.representation?.evidence.isLengthUnknown == false)
         var open = DownloadState()
         #expect(try open.next(Held.answer(200)) == .begin)
         _ = open.received(3)
         #expect(open.bodyEnded() == .complete)
-        #expect(open.isLengthUnknown)
+        #expect(open.representation?.evidence.isLengthUnknown == true)
     }
 
     @Test func `a body that ends too early isn't the whole, and what is too much isn't used`() throws {
@@ -133,6 +133,7 @@ extension DownloadState {
         #expect(long.received(201) == .init(dropped: 0, kept: 200, excess: 1))
         #expect(long.isBodyTooLong)
         #expect(long.bodyEnded() == .complete)
+        #expect(long.representation?.evidence.hasSurplus == true)
         #expect(long.length == 300)
         var part = Held.state()
         #expect(try part.next(Held.part("bytes 100-199/300", nil)) == .append)

@@ -11,7 +11,7 @@ import Units
 
     private func wait(_ decision: RetryDecision) -> Duration? {
         switch decision {
-        case .wait(let delay): delay
+        case .wait(let delay, _): delay
         case .giveUp: nil
         }
     }
@@ -46,22 +46,148 @@ import Units
         #expect(schedule.failed(at: .zero) == .giveUp(.attempts(10)))
     }
 
-    @Test func `one MiB beyond the farthest offset starts the count again`() {
+    @Test func `one new byte starts the count and the waits again`() {
         var schedule = schedule()
-        for round in 1...5 {
-            for _ in 0..<9 { #expect(wait(schedule.failed(at: .zero)) != nil) }
-            schedule.reached(Int64(round) << 20)
+        for round in 1...50 {
+            for _ in 0..<9 { #expect(wait(schedule.failed(at: .zero + .seconds(round))) != nil) }
+            schedule.reached(Int64(round))
+            #expect(schedule.failed(at: .zero + .seconds(round)) == .wait(.zero, .progress(1)))
         }
-        schedule.reached(6 << 20 - 1)
+        // Bytes up to the farthest offset are none.
         schedule.reached(0)
-        schedule.reached(2 << 20)
-        for _ in 0..<9 { #expect(wait(schedule.failed(at: .zero)) != nil) }
-        #expect(schedule.failed(at: .zero) == .giveUp(.attempts(10)))
+        schedule.reached(50)
+        for _ in 0..<9 { #expect(wait(schedule.failed(at: .zero + .seconds(51))) != nil) }
+        #expect(schedule.failed(at: .zero + .seconds(51)) == .giveUp(.attempts(10)))
+    }
+
+    @Test func `the bytes after a restart are new, wherever they lie`() {
+        var schedule = schedule()
+        schedule.reached(5 << 20)
+        #expect(schedule.failed(at: .zero) == .wait(.zero, .progress(5 << 20)))
+        schedule.restarted()
+        for part in 1...80 as ClosedRange<Int64> {
+            schedule.reached(part << 16)
+            #expect(schedule.failed(at: .zero) == .wait(.zero, .progress(1 << 16)))
+        }
+    }
+
+    @Test func `throwing bytes away again and again waits longer and longer`() throws {
+        var longest = [Duration](repeating: .zero, count: 8)
+        for seed in 0..<200 {
+            var schedule = schedule(seed: UInt64(seed))
+            for times in 0..<8 {
+                schedule.reached(1_000)
+                guard case .wait(let delay, let rule) = schedule.failed(at: .zero, startsOver: true) else {
+                    Issue.record("gave up")
+                    return
+                }
+                #expect(rule == .startingOver(times: times + 1))
+                longest[times] = max(longest[times], delay)
+                schedule.restarted()
+            }
+        }
+        for (times, span) in [0.5, 1, 2, 4, 8, 16, 30, 30].enumerated() {
+            #expect(longest[times] < .seconds(span) && longest[times] > .seconds(span * 0.9))
+        }
+    }
+
+    /// The virtual time that a file of `size` bytes takes at 1 ms and `part` new bytes an attempt, and its requests.
+    private func transfer(_ size: Int64, part: Int64) -> (time: Duration, requests: Int, rules: Set<String>)? {
+        var schedule = schedule()
+        var now = Moment.zero
+        var rules: Set<String> = []
+        for request in 1... {
+            now = now + .milliseconds(1)
+            let offset = min(size, Int64(request) * part)
+            schedule.reached(offset)
+            if offset == size { return (now - .zero, request, rules) }
+            guard case .wait(let delay, let rule) = schedule.failed(at: now) else { return nil }
+            switch rule {
+            case .progress: rules.insert("progress")
+            case .pace: rules.insert("pace")
+            default: rules.insert("other")
+            }
+            now = now + delay
+        }
+        return nil
+    }
+
+    @Test(arguments: [1 << 10, 16 << 10, 64 << 10, 256 << 10] as [Int64])
+    func `attempts that bring 1 KiB each follow each other at once`(part: Int64) throws {
+        let (time, requests, rules) = try #require(transfer(5 << 20, part: part))
+        #expect(requests == Int((5 << 20) / part))
+        #expect(time == .milliseconds(requests))
+        #expect(rules == (requests > 1 ? ["progress"] : []))
+    }
+
+    @Test func `attempts that bring one byte each are held to 20 a second after the first 100`() throws {
+        let (time, requests, rules) = try #require(transfer(1_000, part: 1))
+        #expect(requests == 1_000)
+        #expect(rules == ["progress", "pace"])
+        // 900 requests at 50 ms, less what the bytes and the first tenth of a second pay for.
+        #expect(time > .seconds(43) && time < .seconds(45))
+    }
+
+    @Test func `time that passes pays for 100 requests at most`() {
+        var schedule = schedule()
+        var now = Moment.zero + .seconds(3_600)
+        for offset in 1...100 as ClosedRange<Int64> {
+            schedule.reached(offset)
+            #expect(schedule.failed(at: now) == .wait(.zero, .progress(1)))
+        }
+        schedule.reached(101)
+        guard case .wait(let delay, .pace(requestsPerSecond: 20)) = schedule.failed(at: now) else {
+            Issue.record("no pause")
+            return
+        }
+        #expect(delay > .milliseconds(40) && delay <= .milliseconds(50))
+        now = now + delay
+        schedule.reached(.max)
+        #expect(schedule.failed(at: now) == .wait(.zero, .progress(.max - 101)))
+    }
+
+    /// A peer that follows a script of draws: cuts after some bytes, refusals, and new versions of the file. A download
+    /// ends, and says so, whatever comes; as long as each row of refusals is shorter than ten it ends well.
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `a download through a scripted peer ends`(seed: UInt64) {
+        var peer = SeededGenerator(seed: seed)
+        var schedule = schedule(seed: seed)
+        let size: Int64 = 1 << 20
+        let cut = [16, 64, 256][Int(seed % 3)] << 10 as Int64
+        var (now, offset, refusals, restarts) = (Moment.zero, Int64(0), 0, 0)
+        var (requests, busy) = (0, Duration.zero)
+        while offset < size {
+            requests += 1
+            now = now + .milliseconds(2)
+            let draw = peer.nextFraction()
+            let wasRefused = draw < 0.2 && refusals < 8
+            refusals = wasRefused ? refusals + 1 : 0
+            if !wasRefused {
+                if draw > 0.99, restarts < 10 {
+                    restarts += 1
+                    schedule.restarted()
+                    offset = 0
+                }
+                offset = min(size, offset + cut - 300)
+                schedule.reached(offset)
+            }
+            guard offset < size else { break }
+            guard case .wait(let delay, let rule) = schedule.failed(at: now) else {
+                Issue.record("gave up at \(offset) after \(requests) requests")
+                return
+            }
+            if case .progress = rule { #expect(delay == .zero) }
+            busy += delay
+            now = now + delay
+        }
+        #expect(requests <= 11 * Int(size / (cut - 300) + 1) * 2 + 100)
+        // Half a minute is the longest wait, and most draws are far below.
+        #expect(busy < .seconds(30) * requests)
     }
 
     @Test func `Retry-After is a lower bound, and has a bound itself`() {
         var schedule = schedule()
-        #expect(schedule.failed(at: .zero, retryAfter: .seconds(600)) == .wait(.seconds(600)))
+        #expect(schedule.failed(at: .zero, retryAfter: .seconds(600)) == .wait(.seconds(600), .retryAfter))
         #expect(schedule.failed(at: .zero, retryAfter: .seconds(601)) == .giveUp(.retryAfter(.seconds(601))))
         var patient = self.schedule()
         let delay = wait(patient.failed(at: .zero, retryAfter: .zero)) ?? .zero
@@ -70,7 +196,7 @@ import Units
 
     @Test func `an attempt that needs no wait has none, and is counted`() {
         var schedule = schedule { $0.maximumAttempts = 2 }
-        #expect(schedule.failed(at: .zero, isImmediate: true) == .wait(.zero))
+        #expect(schedule.failed(at: .zero, isImmediate: true) == .wait(.zero, .otherRequest))
         #expect(schedule.failed(at: .zero, isImmediate: true) == .giveUp(.attempts(2)))
     }
 
@@ -78,7 +204,7 @@ import Units
         var schedule = schedule { $0.deadline = .seconds(100) }
         #expect(schedule.remaining(at: .zero + .seconds(40)) == .seconds(60))
         #expect(schedule.remaining(at: .zero + .seconds(140)) == .zero)
-        #expect(schedule.failed(at: .zero + .seconds(40), retryAfter: .seconds(59)) == .wait(.seconds(59)))
+        #expect(schedule.failed(at: .zero + .seconds(40), retryAfter: .seconds(59)) == .wait(.seconds(59), .retryAfter))
         #expect(
             schedule.failed(at: .zero + .seconds(40), retryAfter: .seconds(60)) == .giveUp(.deadline(.seconds(100)))
         )

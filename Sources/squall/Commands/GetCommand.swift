@@ -9,10 +9,12 @@ import Units
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Download a file over HTTP through any number of broken connections, and prove it whole.",
+        abstract: "Download a file over HTTP through any number of broken connections, and tell what proves it.",
         discussion: """
             What was received stays beside the destination until the file is complete, also when the program is \
-            killed; the same command goes on from there. Exits with 75 when it gave up for now.
+            killed; the same command goes on from there. Exits with 75 when it gave up for now. A file that neither a \
+            digest nor two validators prove is complete as far as HTTP can tell: a warning says so, and with \
+            --require-proof it is a failure.
 
             Credentials go to the server of the URL alone, not to one that it redirects to, and are never shown or kept. A \
             server that refuses them is exit code 1; what was received stays for a run with others.
@@ -32,6 +34,9 @@ struct GetCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "hex"))
     var sha256: String?
+
+    @Flag(help: "Fail when the complete file isn't proved: by a digest, or by two validators in all responses.")
+    var requireProof = false
 
     @OptionGroup var credentials: CredentialOptions
 
@@ -56,6 +61,7 @@ struct GetCommand: AsyncParsableCommand {
         let request = DownloadRequest(
             url: url,
             expectedSHA256: sha256.flatMap(GetCommand.bytes),
+            requiresProof: requireProof,
             credentials: try credentials.credentials()
         )
         var configuration = TransferClientConfiguration()
@@ -101,6 +107,7 @@ struct GetCommand: AsyncParsableCommand {
     {
         switch result {
         case .success(let summary):
+            defer { GetCommand.warn(of: summary, destination) }
             guard events == .text else { return }
             let repeated = summary.bytesRepeated
             Console.print(
@@ -121,7 +128,13 @@ struct GetCommand: AsyncParsableCommand {
     private static func proof(_ summary: DownloadSummary) -> String {
         if summary.verified.contains(.caller) { return "as expected" }
         if summary.verified.contains(.server) { return "as the server says" }
-        return summary.isLengthUnknown ? "not verified: the server told neither length nor digest" : "not verified"
+        return summary.proof == .validators ? "no digest; both validators agree" : "not proved"
+    }
+
+    /// Says on standard error that nothing proves the file.
+    private static func warn(of summary: DownloadSummary, _ destination: FilePath) {
+        guard let doubt = summary.proof.doubt else { return }
+        Console.warn("\(destination) is complete as far as HTTP can tell, and not proved: \(doubt.description)")
     }
 
     private static func status(of error: DownloadError) -> ExitStatus {

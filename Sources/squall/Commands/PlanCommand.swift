@@ -125,7 +125,7 @@ struct ClientRetries: RetryModel {
 
     mutating func failed(at now: Moment) -> Duration? {
         switch schedule.failed(at: now) {
-        case .wait(let delay): delay
+        case .wait(let delay, _): delay
         case .giveUp: nil
         }
     }

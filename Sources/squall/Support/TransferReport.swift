@@ -1,4 +1,5 @@
 import TransferClient
+import TransferProtocol
 import Units
 
 /// A download's event as a line of JSON.
@@ -9,9 +10,11 @@ struct TransferReport: Encodable {
     var bytesRepeated: Int64?
     var connections: Int?
     var offset: Int64?
+    var proof: String?
     var reason: String?
     var restarts: Int?
     var resumptions: Int?
+    var rule: String?
     var seconds: Double?
     var sha256: String?
     var total: Int64?
@@ -31,8 +34,9 @@ struct TransferReport: Encodable {
         case .resumed(let offset):
             self.event = "resumed"
             self.offset = offset
-        case .retrying(let wait, let setback):
+        case .retrying(let wait, let setback, let rule):
             self.event = "retrying"
+            self.rule = rule.code
             seconds = TransferReport.seconds(wait)
             reason = setback.description
         case .restarted(let reason):
@@ -56,6 +60,7 @@ struct TransferReport: Encodable {
             sha256 = summary.sha256.hexadecimal
             url = summary.finalURL
             verified = summary.verified.map(\.rawValue).sorted()
+            proof = summary.proof.code
         }
     }
 
@@ -63,6 +68,7 @@ struct TransferReport: Encodable {
     init(_ error: DownloadError) {
         event = "failed"
         reason = error.description
+        if case .unproved(let doubt) = error { proof = doubt.rawValue }
     }
 
     private static func seconds(_ duration: Duration) -> Double {
@@ -85,8 +91,10 @@ extension DownloadEvent {
             held > 0 ? "goes on from an earlier run, which left \(Formatting.size(held))" : nil
         case .progress: nil
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
-        case .retrying(let wait, let setback):
-            "\(setback.description); trying again in \(TransferReport.shortText(wait))"
+        case .retrying(let wait, let setback, let rule):
+            wait > .zero
+                ? "\(setback.description); waiting \(TransferReport.shortText(wait)): \(rule.description)"
+                : "\(setback.description); trying again at once: \(rule.description)"
         case .restarted(let reason): "starts over: \(reason.description)"
         case .redirected(let url): "redirected to \(url.shortened(to: DownloadError.shownCharacters))"
         case .verified(.server): "the digest is the one that the server gave"
@@ -99,5 +107,24 @@ extension DownloadEvent {
 extension TransferReport {
     fileprivate static func shortText(_ wait: Duration) -> String {
         Formatting.seconds(wait).trimmingPrefix { $0 == " " }.description
+    }
+}
+
+extension DownloadProof {
+    /// The name of the proof, or else of the doubt, in JSON events.
+    fileprivate var code: String {
+        switch self {
+        case .digest: "digest"
+        case .validators: "validators"
+        case .none(let doubt): doubt.rawValue
+        }
+    }
+
+    /// Why there is none, if there is none.
+    var doubt: DownloadDoubt? {
+        switch self {
+        case .digest, .validators: nil
+        case .none(let doubt): doubt
+        }
     }
 }

@@ -1,0 +1,200 @@
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+/// What vouches for a complete file: each row of the table in docs/command.md.
+@Suite struct DownloadProofTests {
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let earlier = "Sun, 06 Nov 1994 08:49:36 GMT"
+
+    /// How the length of the body is told.
+    enum Framing: CaseIterable {
+        case length
+        case chunked
+        case untilClose
+
+        var fields: HTTPFields {
+            switch self {
+            case .length: [.contentLength: "300"]
+            case .chunked: [.transferEncoding: "chunked"]
+            case .untilClose: [:]
+            }
+        }
+    }
+
+    /// The validators of a response.
+    enum Validators: CaseIterable {
+        case both
+        case tag
+        case weakTag
+        case lastModified
+        case youngDate
+        case none
+
+        var fields: HTTPFields {
+            switch self {
+            case .both: [.eTag: "\"v1\"", .lastModified: DownloadProofTests.earlier, .date: DownloadProofTests.date]
+            case .tag: [.eTag: "\"v1\"", .date: DownloadProofTests.date]
+            case .weakTag:
+                [.eTag: "W/\"v1\"", .lastModified: DownloadProofTests.earlier, .date: DownloadProofTests.date]
+            case .lastModified: [.lastModified: DownloadProofTests.earlier, .date: DownloadProofTests.date]
+            case .youngDate: [.eTag: "\"v1\"", .lastModified: DownloadProofTests.date, .date: DownloadProofTests.date]
+            case .none: [.date: DownloadProofTests.date]
+            }
+        }
+    }
+
+    private func fields(_ parts: HTTPFields...) -> HTTPFields {
+        parts.reduce(into: [:]) { all, part in for field in part { all.append(field) } }
+    }
+
+    /// A file of 300 bytes in one response, or cut after 100 and joined with a second one.
+    private func complete(
+        _ framing: Framing,
+        _ validators: Validators,
+        joined: HTTPFields? = nil
+    ) throws -> DownloadState {
+        var state = DownloadState()
+        #expect(try state.next(Held.answer(200, fields(framing.fields, validators.fields))) == .begin)
+        guard let joined else {
+            _ = state.received(300)
+            #expect(state.bodyEnded() == .complete)
+            return state
+        }
+        _ = state.received(100)
+        state.bodyCut()
+        let range: HTTPFields = [.contentRange: "bytes 100-299/300", .contentLength: "200"]
+        #expect(try state.next(Held.answer(206, fields(range, joined))) == .append)
+        _ = state.received(200)
+        #expect(state.bodyEnded() == .complete)
+        return state
+    }
+
+    private func proof(_ state: DownloadState, isDigestRight: Bool = false) -> DownloadProof {
+        DownloadProof(state.representation?.evidence ?? DownloadEvidence(), isDigestRight: isDigestRight)
+    }
+
+    @Test(arguments: Framing.allCases, Validators.allCases)
+    func `one response proves nothing without a digest, and anything with one`(
+        framing: Framing,
+        validators: Validators
+    ) throws {
+        let state = try complete(framing, validators)
+        #expect(proof(state) == .none(framing == .untilClose ? .lengthUnknown : .oneResponse))
+        #expect(proof(state, isDigestRight: true) == .digest)
+    }
+
+    @Test(arguments: [
+        (Validators.both, DownloadProof.validators), (.tag, .none(.oneValidator)),
+        (.lastModified, .none(.oneValidator)), (.youngDate, .none(.oneValidator)),
+    ])
+    func `parts are proved by two strong validators in both`(validators: Validators, proof: DownloadProof) throws {
+        for framing in [Framing.length, .chunked] {
+            let state = try complete(framing, validators, joined: validators.fields)
+            #expect(self.proof(state) == proof)
+            #expect(self.proof(state, isDigestRight: true) == .digest)
+        }
+    }
+
+    @Test func `a part that leaves one of two validators out is joined, and proves nothing`() throws {
+        #expect(proof(try complete(.length, .both, joined: Validators.tag.fields)) == .none(.oneValidator))
+    }
+
+    @Test func `a part that keeps the tag and has another date is joined, and raises a doubt`() throws {
+        let swapped: HTTPFields = [.eTag: "\"v1\"", .lastModified: Self.date, .date: Self.date]
+        var state = try complete(.length, .both, joined: swapped)
+        #expect(proof(state) == .none(.dateDiffers))
+        // A later answer that agrees takes no doubt away.
+        #expect(
+            state.decide(
+                on: Held.answer(200, fields(Framing.length.fields, Validators.both.fields)),
+                to: .probe,
+                now: 0
+            )
+                == .complete
+        )
+        #expect(proof(state) == .none(.dateDiffers))
+    }
+
+    @Test(arguments: Framing.allCases)
+    func `a second look at the end confirms the length and both validators`(framing: Framing) throws {
+        var state = try complete(framing, .both)
+        let head = Held.answer(200, fields(Framing.length.fields, Validators.both.fields))
+        #expect(state.decide(on: head, to: .probe, now: 0) == .complete)
+        #expect(proof(state) == .validators)
+        var tagged = try complete(framing, .tag)
+        let tag = Held.answer(200, fields(Framing.length.fields, Validators.tag.fields))
+        #expect(tagged.decide(on: tag, to: .probe, now: 0) == .complete)
+        #expect(proof(tagged) == .none(.oneValidator))
+    }
+
+    @Test func `a second look that names another length or version is a contradiction that stays`() throws {
+        let answers: [HTTPFields] = [
+            fields([.contentLength: "400"], Validators.both.fields),
+            [.eTag: "\"v2\"", .contentLength: "300"],
+        ]
+        for answer in answers {
+            let complete = try complete(.untilClose, .both)
+            var asked = complete
+            _ = asked.decide(on: Held.answer(200, answer), to: .probe, now: 0)
+            asked.askedInVain(about: complete)
+            #expect(asked.nextStep == .finish)
+            #expect(proof(asked) == .none(.contradicted))
+        }
+    }
+
+    @Test(arguments: [405, 404, 501])
+    func `a second look that is refused changes nothing`(status: Int) throws {
+        let complete = try complete(.length, .both)
+        var asked = complete
+        _ = asked.decide(on: Held.answer(status), to: .probe, now: 0)
+        asked.askedInVain(about: complete)
+        #expect(asked == complete)
+    }
+
+    @Test func `bytes after a complete response raise a doubt`() throws {
+        var state = try complete(.length, .both, joined: Validators.both.fields)
+        state.surplusFollowed()
+        #expect(proof(state) == .none(.surplusBytes))
+    }
+
+    @Test func `a doubt is a suspicion if the server contradicted itself`() {
+        #expect(
+            DownloadDoubt.allCases.filter(\.isSuspicion) == [
+                .lengthUnknown, .contradicted, .surplusBytes, .dateDiffers,
+            ]
+        )
+        #expect(Set(DownloadDoubt.allCases.map(\.rawValue)).count == DownloadDoubt.allCases.count)
+    }
+
+    @Test func `the journal keeps the evidence`() throws {
+        for agreement in DownloadEvidence.Agreement.allCases {
+            for flags in 0..<8 {
+                var source = JournalSource(
+                    url: "http://h/a",
+                    finalURL: "http://h/a",
+                    representation: DownloadRepresentation()
+                )
+                source.representation.evidence.agreement = agreement
+                source.representation.evidence.isLengthUnknown = flags & 1 != 0
+                source.representation.evidence.hasSurplus = flags & 2 != 0
+                source.representation.evidence.isContradicted = flags & 4 != 0
+                let journal = try Journal(Journal.header + JournalRecord.started(source).encoded)
+                #expect(journal.source == source)
+            }
+        }
+    }
+
+    @Test func `a journal without evidence proves nothing of the parts before`() throws {
+        // A record of a version that kept none: a URL alone.
+        var record: [UInt8] = [1, 13, 0, 0, 0, 1, 8, 0, 0, 0] + Array("http://h".utf8)
+        let checksum = record.reduce(UInt32.max) { crc, byte in
+            (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
+        }
+        for shift in stride(from: UInt32(0), to: 32, by: 8) {
+            record.append(UInt8(truncatingIfNeeded: ~checksum >> shift))
+        }
+        let journal = try Journal(Journal.header + record)
+        #expect(DownloadProof(journal.source.representation.evidence, isDigestRight: false) == .none(.oneValidator))
+    }
+}
