@@ -43,7 +43,8 @@ import Testing
         case .choice(let words):
             let values = (property["enum"] ?? property["$ref"]?.text.flatMap(definition)?["enum"])?.elements ?? []
             #expect(values.compactMap(\.text) == words, "values of \(key.name) of \(object)")
-        case .text, .name, .faultName, .flag, .seed, .duration, .positiveDuration, .size, .positiveSize, .rate, .chance,
+        case .text, .name, .faultName, .flag, .seed, .duration, .positiveDuration, .period, .size, .positiveSize, .rate,
+            .chance,
             .connections,
             .connectionNumber, .connectionCount, .bit, .age, .clients, .duty, .listenAddress, .upstreamAddress,
             .cutOffsets,

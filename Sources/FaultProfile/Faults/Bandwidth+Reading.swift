@@ -7,7 +7,7 @@ extension Bandwidth {
         .optional("shared", .flag),
         .optional("per", .choice(Scope.allCases.map(\.rawValue))),
         .optional("steps", .steps),
-        .optional("repeat", .positiveDuration),
+        .optional("repeat", .period),
         .optional("wave", .wave),
     ]
 
@@ -39,7 +39,7 @@ extension Bandwidth {
             guard let object = decoder.object(node, .wave) else { return nil }
             let low = decoder.rate(object, "low")
             let high = decoder.rate(object, "high")
-            let period = decoder.positiveDuration(object, "period")
+            let period = decoder.period(object, "period")
             guard let low, let high, let period else { return nil }
             if low >= high {
                 decoder.report(
@@ -102,7 +102,7 @@ extension Bandwidth {
         after last: Step?,
         _ decoder: inout ProfileDecoder
     ) -> Duration? {
-        let repeats = decoder.positiveDuration(object, "repeat")
+        let repeats = decoder.period(object, "repeat")
         if object["repeat"] != nil, object["steps"] == nil {
             decoder.report(
                 "“repeat” without “steps” has nothing to repeat",

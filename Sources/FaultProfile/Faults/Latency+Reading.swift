@@ -114,7 +114,7 @@ extension Latency.Spikes {
     /// “every”, “for” and “extra”; `nil` when one of them can't be read, which has been reported.
     init?(_ node: JSONNode, _ decoder: inout ProfileDecoder) {
         guard let object = decoder.object(node, .spikes) else { return nil }
-        let every = decoder.positiveDuration(object, "every")
+        let every = decoder.period(object, "every")
         let duration = decoder.positiveDuration(object, "for")
         let extra = decoder.positiveDuration(object, "extra")
         guard let every, let duration, let extra else { return nil }

@@ -29,6 +29,9 @@ public enum ProfileLimits {
     public static let burstLength = 1_000
     /// A round trip: a day, more than it takes to Pluto and back.
     public static let roundTrip = Duration.seconds(86_400)
+    /// The shortest time that comes again and again: 1 ms. Bytes leave by the millisecond, so no shorter one shows, and
+    /// each change costs a wake-up of every connection that it concerns.
+    public static let shortestPeriod = Duration.milliseconds(1)
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
     /// Bytes of the pattern of one cut.

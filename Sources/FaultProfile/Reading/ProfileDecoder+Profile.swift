@@ -66,7 +66,7 @@ extension ProfileDecoder {
                 continue
             }
             let name = name(object)
-            let duration = positiveDuration(object, "for")
+            let duration = period(object, "for")
             let faults = object["faults"].flatMap { self.faults($0) } ?? []
             if object["for"] == nil && index < nodes.count - 1 {
                 report(

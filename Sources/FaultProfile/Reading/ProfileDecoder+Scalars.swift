@@ -75,6 +75,19 @@ extension ProfileDecoder {
         return nil
     }
 
+    /// A time that comes again and again, as a phase does: `ProfileLimits.shortestPeriod` or more.
+    mutating func period(_ object: CheckedObject, _ key: String) -> Duration? {
+        guard let period = positiveDuration(object, key), let node = object[key] else { return nil }
+        let shortest = ProfileLimits.shortestPeriod
+        if period >= shortest { return period }
+        report(
+            "\(key.quoted) is \(period.text), and the shortest time that comes again and again is \(shortest.text)",
+            remedy: "write \(shortest.text.quoted) or more",
+            at: node.place
+        )
+        return nil
+    }
+
     /// A round trip: above zero, and at most `ProfileLimits.roundTrip`.
     mutating func roundTrip(_ object: CheckedObject, _ key: String) -> Duration? {
         guard let roundTrip = positiveDuration(object, key), let node = object[key] else { return nil }

@@ -41,8 +41,8 @@ extension ProfileDecoder {
     /// `duty`: a time on and a time off.
     mutating func duty(_ node: JSONNode) -> DutyCycle? {
         guard let object = object(node, .duty) else { return nil }
-        let on = positiveDuration(object, "on")
-        let off = positiveDuration(object, "off")
+        let on = period(object, "on")
+        let off = period(object, "off")
         let offset = duration(object, "offset")
         guard let on, let off else { return nil }
         return DutyCycle(on: on, off: off, offset: offset ?? .zero)

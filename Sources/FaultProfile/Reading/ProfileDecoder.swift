@@ -135,7 +135,7 @@ extension ValueForm {
         case .name, .faultName: "\"a-name\""
         case .flag: "true"
         case .seed: "7"
-        case .duration, .positiveDuration: "\"250 ms\""
+        case .duration, .positiveDuration, .period: "\"250 ms\""
         case .size, .positiveSize, .cutOffsets: "\"64 KiB\""
         case .rate: "\"20 Mbit/s\""
         case .chance: "\"20 %\""

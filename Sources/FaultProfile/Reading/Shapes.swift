@@ -10,6 +10,7 @@ enum ValueForm: Hashable {
     case seed
     case duration
     case positiveDuration
+    case period
     case size
     case positiveSize
     case rate
@@ -107,7 +108,7 @@ struct ObjectShape {
         title: "a phase",
         keys: [
             .required("name", .name),
-            .optional("for", .positiveDuration),
+            .optional("for", .period),
             .optional("jitter", .duration),
             .optional("faults", .faults),
         ]
@@ -130,8 +131,8 @@ struct ObjectShape {
     static let duty = ObjectShape(
         title: "“duty”",
         keys: [
-            .required("on", .positiveDuration),
-            .required("off", .positiveDuration),
+            .required("on", .period),
+            .required("off", .period),
             .optional("offset", .duration),
         ]
     )
@@ -146,7 +147,7 @@ struct ObjectShape {
     static let spikes = ObjectShape(
         title: "“spikes”",
         keys: [
-            .required("every", .positiveDuration),
+            .required("every", .period),
             .required("for", .positiveDuration),
             .required("extra", .positiveDuration),
         ]
@@ -162,7 +163,7 @@ struct ObjectShape {
         keys: [
             .required("low", .rate),
             .required("high", .rate),
-            .required("period", .positiveDuration),
+            .required("period", .period),
         ]
     )
 
