@@ -36,6 +36,36 @@ enum Alterer {
         }
     }
 
+    /// Whether it strikes at a rate: bytes that pass while it is off are spared in any number, and none is missed.
+    var hasRate: Bool {
+        guard case .corrupt(let stage) = self else { return false }
+        return stage.hasRate
+    }
+
+    /// What it has worked out so far, see `Link.work`.
+    var work: Int {
+        guard case .corrupt(let stage) = self else { return 0 }
+        return stage.work
+    }
+
+    /// The bytes before `offset` pass while the fault, which has a rate, is off.
+    mutating func spare(before offset: Int64) {
+        guard case .corrupt(var stage) = consume self else {
+            preconditionFailure("only a fault with a rate spares bytes")
+        }
+        stage.spare(before: offset)
+        self = .corrupt(stage)
+    }
+
+    /// Skips the bytes that were spared, which `next` needs to be right.
+    mutating func skipSpared() {
+        guard case .corrupt(var stage) = consume self else {
+            preconditionFailure("only a fault with a rate spares bytes")
+        }
+        stage.skipSpared()
+        self = .corrupt(stage)
+    }
+
     /// Whether bytes vanish by it, and aren't just changed.
     var drops: Bool {
         switch self {

@@ -55,7 +55,8 @@ public struct Hang: Sendable {
 
     /// When to ask `strike` again; `distantFuture` when the answer can't change.
     public func nextChange(after now: Moment) -> Moment {
-        let end = schedule.stretch(at: now).end
-        return sources.map { $0.window.nextChange(after: now, opened: opened, stretchEnd: end) }.min() ?? .distantFuture
+        let stretch = schedule.stretch(at: now)
+        return sources.map { $0.window.nextChange(after: now, opened: opened, stretch: stretch) }.min()
+            ?? .distantFuture
     }
 }

@@ -7,6 +7,8 @@ struct ConnectionDraft {
     let ordinal: UInt64
     /// When it was accepted.
     let opened: Moment
+    /// The phase that ran then.
+    let phase: Int?
     var beginning = Beginning()
     var interruptions: [Interruptions.Source] = []
     var windows: [Direction: ByteCount] = [:]
@@ -17,9 +19,10 @@ struct ConnectionDraft {
     private var downstream: [(rank: Int, slot: Link.Slot)] = []
     private var alterSlots: [Direction: [Link.AlterSlot]] = [:]
 
-    init(ordinal: UInt64, opened: Moment) {
+    init(ordinal: UInt64, opened: Moment, phase: Int?) {
         self.ordinal = ordinal
         self.opened = opened
+        self.phase = phase
     }
 
     /// A stage of a link, before those of higher ranks and behind those of the same rank that came first.

@@ -126,17 +126,18 @@ public struct Interruptions: Sendable {
     public func nextChange(after now: Moment, lastPassed: Moment) -> Moment {
         if sources.isEmpty { return .distantFuture }
         var next = Moment.distantFuture
-        let end = schedule.stretch(at: now).end
+        let stretch = schedule.stretch(at: now)
         for source in sources {
-            next = min(next, source.window.nextChange(after: now, opened: opened, stretchEnd: end))
-            switch source.cause {
-            case .outage, .beginning: break
-            case .age(let limit, _): next = min(next, later(opened.advanced(byNanoseconds: limit), than: now))
-            case .idleness(let limit, _): next = min(next, later(lastPassed.advanced(byNanoseconds: limit), than: now))
-            }
+            let due =
+                switch source.cause {
+                case .outage, .beginning: now
+                case .age(let limit, _): opened.advanced(byNanoseconds: limit)
+                case .idleness(let limit, _): lastPassed.advanced(byNanoseconds: limit)
+                }
+            // Before it is due it makes no difference whether the fault is on.
+            let change = due > now ? due : source.window.nextChange(after: now, opened: opened, stretch: stretch)
+            next = min(next, change)
         }
         return next
     }
-
-    private func later(_ moment: Moment, than now: Moment) -> Moment { moment > now ? moment : .distantFuture }
 }

@@ -1,63 +1,6 @@
 import FaultProfile
 import Units
 
-extension Link {
-    /// One fault's stage and when it is on.
-    struct Slot: Sendable {
-        let fault: Int
-        /// Whether the window is open at all times.
-        let isAlwaysOpen: Bool
-        /// Whether the stage takes bytes in before it lets them out.
-        let holds: Bool
-        /// Whether the stage has let pass all that came, and will do nothing before more comes.
-        private var isResting = false
-        /// How far the stream has come into the stage, and out of it.
-        var entered: Int64 = 0
-        private(set) var passed: Int64 = 0
-        var stage: Stage
-        /// The messages that the fault is narrowed to, if any.
-        var gate: MessageGate?
-        let window: Window
-
-        init(fault: Int, window: Window, stage: Stage, gate: MessageGate? = nil) {
-            self.fault = fault
-            self.window = window
-            self.stage = stage
-            self.gate = gate
-            isAlwaysOpen = window.isAlways
-            holds = stage.holds
-        }
-
-        /// Whether the stage needn't be asked with the stream at `reach`: it would let it pass as it is.
-        func rests(at reach: Reach) -> Bool {
-            isResting && reach.position == passed && reach.horizon == passed
-        }
-
-        mutating func advance(_ reach: Reach, isPicked: Bool, phase: Int?, _ visit: inout Visit) -> Reach {
-            visit.begin(
-                isActive: isPicked
-                    && (isAlwaysOpen || window.contains(at: visit.now, age: visit.age, currentPhase: phase)),
-                passed: passed
-            )
-            let passing = stage.advance(reach, &visit)
-            passed = passing.position
-            isResting =
-                stage.restsBehindAll && isAlwaysOpen && gate == nil && passing == reach
-                && reach.horizon == reach.position
-            return passing
-        }
-    }
-
-    /// One fault that changes bytes, and when it is on.
-    struct AlterSlot: Sendable {
-        let fault: Int
-        let window: Window
-        var alterer: Alterer
-        /// The messages that the fault is narrowed to, if any, in bytes of the source.
-        var gate: MessageGate?
-    }
-}
-
 /// The faults of one link, and what they have come to.
 ///
 /// Stages and all else are changed where they are: nothing is copied, allocated or counted when a link is asked.
@@ -90,6 +33,9 @@ struct LinkFaults: Sendable {
     }
 
     private let opened: Moment
+    private var spacing = WakeSpacing()
+    /// The bytes that had come and gone when it was last asked.
+    private var lastMoved: Int64 = 0
     private let schedule: Schedule
     private var stretch: Schedule.Stretch
     private var slots: [Link.Slot]
@@ -103,8 +49,10 @@ struct LinkFaults: Sendable {
     /// Since when bytes that come are let into the delay line at once; before, they may have waited in front of it.
     private var openSince: Moment
     private var isOpen = true
-    /// The bytes to change that were found so far, those included that were left as they are, each with what it cost.
+    /// The looks for bytes to change so far, each with what it cost.
     private var alterationsSought = 0
+    /// When it was looked where bytes are to be changed next; `nil` when that has to be done again.
+    private var alterationsLookedAt: Moment?
     /// The first fault that acts on messages; `nil` where none does.
     private let messageFault: Int?
 
@@ -133,25 +81,26 @@ struct LinkFaults: Sendable {
         now: Moment,
         _ strikes: inout [Strike]
     ) -> Alteration? {
+        if now >= stretch.end { stretch = schedule.stretch(at: now) }
+        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        let end = arrived.addingSaturated(count)
+        lookForAlterations(at: now, age: age)
         while true {
-            var chosen = 0
-            var offset = alterSlots[0].alterer.next(vanished: marks.vanished)
-            for index in alterSlots.indices.dropFirst() {
-                let next = alterSlots[index].alterer.next(vanished: marks.vanished)
-                // A byte that vanishes isn't changed before.
-                let isDropped = next == offset && alterSlots[index].alterer.drops && !alterSlots[chosen].alterer.drops
-                if next < offset || isDropped { (chosen, offset) = (index, next) }
+            alterationsSought += 1 + alterSlots.count / 4
+            let (chosen, offset) = firstAlterer()
+            guard offset < end else {
+                for index in alterSlots.indices where alterSlots[index].isSparing {
+                    alterSlots[index].alterer.spare(before: end)
+                }
+                return nil
             }
-            guard offset < arrived.addingSaturated(count) else { return nil }
-            alterationsSought += 1 + alterSlots.count / 16
-            if now >= stretch.end { stretch = schedule.stretch(at: now) }
-            let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
             let position = offset + marks.vanished
             let (isPicked, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
             guard isPicked, offset >= arrived,
                 alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
             else {
-                alterSlots[chosen].alterer.miss()
+                let until = isPicked ? max(arrived, offset + 1) : min(end, boundary - marks.vanished)
+                miss(chosen, before: until)
                 continue
             }
             let index = offset - arrived
@@ -159,9 +108,12 @@ struct LinkFaults: Sendable {
             let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: available)
             if case .drop(_, let dropped) = alteration {
                 marks.bytesVanished(dropped, at: offset)
-                for index in alterSlots.indices where index != chosen {
-                    alterSlots[index].alterer.vanished(position..<position + dropped)
+                for index in alterSlots.indices {
+                    if index != chosen { alterSlots[index].alterer.vanished(position..<position + dropped) }
+                    alterSlots[index].lookUpNext(vanished: marks.vanished)
                 }
+            } else {
+                alterSlots[chosen].lookUpNext(vanished: marks.vanished)
             }
             if let told {
                 strikes.append(
@@ -175,6 +127,38 @@ struct LinkFaults: Sendable {
             }
             return alteration
         }
+    }
+
+    /// Looks where each fault strikes next, unless that was done at `now` and no mark has come since.
+    private mutating func lookForAlterations(at now: Moment, age: Int64) {
+        guard alterationsLookedAt != now else { return }
+        alterationsLookedAt = now
+        for index in alterSlots.indices {
+            alterSlots[index].look(at: now, age: age, phase: stretch.phase, vanished: marks.vanished)
+        }
+    }
+
+    /// The fault that changes the first byte, and the offset of that; beyond all others where none does.
+    private func firstAlterer() -> (index: Int, offset: Int64) {
+        var (chosen, offset) = (0, Int64.max)
+        for index in alterSlots.indices where alterSlots[index].next <= offset {
+            let next = alterSlots[index].next
+            // A byte that vanishes isn't changed before.
+            let isDropped = next == offset && alterSlots[index].alterer.drops && !alterSlots[chosen].alterer.drops
+            if next < offset || isDropped { (chosen, offset) = (index, next) }
+        }
+        return (chosen, offset)
+    }
+
+    /// The next byte of a fault isn't one that it changes; with a rate, none before `offset` is.
+    private mutating func miss(_ index: Int, before offset: Int64) {
+        if alterSlots[index].alterer.hasRate {
+            alterSlots[index].alterer.spare(before: offset)
+            alterSlots[index].alterer.skipSpared()
+        } else {
+            alterSlots[index].alterer.miss()
+        }
+        alterSlots[index].lookUpNext(vanished: marks.vanished)
     }
 
     // MARK: Positions in the bytes
@@ -192,6 +176,7 @@ struct LinkFaults: Sendable {
     }
 
     mutating func note(_ mark: Mark, behind arrived: Int64, _ strikes: inout [Strike]) {
+        alterationsLookedAt = nil
         for index in alterSlots.indices {
             // What has arrived was asked about, if at all.
             alterSlots[index].gate?.pass(arrived + marks.vanished)
@@ -227,7 +212,10 @@ struct LinkFaults: Sendable {
     var latenessAllowance: Int64 { slots.reduce(.max) { min($0, $1.stage.latenessAllowance) } }
 
     /// See `Link.work`.
-    var work: Int { slots.reduce(alterationsSought) { $0 + $1.stage.work } }
+    var work: Int {
+        let sought = alterSlots.reduce(alterationsSought) { $0 + $1.alterer.work }
+        return slots.reduce(sought) { $0 + $1.stage.work }
+    }
 
     // MARK: Stages
 
@@ -275,8 +263,13 @@ struct LinkFaults: Sendable {
         if visit.isSilent { passing.reach.clamp(to: delivered) }
         passing.stop = stop?.offset
         let furthest = min(reach.horizon, passing.stop.map { $0 + 1 } ?? .max)
+        let moved = reach.position.addingSaturated(delivered)
+        if moved != lastMoved {
+            lastMoved = moved
+            spacing.refresh()
+        }
         if passing.reach.position < furthest || visit.awaitsWindow {
-            passing.wake = min(passing.wake, nextWindowChange(after: now))
+            passing.wake = min(passing.wake, spacing.wake(for: nextWindowChange(after: now), now: now))
         }
         return passing
     }
@@ -362,7 +355,7 @@ struct LinkFaults: Sendable {
     private func nextWindowChange(after now: Moment) -> Moment {
         var next = Moment.distantFuture
         for index in slots.indices where !slots[index].isAlwaysOpen {
-            let change = slots[index].window.nextChange(after: now, opened: opened, stretchEnd: stretch.end)
+            let change = slots[index].window.nextChange(after: now, opened: opened, stretch: stretch)
             next = min(next, change)
         }
         return next

@@ -20,12 +20,44 @@ public enum Room: Hashable, Sendable {
     case waiting(fault: Int)
 }
 
+/// A fault that concerns everybody who connects, and when it is on.
+struct Gate: Sendable {
+    /// What it does to them.
+    enum Role: Hashable {
+        case refuses
+        case leavesUnanswered
+        case limits
+
+        /// The role of a fault; `nil` for one that is told to connections once they have been accepted.
+        init?(_ fault: Fault) {
+            switch fault.kind {
+            case .connectionLimit: self = .limits
+            case .connect(let connect) where fault.condition.isForEverybody && connect.how == .refuse: self = .refuses
+            case .connect(let connect) where fault.condition.isForEverybody && connect.how == .hang:
+                self = .leavesUnanswered
+            // One that hits all connections refuses them by not listening.
+            case .outage(let outage) where fault.condition.isForEverybody && outage.how == .refuse: self = .refuses
+            case .latency, .bandwidth, .cut, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss,
+                .http, .connect, .slowClose, .halfOpen:
+                return nil
+            }
+        }
+    }
+
+    /// Its index in `Plan.faults`.
+    let fault: Int
+    let role: Role
+    let window: Window
+}
+
 extension Plan {
     /// What happens to everybody who connects at `now`, and when to ask again. A refusal goes before a silence.
     public func admission(at now: Moment) -> (admission: Admission, until: Moment) {
-        let refusing = refusal(at: now)
-        let hanging = standing(at: now) { hangsEverybody($0) }
-        let limited = standing(at: now) { isLimit($0) }
+        guard !gates.isEmpty else { return (.open, .distantFuture) }
+        let stretch = schedule.stretch(at: now)
+        let refusing = standing(.refuses, at: now, stretch)
+        let hanging = standing(.leavesUnanswered, at: now, stretch)
+        let limited = standing(.limits, at: now, stretch)
         let until = min(refusing.until, hanging.until, limited.until)
         if let fault = refusing.fault { return (.refused(fault: fault), until) }
         if let fault = hanging.fault { return (.unanswered(fault: fault), until) }
@@ -36,48 +68,30 @@ extension Plan {
     public func room(for open: Int, at now: Moment) -> Room {
         var lowest = Int.max
         var room = Room.free
-        for (index, fault) in faults.enumerated() {
-            guard case .connectionLimit(let limit) = fault.kind, open >= limit.limit, limit.limit < lowest,
-                isOn(index, at: now)
+        for gate in gates where gate.role == .limits {
+            guard case .connectionLimit(let limit) = faults[gate.fault].kind, open >= limit.limit, limit.limit < lowest,
+                struck.allow(gate.fault),
+                gate.window.contains(at: now, age: 0, currentPhase: schedule.stretch(at: now).phase)
             else { continue }
             lowest = limit.limit
             switch limit.how {
-            case .refuse: room = .refused(fault: index)
-            case .hang: room = .waiting(fault: index)
+            case .refuse: room = .refused(fault: gate.fault)
+            case .hang: room = .waiting(fault: gate.fault)
             }
         }
         return room
     }
 
-    /// The first fault of a kind that is on at `now` whatever the connection, and when that may change.
-    func standing(at now: Moment, _ isMeant: (Fault) -> Bool) -> (fault: Int?, until: Moment) {
-        let stretch = schedule.stretch(at: now)
+    /// The first fault of a role that is on at `now`, which lies in `stretch`, and when that may change.
+    func standing(_ role: Gate.Role, at now: Moment, _ stretch: Schedule.Stretch) -> (fault: Int?, until: Moment) {
         var until = Moment.distantFuture
         var standing: Int?
-        for (index, fault) in faults.enumerated() where isMeant(fault) && struck.allow(index) {
-            let window = window(of: index)
-            until = min(until, window.nextChange(after: now, opened: now, stretchEnd: stretch.end))
-            if window.contains(at: now, age: 0, currentPhase: stretch.phase) { standing = standing ?? index }
+        for gate in gates where gate.role == role && struck.allow(gate.fault) {
+            until = min(until, gate.window.nextChange(after: now, opened: now, stretch: stretch))
+            if standing == nil, gate.window.contains(at: now, age: 0, currentPhase: stretch.phase) {
+                standing = gate.fault
+            }
         }
         return (standing, until)
-    }
-
-    /// Whether a fault is one that `admission` or `room` tells of.
-    func standsForEverybody(_ fault: Fault) -> Bool {
-        refusesEverybody(fault) || hangsEverybody(fault) || isLimit(fault)
-    }
-
-    private func hangsEverybody(_ fault: Fault) -> Bool {
-        guard case .connect(let connect) = fault.kind, connect.how == .hang else { return false }
-        return fault.condition.isForEverybody
-    }
-
-    private func isLimit(_ fault: Fault) -> Bool {
-        if case .connectionLimit = fault.kind { true } else { false }
-    }
-
-    private func isOn(_ index: Int, at now: Moment) -> Bool {
-        let phase = schedule.stretch(at: now).phase
-        return struck.allow(index) && window(of: index).contains(at: now, age: 0, currentPhase: phase)
     }
 }

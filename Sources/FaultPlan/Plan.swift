@@ -29,6 +29,8 @@ public struct Plan: Sendable {
     private var clientRates = ClientBuckets()
     /// Which faults have struck, of those that others come after. All copies of the plan share it.
     let struck: StruckFaults
+    /// The faults that concern everybody who connects.
+    let gates: [Gate]
     private var turns: [Int]
     private var accepted: UInt64 = 0
 
@@ -70,6 +72,14 @@ public struct Plan: Sendable {
         self.phaseOfFault = phaseOfFault
         self.sharedRates = sharedRates
         struck = StruckFaults(faults)
+        gates = faults.indices.compactMap { index in
+            guard let role = Gate.Role(faults[index]) else { return nil }
+            return Gate(
+                fault: index,
+                role: role,
+                window: Window(faults[index].condition, phase: phaseOfFault[index], start: start)
+            )
+        }
         turns = [Int](repeating: 0, count: faults.count)
     }
 
@@ -77,7 +87,7 @@ public struct Plan: Sendable {
     /// where nobody asks for it or it isn't known.
     public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
-        var draft = ConnectionDraft(ordinal: accepted, opened: now)
+        var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.stretch(at: now).phase)
         if !faults.isEmpty {
             let key = RandomKey(seed: seed, proxy: proxy, connection: accepted)
             let address = client.flatMap { IPAddress($0) }
@@ -93,7 +103,7 @@ public struct Plan: Sendable {
     private mutating func add(_ index: Int, to draft: inout ConnectionDraft, key: RandomKey, client: String?) {
         let fault = faults[index]
         let window = window(of: index)
-        let isOn = window.contains(at: draft.opened, age: 0, currentPhase: phase(at: draft.opened))
+        let isOn = window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
         if case .connect(let connect) = fault.kind {
             if isOn { draft.beginning.add(connect, fault: index, window: window, key: key.adding(fault.name)) }
             return
@@ -151,7 +161,7 @@ public struct Plan: Sendable {
 
     /// The fault that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
-        standing(at: now) { refusesEverybody($0) }
+        standing(.refuses, at: now, schedule.stretch(at: now))
     }
 
     /// A fault has struck: those that come after it are on for the connections that are accepted from now on. To be
@@ -169,16 +179,16 @@ public struct Plan: Sendable {
     package func noteStrike(of fault: Int) -> Bool {
         guard struck.note(fault) else { return false }
         let name = faults[fault].name
-        return faults.contains { $0.condition.after == name && standsForEverybody($0) }
+        return gates.contains { faults[$0.fault].condition.after == name }
     }
 
     /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
     /// proxy's clock comes to where a condition has it so.
     public func nextChange(after now: Moment) -> Moment {
-        let end = schedule.stretch(at: now).end
-        var next = end
+        let stretch = schedule.stretch(at: now)
+        var next = stretch.end
         for (index, fault) in faults.enumerated() where fault.condition.clock != nil || fault.condition.duty != nil {
-            next = min(next, window(of: index).nextChange(after: now, opened: now, stretchEnd: end))
+            next = min(next, window(of: index).nextChange(after: now, opened: now, stretch: stretch))
         }
         return next
     }
@@ -203,15 +213,6 @@ public struct Plan: Sendable {
         )
     }
 
-    /// An outage that hits all connections refuses them by not listening; any other is told to a
-    /// connection once it has been accepted.
-    func refusesEverybody(_ fault: Fault) -> Bool {
-        guard fault.condition.isForEverybody else { return false }
-        if case .connect(let connect) = fault.kind { return connect.how == .refuse }
-        guard case .outage(let outage) = fault.kind else { return false }
-        return outage.how == .refuse
-    }
-
     private func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
         guard fault.condition.connections.contains(ordinal) else { return false }
         guard fault.condition.chance < .always else { return true }
@@ -225,8 +226,6 @@ public struct Plan: Sendable {
         let start = schedule.start
         return clientRates.pair(of: client, fault: index) { BucketPair(bandwidth, start: start) }
     }
-
-    private func phase(at now: Moment) -> Int? { schedule.stretch(at: now).phase }
 
     func window(of index: Int) -> Window {
         Window(faults[index].condition, phase: phaseOfFault[index], start: schedule.start)

@@ -18,7 +18,7 @@ struct ForecastCost {
         let faults = plan.faults.count
         question = 1 + plan.faults.reduce(0) { $0 + $1.kind.weight } / 4
         change = 10 + (faults + plan.profile.phases.count) / 2
-        acceptance = 10 + 4 * faults
+        acceptance = 10 + 16 * faults
         strike = 10 + faults / 2
     }
 }

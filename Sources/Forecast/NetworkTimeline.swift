@@ -41,7 +41,7 @@ public struct NetworkTimeline: Hashable, Sendable {
             let conditions = known[on] ?? NetworkConditions(faults: on.map { faults[$0].fault }, direction: direction)
             if known.count < NetworkTimeline.knownLimit { known[on] = conditions }
             let next = faults.reduce(stretch.end) {
-                min($0, $1.window.nextChange(after: now, opened: now, stretchEnd: stretch.end))
+                min($0, $1.window.nextChange(after: now, opened: now, stretch: stretch))
             }
             let segment = Segment(begin: now, end: min(next, end), phase: stretch.phase, conditions: conditions)
             segments.append(segment)

@@ -59,8 +59,8 @@ public struct TransferForecast: Sendable {
 
     /// The events that are kept at most: 1,000. The figures count all of them.
     public static let eventLimit = 1_000
-    /// The steps that a forecast takes at most if nothing is said: 50 million, some seconds.
-    public static let stepLimit = 50_000_000
+    /// The steps that a forecast takes at most if nothing is said: 16 million, a second or two.
+    public static let stepLimit = 16_000_000
     /// What counts as a pause: 500 ms without a byte.
     public static let shortestPause = Duration.milliseconds(500)
 
@@ -93,6 +93,9 @@ public struct TransferForecast: Sendable {
     /// How far it has come at which time.
     public internal(set) var progress = ProgressCurve()
 
+    /// Where `strikes` has what a fault did.
+    private var strikePlaces: [String: Int] = [:]
+
     mutating func note(_ kind: Event.Kind, at moment: Moment) {
         switch kind {
         case .refused: refusals += 1
@@ -114,9 +117,10 @@ public struct TransferForecast: Sendable {
     }
 
     private mutating func count(_ fault: String) {
-        if let index = strikes.firstIndex(where: { $0.fault == fault }) {
+        if let index = strikePlaces[fault] {
             strikes[index].count += 1
         } else {
+            strikePlaces[fault] = strikes.count
             strikes.append((fault, 1))
         }
     }

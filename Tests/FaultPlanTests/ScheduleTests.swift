@@ -93,7 +93,7 @@ struct WindowTests {
             window.contains(at: .zero, age: 0, currentPhase: nil)
                 && window.contains(at: .zero, age: .max - 1, currentPhase: 7)
         )
-        #expect(window.nextChange(after: .zero, opened: .zero, stretchEnd: .seconds(1)) == .distantFuture)
+        #expect(window.nextChange(after: .zero, opened: .zero, stretch: .until(.seconds(1))) == .distantFuture)
     }
 
     @Test
@@ -104,7 +104,7 @@ struct WindowTests {
             !window.contains(at: .zero, age: 0, currentPhase: 1)
                 && !window.contains(at: .zero, age: 0, currentPhase: nil)
         )
-        #expect(window.nextChange(after: .zero, opened: .zero, stretchEnd: .seconds(1)) == .seconds(1))
+        #expect(window.nextChange(after: .zero, opened: .zero, stretch: .until(.seconds(1), phase: 2)) == .seconds(1))
     }
 
     @Test
@@ -119,7 +119,7 @@ struct WindowTests {
             window.nextChange(
                 after: Moment(nanoseconds: now),
                 opened: Moment(nanoseconds: 5),
-                stretchEnd: .distantFuture
+                stretch: .until(.distantFuture)
             )
         }
         #expect(changes.map(\.nanoseconds) == [15, 15, 25, .max])
@@ -128,7 +128,14 @@ struct WindowTests {
     @Test
     func `whose age has passed never changes again, whatever the phases do`() {
         let window = Window(phase: 0, ageFrom: 0, ageUntil: 20)
-        let change = window.nextChange(after: Moment(nanoseconds: 20), opened: .zero, stretchEnd: .seconds(1))
+        let change = window.nextChange(after: Moment(nanoseconds: 20), opened: .zero, stretch: .until(.seconds(1)))
         #expect(change == .distantFuture)
+    }
+}
+
+extension Schedule.Stretch {
+    /// A stretch of a phase, or outside all of them, that ends at a moment.
+    static func until(_ end: Moment, phase: Int? = nil) -> Schedule.Stretch {
+        Schedule.Stretch(phase: phase, begin: Moment(nanoseconds: .min), end: end)
     }
 }

@@ -289,7 +289,7 @@ struct ClockWindowTests {
                 let next = window.nextChange(
                     after: Moment(nanoseconds: Int64(now)),
                     opened: opened,
-                    stretchEnd: .distantFuture
+                    stretch: .until(.distantFuture)
                 )
                 let isSteady = states[now..<Int(min(next.nanoseconds, 200))].allSatisfy { $0 == states[now] }
                 #expect(next.nanoseconds > now && isSteady, "\(window), opened at \(opened), at \(now)")
@@ -303,14 +303,14 @@ struct ClockWindowTests {
         let window = Window(Condition(duty: DutyCycle(on: long, off: long)), phase: nil, start: .seconds(1))
         #expect(window.contains(at: .seconds(1), age: 0, currentPhase: nil))
         #expect(!window.contains(at: .zero, age: 0, currentPhase: nil))
-        #expect(window.nextChange(after: .zero, opened: .zero, stretchEnd: .distantFuture) == .seconds(1))
-        #expect(window.nextChange(after: .seconds(2), opened: .zero, stretchEnd: .distantFuture) == .distantFuture)
+        #expect(window.nextChange(after: .zero, opened: .zero, stretch: .until(.distantFuture)) == .seconds(1))
+        #expect(window.nextChange(after: .seconds(2), opened: .zero, stretch: .until(.distantFuture)) == .distantFuture)
         let last = Moment(nanoseconds: .max - 1)
         let short = Window(
             Condition(duty: DutyCycle(on: .nanoseconds(1), off: .nanoseconds(2))),
             phase: nil,
             start: Moment(nanoseconds: .min)
         )
-        #expect(short.nextChange(after: last, opened: .zero, stretchEnd: .distantFuture) == .distantFuture)
+        #expect(short.nextChange(after: last, opened: .zero, stretch: .until(.distantFuture)) == .distantFuture)
     }
 }

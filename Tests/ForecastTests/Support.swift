@@ -35,7 +35,7 @@ func forecast(
     seed: UInt64 = 7,
     retries: SteadyRetries = SteadyRetries(),
     limit: Duration = .seconds(86_400),
-    stepLimit: Int = 50_000_000
+    stepLimit: Int = TransferForecast.stepLimit
 ) throws -> TransferForecast {
     let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
     var client = ClientModel()

@@ -23,7 +23,7 @@ struct VirtualSender {
     /// The largest window, in segments: 1.4 TB.
     static let largestWindow = 1e9
 
-    /// The rounds and holes that are worked out at a time: 65,536. The others follow when it is asked again, at once.
+    /// The rounds, holes and lost segments that are worked out at a time: 65,536. The others follow when it is asked again, at once.
     private static let stepLimit = 65_536
 
     /// A window of segments on its way.
@@ -69,7 +69,7 @@ struct VirtualSender {
     private var idleSince: Int64 = 0
     /// How far the stream has come, in bytes.
     private(set) var released: Int64 = 0
-    /// The rounds and holes that were worked out so far.
+    /// The rounds, holes and lost segments that were worked out so far, each with the times that it was lost.
     private(set) var steps = 0
 
     init(_ loss: Loss, key: RandomKey) {
@@ -120,7 +120,7 @@ struct VirtualSender {
         }
         let limit = steps + Self.stepLimit
         while released < wanted {
-            if steps == limit { return now }
+            if steps >= limit { return now }
             steps += 1
             if let wake = step(upTo: wanted, now: now, &firstLoss) { return wake }
         }
@@ -212,7 +212,7 @@ struct VirtualSender {
 
     // MARK: Holes
 
-    private func newHole(_ first: Int64, _ end: Int64, in round: Round, wanted: Int64) -> Hole {
+    private mutating func newHole(_ first: Int64, _ end: Int64, in round: Round, wanted: Int64) -> Hole {
         let flightEnd = min(segments(wanted), segments(round.end))
         let isWhole = released <= round.base && end >= flightEnd
         // After a flight that was lost whole, one packet at a time finds out when the channel is good again;
@@ -231,8 +231,10 @@ struct VirtualSender {
         )
         var repair = detection(of: hole, in: round, notBefore: busySince)
         hole.hasTimedOut = repair == nil
+        steps += Int(end - first)
         for segment in first..<end {
             let count = pattern.failedRetransmissions(of: segment, afterWholeFlight: isWhole, limit: Self.retryLimit)
+            steps += count
             guard count > 0 else { continue }
             let delay: Int64
             if sender == .bbr, repair != nil {

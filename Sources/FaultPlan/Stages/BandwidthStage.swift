@@ -22,7 +22,7 @@ struct BandwidthStage {
     private var isBusy = false
     /// What was due, below a quantum, when an outage came between.
     private var owed: Int64 = 0
-    private var announced = false
+    private var announcement = Announcement()
 
     init(_ bandwidth: Bandwidth) {
         curve = RateCurve(bandwidth)
@@ -42,7 +42,7 @@ struct BandwidthStage {
         guard visit.isActive else {
             isBusy = false
             owed = 0
-            announced = false
+            announcement.end(at: visit.passed)
             return reach
         }
         let wanted = reach.bytesAtHorizon
@@ -56,10 +56,7 @@ struct BandwidthStage {
             isBusy = false
             return reach
         }
-        if !announced {
-            announced = true
-            visit.effect = .limits
-        }
+        if announcement.begin(at: visit.passed) { visit.effect = .limits }
         let now = visit.age
         let quantum = steady?.quantum ?? Self.quantum(of: curve.rate(at: now))
         let (start, limit) = anchor(passed: visit.passed, now: now, quantum: quantum)

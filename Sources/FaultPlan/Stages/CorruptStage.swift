@@ -1,24 +1,21 @@
 import FaultProfile
-import Glibc
 import Units
 
 /// Which bytes of a stream have a bit flipped, and which bit, by the seed and their offsets alone.
-///
-/// With a rate, the bytes between one struck byte and the next are drawn from the geometric distribution, the draws
-/// numbered from the start of the stream; so nothing is done for the bytes that stay as they are.
 struct CorruptStage {
     /// The strikes of a rate on one link that the journal is told of; those behind them happen in silence.
     static let toldLimit = 1_000
 
     /// The offset of the next struck byte; `Int64.max` is none.
     private var nextOffset: Int64
+    /// Those of a rate; `nil` where only one byte is struck.
+    private var rate: StruckBytes?
+    /// The offset before which the bytes of a rate were spared, and haven't been skipped yet.
+    private var sparedEnd: Int64 = 0
     /// Where messages have it, if the offset counts in messages.
     private var targets: TargetList?
     private let key: RandomKey
-    /// The natural logarithm of the chance that a byte stays as it is; 0 where only one byte is struck.
-    private let logarithm: Double
-    /// The draws of a rate so far, and the strikes that the journal was told of.
-    private var draws: Int64 = 0
+    /// The strikes that the journal was told of.
     private var told = 0
     /// The bit that is flipped, where the profile says which.
     private let bit: Int?
@@ -30,21 +27,18 @@ struct CorruptStage {
         bit = corrupt.bit
         if let rule = corrupt.position.messageRule, corrupt.origin != .connection {
             targets = TargetList(MessageAim(corrupt.origin, rule, .byte, filter))
-            logarithm = 0
             nextOffset = .max
             return
         }
         switch corrupt.position {
         case .at(let offset):
-            logarithm = 0
             nextOffset = offset.bytes
         case .between(let low, let high):
-            logarithm = 0
             nextOffset = key.draw(from: low.bytes, through: high.bytes)
         case .rate(let rate):
-            logarithm = log1p(-rate.fraction)
-            nextOffset = 0
-            nextOffset = gap(0)
+            let bytes = StruckBytes(rate, key: key)
+            nextOffset = bytes.next
+            self.rate = bytes
         }
     }
 
@@ -62,9 +56,25 @@ struct CorruptStage {
     /// These bytes of the source have vanished, and none of them is struck.
     mutating func vanished(_ range: Range<Int64>) { targets?.removeAll(in: range) }
 
-    /// The byte at `next` passed while the fault was off.
+    /// Whether bytes can be spared in any number, by `spare`.
+    var hasRate: Bool { rate != nil }
+
+    /// What it has worked out so far, see `Link.work`: a draw is a part of an answer.
+    var work: Int { (rate?.draws ?? 0) / 4 }
+
+    /// The bytes of a rate before `offset` pass while the fault is off.
+    mutating func spare(before offset: Int64) { sparedEnd = max(sparedEnd, offset) }
+
+    /// Skips the bytes that were spared, which `next` needs to be right.
+    mutating func skipSpared() {
+        guard sparedEnd > nextOffset, nextOffset < .max else { return }
+        rate?.skip(to: sparedEnd)
+        nextOffset = rate?.next ?? .max
+    }
+
+    /// The byte at `next` passed while the fault was off; those of a rate are spared.
     mutating func miss() {
-        if targets == nil { goOn() } else { targets?.removeFirst() }
+        if targets == nil { nextOffset = .max } else { targets?.removeFirst() }
     }
 
     /// The mask of the byte at `next`, whether the journal is told, and where in a message it was; goes on to the byte
@@ -81,26 +91,17 @@ struct CorruptStage {
         return (mask, isTold, nil)
     }
 
-    /// Finds the next struck byte; the draws are the same whether the fault was on or off.
+    /// Finds the next struck byte.
     private mutating func goOn() {
-        draws += 1
-        let isLast = logarithm == 0 || isSimplified && told >= CorruptStage.toldLimit
-        nextOffset = isLast ? .max : nextOffset.addingSaturated(1).addingSaturated(gap(draws))
+        let isLast = isSimplified && told >= CorruptStage.toldLimit
+        if !isLast { rate?.advance() }
+        nextOffset = isLast ? .max : rate?.next ?? .max
     }
 
     private func mask(at offset: Int64) -> UInt8 { 1 << UInt8(bit ?? CorruptStage.bit(at: offset, key)) }
 
     /// The bit that is flipped in the byte at an offset, from 0, the lowest, to 7, if the profile doesn't say which.
     static func bit(at offset: Int64, _ key: RandomKey) -> Int { Int(key.bits(at: offset) & 7) }
-
-    /// The bytes that stay as they are before the struck byte of this number, counted from 0.
-    private func gap(_ number: Int64) -> Int64 {
-        guard logarithm > -.infinity else { return 0 }
-        // Draws of gaps and of masks are told apart by their sign.
-        let draw = 1 - key.fraction(at: -1 - number)
-        let gap = (log(draw) / logarithm).rounded(.down)
-        return gap < 0x1p62 ? Int64(gap) : .max
-    }
 }
 
 extension Corrupt {

@@ -14,6 +14,10 @@ struct DelayDraws {
     private let distribution: Latency.Distribution
     private let correlation: Double
     private let key: RandomKey
+    /// What a draw costs, in quarters of the answer of a stage: the functions of a distribution cost more than its bits.
+    private let price: Int
+    /// What the draws so far have cost.
+    private(set) var cost = 0
     /// The last position that was drawn for, and its normal deviate.
     private var last: (position: Int64, deviate: Double)?
 
@@ -24,6 +28,12 @@ struct DelayDraws {
         distribution = latency.distribution
         correlation = latency.correlation.fraction
         self.key = key
+        let isPlain =
+            switch latency.distribution {
+            case .uniform, .quantiles: latency.correlation == .never
+            case .normal, .pareto, .logNormal: false
+            }
+        price = isPlain ? 1 : 8
     }
 
     /// Whether draws differ at all.
@@ -33,6 +43,7 @@ struct DelayDraws {
 
     /// The delay, in nanoseconds, of what begins at `position`; the same again for the position drawn last.
     mutating func delay(at position: Int64) -> Int64 {
+        cost += price
         let drawn = max(minimum, value(at: position))
         return drawn <= 0 ? 0 : drawn >= 9e18 ? .max : Int64(drawn)
     }

@@ -41,7 +41,7 @@ struct LatencyStage {
     private var jointRelease: Int64 = .min
     private var batchStart: Int64 = 0
     private var batchTime: Int64?
-    private var announced = false
+    private var announcement = Announcement()
 
     init(_ latency: Latency, key: RandomKey) {
         draws = DelayDraws(latency, key: key)
@@ -52,11 +52,15 @@ struct LatencyStage {
         tolerance = latency.delay.nanoseconds.addingSaturated(reach.nanoseconds) / Self.jointFraction
     }
 
+    /// What it has worked out so far, see `Link.work`.
+    var work: Int { draws.cost / 4 }
+
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         let now = visit.now.nanoseconds
         if reach.hasEnded { end = reach.position }
-        if visit.isActive, !announced, reach.horizon > arrived {
-            announced = true
+        if !visit.isActive {
+            announcement.end(at: arrived)
+        } else if reach.horizon > arrived, announcement.begin(at: arrived) {
             visit.effect = .delays
         }
         if reach.position > arrived {
@@ -67,7 +71,6 @@ struct LatencyStage {
                 append(end: reach.position, release: max(now, lastRelease))
             }
         }
-        if !visit.isActive { announced = false }
         while count > 0, stretches[head].release <= now {
             released = stretches[head].end
             head = (head + 1) & (stretches.count - 1)

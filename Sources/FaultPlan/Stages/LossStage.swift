@@ -8,7 +8,7 @@ struct LossStage {
     static let receiveBuffer: Int64 = 1 << 20
 
     private var sender: VirtualSender
-    private var announced = false
+    private var announcement = Announcement()
     /// Whoever comes later than this may find that there was no room for what would have been sent: a round trip, or
     /// the time in which the link carries half of the least room.
     let latenessAllowance: Int64
@@ -27,7 +27,7 @@ struct LossStage {
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
             sender.pause(at: visit.now.nanoseconds)
-            announced = false
+            announcement.end(at: visit.passed)
             return reach
         }
         let now = visit.now.nanoseconds
@@ -41,8 +41,7 @@ struct LossStage {
             now: now,
             firstLoss: &firstLoss
         )
-        if let firstLoss, !announced {
-            announced = true
+        if let firstLoss, announcement.begin(at: visit.passed) {
             visit.effect = .loses
             visit.effectOffset = firstLoss
         }

@@ -95,7 +95,7 @@ struct SharedBandwidthStage {
     private var reserved: Int64 = 0
     private var reservedUntil: Int64 = 0
     private var isBusy = false
-    private var announced = false
+    private var announcement = Announcement()
 
     init(_ bucket: SharedBucket) {
         self.bucket = bucket
@@ -105,7 +105,7 @@ struct SharedBandwidthStage {
         guard visit.isActive else {
             leave()
             reserved = 0
-            announced = false
+            announcement.end(at: visit.passed)
             return reach
         }
         granted = max(granted, visit.passed)
@@ -114,10 +114,7 @@ struct SharedBandwidthStage {
             leave()
             return reach
         }
-        if !announced {
-            announced = true
-            visit.effect = .limits
-        }
+        if announcement.begin(at: visit.passed) { visit.effect = .limits }
         let now = visit.now.nanoseconds
         if !isBusy {
             isBusy = true

@@ -9,7 +9,7 @@ import Units
 /// backlog builds up to burst out afterwards; and through `Visit.isSilent` the far one.
 struct SilenceStage {
     private let timer: RetransmissionTimer?
-    private var announced = false
+    private var announcement = Announcement()
     /// Since when something has waited.
     private var waitingSince: Moment?
     /// When it goes on, once the outage is over.
@@ -31,16 +31,13 @@ struct SilenceStage {
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
-            announced = false
+            announcement.end(at: visit.delivered)
             return recovering(reach, &visit)
         }
         resumption = nil
         if reach.horizon > visit.delivered {
             waitingSince = waitingSince ?? visit.now
-            if !announced {
-                announced = true
-                visit.effect = .silences
-            }
+            if announcement.begin(at: visit.delivered) { visit.effect = .silences }
         }
         return silent(reach, &visit)
     }

@@ -15,6 +15,7 @@ struct SliceStage {
     private let pause: Int64
     private let key: RandomKey
     private var isOn = false
+    private var announcement = Announcement()
     /// The slice that is to pass next, or is passing.
     private var start: Int64 = 0
     private var end: Int64 = 0
@@ -50,11 +51,12 @@ struct SliceStage {
     }
 
     /// What a simplified stage has worked out so far, see `Link.work`: a draw is a small part of an answer.
-    var work: Int { draws / 16 }
+    var work: Int { draws / 4 }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
             isOn = false
+            announcement.end(at: pauses ? visit.passed : visit.delivered)
             return reach
         }
         let wanted = reach.bytesAtHorizon
@@ -62,7 +64,7 @@ struct SliceStage {
             let position = pauses ? visit.passed : visit.delivered
             guard wanted > position else { return reach }
             isOn = true
-            visit.effect = .slices
+            if announcement.begin(at: position) { visit.effect = .slices }
             start = position
             end = start.addingSaturated(length(at: start))
             pausedUntil = .min

@@ -131,7 +131,8 @@ enum Stage {
         switch self {
         case .slice(let stage): stage.value.work
         case .loss(let stage): stage.value.work
-        case .latency, .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .trace, .slowReader: 0
+        case .latency(let stage): stage.value.work
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .trace, .slowReader: 0
         case .http, .halfOpen, .slowClose: 0
         }
     }

@@ -18,7 +18,7 @@ struct TraceStage {
     private var base: Int64 = 0
     /// How far the stream could have come when the stage was last asked.
     private var present: Int64 = 0
-    private var announced = false
+    private var announcement = Announcement()
 
     init(_ trace: Trace) {
         times = trace.opportunities
@@ -32,14 +32,11 @@ struct TraceStage {
         let wanted = reach.bytesAtHorizon
         let past = count(before: visit.age)
         guard visit.isActive else {
-            announced = false
+            announcement.end(at: visit.passed)
             (granted, base, present, counted) = (reach.bytes, reach.bytes, wanted, past)
             return reach
         }
-        if wanted > visit.passed, !announced {
-            announced = true
-            visit.effect = .limits
-        }
+        if wanted > visit.passed, announcement.begin(at: visit.passed) { visit.effect = .limits }
         granted = max(granted, min(visit.passed, reach.bytes))
         if past > counted {
             granted = max(granted, min(limit(after: past), present))

@@ -1,0 +1,52 @@
+import FaultPlan
+import Testing
+import Units
+
+/// How many entries a journal takes in a second.
+@Suite("A journal's quota")
+struct JournalQuotaTests {
+    private func entry(_ fault: String, at moment: Moment) -> JournalEntry {
+        JournalEntry(
+            moment: moment,
+            proxy: "p",
+            connection: 1,
+            direction: .upstream,
+            fault: fault,
+            offset: nil,
+            effect: .stalls
+        )
+    }
+
+    /// How many of `count` entries are taken.
+    private func taken(_ count: Int, of fault: String, at moment: Moment, _ quota: inout JournalQuota) -> Int {
+        (0..<count).filter { _ in quota.take(entry(fault, at: moment)).isTaken }.count
+    }
+
+    @Test
+    func `takes 2,000 entries of a fault in a second, and tells the others when it is over`() {
+        var quota = JournalQuota()
+        #expect(taken(2_500, of: "a", at: .milliseconds(1_100), &quota) == 2_000)
+        #expect(taken(3, of: "b", at: .milliseconds(1_900), &quota) == 3)
+        let next = quota.take(entry("a", at: .seconds(2)))
+        #expect(next.isTaken)
+        #expect(next.omissions.map(\.fault) == ["a"] && next.omissions.map(\.count) == [500])
+        #expect(quota.takeOmissions() == [] && quota.omissions == 500)
+    }
+
+    @Test
+    func `takes 4,000 of all faults, and the first 10 of each whatever the others do`() {
+        var quota = JournalQuota()
+        var all = 0
+        for fault in ["a", "b", "c"] { all += taken(3_000, of: fault, at: .seconds(1), &quota) }
+        #expect(all == 4_010)
+        #expect(taken(50, of: "quiet", at: .seconds(1), &quota) == 10)
+        #expect(quota.takeOmissions().map(\.fault) == ["a", "b", "c", "quiet"])
+    }
+
+    @Test
+    func `counts what a loop tells late with the second that has begun`() {
+        var quota = JournalQuota()
+        #expect(taken(2_000, of: "a", at: .seconds(5), &quota) == 2_000)
+        #expect(taken(1, of: "a", at: .milliseconds(4_999), &quota) == 0)
+    }
+}
