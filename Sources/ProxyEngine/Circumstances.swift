@@ -19,6 +19,8 @@ final class Circumstances {
     /// Whether no fault concerns the connection.
     let isPlain: Bool
     private let mayInterrupt: Bool
+    private var spacing = WakeSpacing()
+    private var hangSpacing = WakeSpacing()
     /// Since when the connection would be over, but for a listener that still has to refuse others.
     var isOverSince: Moment?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
@@ -47,12 +49,20 @@ final class Circumstances {
 
     /// When to ask for an interruption again; `distantFuture` when none can come.
     func nextInterruption(after now: Moment) -> Moment {
-        mayInterrupt ? interruptions.nextChange(after: now, lastPassed: passed.moment) : .distantFuture
+        guard mayInterrupt else { return .distantFuture }
+        return spacing.wake(for: interruptions.nextChange(after: now, lastPassed: passed.moment), now: now)
+    }
+
+    /// When to ask again whether nobody accepts the connection.
+    func nextHangChange(after now: Moment) -> Moment {
+        hangSpacing.wake(for: hang.nextChange(after: now), now: now)
     }
 
     /// So many bytes have passed in both directions by `now`.
     func notePassed(_ bytes: Int64, at now: Moment) {
-        if mayInterrupt, bytes != passed.bytes { passed = (bytes, now) }
+        guard mayInterrupt, bytes != passed.bytes else { return }
+        passed = (bytes, now)
+        spacing.refresh()
     }
 
     /// Whether a request is to be answered in the server's place, and the responses to those before it have come.

@@ -14,7 +14,7 @@ extension Connection {
             return
         }
         if isDrained(at: now) { return }
-        setTimer(to: min(circumstances.hang.nextChange(after: now), circumstances.nextInterruption(after: now)))
+        setTimer(to: min(circumstances.nextHangChange(after: now), circumstances.nextInterruption(after: now)))
     }
 
     func fallSilent(at now: Moment) {

@@ -1,32 +1,22 @@
 import EventLoop
 import FaultPlan
+import FaultProfile
 import FoundationEssentials
+import Synchronization
 import Units
 
 /// The event journal as JSON Lines: a header, then one object for each fault that acted.
 ///
 /// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC),
 /// `proxy`, `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` where a
-/// position decided, `of` and `request` where that is one in an HTTP message, `what`, and `why` where a stream
-/// isn't read as HTTP. They are in alphabetical order, so two journals can be compared as text once their times are
-/// taken out.
+/// position decided, `of` and `request` where that is one in an HTTP message, `what`, and `why` where a stream isn't read
+/// as HTTP. They are in alphabetical order, so two journals can be compared as text once their times are taken out. A line
+/// with `event` “omitted” counts the `lines` of a fault that `JournalQuota` left out.
 public final class Journal: Sendable {
-    private struct Line: Encodable {
-        let time: String
-        let proxy: String
-        let connection: UInt64?
-        let direction: String?
-        let fault: String
-        let of: String?
-        let offset: Int64?
-        let request: Int64?
-        let what: String
-        let why: String?
-    }
-
     private let writer: LineWriter
     private let wallClockStart: Date
     private let monotonicStart: Moment
+    private let quota = Mutex(JournalQuota())
 
     /// A journal that goes to `writer`, which is told the header at once.
     public init(_ writer: LineWriter, header: JournalHeader) {
@@ -36,25 +26,60 @@ public final class Journal: Sendable {
         monotonicStart = MonotonicClock.now
     }
 
-    /// Writes an entry; from any thread, without waiting.
+    /// Writes an entry, unless there are too many; from any thread, without waiting.
     public func record(_ entry: JournalEntry) {
-        let since = Double((entry.moment - monotonicStart).nanoseconds) / 1e9
+        let (isTaken, omissions) = quota.withLock { $0.take(entry) }
+        for omission in omissions { write(omission, at: entry.moment) }
+        guard isTaken else { return }
+        let place = entry.place
+        let origin = place.flatMap { $0.origin == .connection ? nil : $0.origin.rawValue }
+        let members: [(String, JSONText?)] = [
+            ("connection", entry.connection.map(JSONText.number)),
+            ("direction", (entry.direction?.rawValue).map(JSONText.text)),
+            ("fault", .text(entry.fault)),
+            ("of", origin.map(JSONText.text)),
+            ("offset", entry.offset.map(JSONText.signed)),
+            ("proxy", .text(entry.proxy)),
+            ("request", (place?.request).map(JSONText.signed)),
+            ("time", .text(time(of: entry.moment))),
+            ("what", .text(entry.effect.word)),
+            ("why", (entry.effect.reason?.rawValue).map(JSONText.text)),
+        ]
+        write(members)
+    }
+
+    /// Writes what was left out and hasn't been told yet. To be called when the proxies have stopped.
+    ///
+    /// - Returns: the entries that were left out since the beginning.
+    @discardableResult
+    public func finish() -> Int {
+        let (omissions, count) = quota.withLock { ($0.takeOmissions(), $0.omissions) }
+        for omission in omissions { write(omission, at: MonotonicClock.now) }
+        return count
+    }
+
+    /// Writes that `count` lines are missing because they came faster than they could be written.
+    public func noteLost(_ count: Int) {
+        write([
+            ("event", .text("omitted")), ("lines", .signed(Int64(count))),
+            ("time", .text(time(of: MonotonicClock.now))),
+        ])
+    }
+
+    private func write(_ omission: JournalQuota.Omission, at moment: Moment) {
+        write([
+            ("event", .text("omitted")), ("fault", .text(omission.fault)), ("lines", .signed(Int64(omission.count))),
+            ("proxy", .text(omission.proxy)), ("time", .text(time(of: moment))),
+        ])
+    }
+
+    private func write(_ members: [(String, JSONText?)]) {
+        writer.write(JSONText.object(members.compactMap { key, value in value.map { (key, $0) } }).compact.visibleJSON)
+    }
+
+    private func time(of moment: Moment) -> String {
+        let since = Double((moment - monotonicStart).nanoseconds) / 1e9
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        let line = Line(
-            time: wallClockStart.addingTimeInterval(since).formatted(style),
-            proxy: entry.proxy,
-            connection: entry.connection,
-            direction: entry.direction?.rawValue,
-            fault: entry.fault,
-            of: entry.place.flatMap { $0.origin == .connection ? nil : $0.origin.rawValue },
-            offset: entry.offset,
-            request: entry.place?.request,
-            what: entry.effect.word,
-            why: entry.effect.reason?.rawValue
-        )
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(line) else { return }
-        writer.write(String(decoding: data, as: UTF8.self).visibleJSON)
+        return wallClockStart.addingTimeInterval(since).formatted(style)
     }
 }

@@ -22,6 +22,7 @@ final class Listener: LoopHandler, LoopTenant {
     private var plan: Plan
     private(set) var socket: ListeningSocket?
     private var outageTimer: LoopTimer?
+    private var spacing = WakeSpacing()
     private var retryTimer: LoopTimer?
     /// What happens to everybody now.
     private(set) var admission = Admission.open
@@ -155,9 +156,10 @@ final class Listener: LoopHandler, LoopTenant {
         if admission != self.admission { change(to: admission, socket) }
         if isFull { lookForRoom() }
         guard until < .distantFuture else { return }
-        let timer = outageTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.outage)
+        // Nobody notices some 100 µs, and a loop that is idle otherwise needn't stay awake for them.
+        let timer = outageTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.outage, isCoarse: true)
         outageTimer = timer
-        timer.set(to: until)
+        timer.set(to: spacing.wake(for: until, now: now))
     }
 
     private var isRefusing: Bool {

@@ -126,6 +126,18 @@ import Testing
         #expect(ended.errors.hasPrefix("journal.jsonl:4: this is no line of a journal: it is no object of JSON ("))
     }
 
+    @Test(arguments: [#""fault":"cut","#, ""])
+    func `lines that count those left out are told, and the others are struck again`(fault: String) async throws {
+        let omission = #"{"event":"omitted",\#(fault)"lines":312,"proxy":"p","time":"2026-11-21T14:20:16.002Z"}"#
+        let lines = [DamagedJournalTests.header(), omission, DamagedJournalTests.line(), omission, ""]
+        let outcome = try await shrink(lines.joined(separator: "\n"))
+        #expect(
+            outcome.errorLines.first?.contains("is incomplete: 624 lines were left out") == true,
+            "\(outcome.errors)"
+        )
+        #expect(outcome.errorLines.last == "squall: the command doesn't fail with the fault of the journal")
+    }
+
     @Test func `a last line that only lacks its end counts, and has to be one of a journal`() async throws {
         let text = DamagedJournalTests.header() + "\n" + DamagedJournalTests.line()
         let whole = try await shrink(text)

@@ -214,6 +214,7 @@ struct JournalFile {
         }
         let reader = JournalLineReader(header)
         var strikes: [RecordedStrike] = []
+        var omitted: Int64 = 0
         for line in lines {
             if line.isOpen, (try? JSONSerialization.jsonObject(with: line.text)) == nil {
                 Console.error("\(path):\(line.number): the last line is torn off, and left out")
@@ -222,8 +223,15 @@ struct JournalFile {
             do throws(JournalProblem) {
                 strikes.append(try reader.strike(line.text))
             } catch {
-                throw failure(error, at: line, path)
+                guard let count = reader.omitted(line.text) else { throw failure(error, at: line, path) }
+                omitted = omitted.addingReportingOverflow(count).partialValue
             }
+        }
+        if omitted > 0 {
+            Console.error(
+                "the journal “\(path)” is incomplete: \(omitted) lines were left out when it was written, and what they "
+                    + "told isn't struck again"
+            )
         }
         return strikes
     }

@@ -22,6 +22,12 @@ struct JournalLineReader {
         var what: String
     }
 
+    /// A line that counts those that were left out.
+    private struct Omission: Decodable {
+        var event: String
+        var lines: Int64
+    }
+
     private let proxies: Set<String>
     private let kinds: [String: FaultKind]
 
@@ -29,6 +35,14 @@ struct JournalLineReader {
         proxies = Set(header.proxies.map(\.name))
         let faults = header.profile.faults + header.profile.phases.flatMap(\.faults)
         kinds = Dictionary(faults.map { ($0.name, $0.kind) }) { first, _ in first }
+    }
+
+    /// How many lines were left out where this one stands; `nil` if it tells of a fault.
+    func omitted(_ text: Data) -> Int64? {
+        guard let omission = try? JSONDecoder().decode(Omission.self, from: text), omission.event == "omitted",
+            omission.lines > 0
+        else { return nil }
+        return omission.lines
     }
 
     func strike(_ text: Data) throws(JournalProblem) -> RecordedStrike {

@@ -36,6 +36,7 @@ struct Trial {
             file.discard()
             throw error
         }
+        journal.finish()
         // A command that was ended by the signal has said nothing.
         guard !Task.isCancelled else {
             file.discard()

@@ -8,6 +8,7 @@ import Units
 final class Narrator: Sendable {
     private let lines = Console.Log()
     private let started: Moment
+    private let quota = Mutex(JournalQuota())
 
     /// A narrator whose times are those of the proxy's clock, which starts now if nothing else is said.
     init(clockStart: Moment? = nil) {
@@ -16,7 +17,12 @@ final class Narrator: Sendable {
 
     /// Tells of a fault that acted.
     func tell(_ entry: JournalEntry) {
+        let (isTaken, omissions) = quota.withLock { $0.take(entry) }
         let seconds = Formatting.signedSeconds(entry.moment - started)
+        for omission in omissions {
+            lines.write("\(seconds)  \(omission.proxy): \(omission.fault) acted \(omission.count) times more")
+        }
+        guard isTaken else { return }
         lines.write("\(seconds)  \(Narrator.sentence(entry))")
     }
 

@@ -58,7 +58,7 @@ struct ProxyRunner {
         await loops.stop()
         narrator?.finish()
         warnings.finish()
-        try finish(output)
+        try finish(journal, output)
     }
 
     /// The journal, of which nothing is written, and nothing lost that was in it, before the proxies run.
@@ -104,14 +104,26 @@ struct ProxyRunner {
         journal != "-" || !error.isReaderGone
     }
 
-    /// Writes out what the journal still holds.
-    private func finish(_ output: LineWriter?) throws(CommandFailure) {
-        guard let (dropped, failure) = output?.flush() else { return }
+    /// Writes out what the journal still holds, and tells what is missing in it.
+    private func finish(_ journal: Journal?, _ output: LineWriter?) throws(CommandFailure) {
+        guard let journal, let output else { return }
+        let omitted = journal.finish()
+        if omitted > 0 {
+            Console.warn(
+                "the journal leaves out \(omitted) lines: it has \(JournalQuota.faultLimit) a second of a fault, and "
+                    + "\(JournalQuota.limit) of all; lines with “omitted” say where"
+            )
+        }
+        let (dropped, failure) = output.flush()
         if let failure {
-            guard ProxyRunner.isFailure(failure, of: journal) else { return }
+            guard ProxyRunner.isFailure(failure, of: self.journal) else { return }
             throw .failed("the journal is incomplete: \(failure); \(dropped) lines were lost")
         }
-        if dropped > 0 { throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost") }
+        if dropped > 0 {
+            journal.noteLost(dropped)
+            output.flush()
+            throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost")
+        }
     }
 }
 
