@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format acceptance bench soak scale allocations loss-table clean
+.PHONY: help demo build test lint format acceptance bench soak scale allocations fuzz loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -55,6 +55,9 @@ scale: build ## measure what a connection, a proxy and a fault cost, into docs/s
 allocations: build ## count allocations and references for each chunk, under callgrind (about 4 minutes)
 	@scripts/install.sh allocations
 	@python3 Benchmarks/allocations.py
+
+fuzz: build ## run valid profiles at extreme values under traffic: is everything bounded? (about 3 minutes)
+	@python3 Benchmarks/fuzz.py
 
 loss-table: ## compare the loss fault with the literature and with real senders, in virtual time
 	@scripts/install.sh build
