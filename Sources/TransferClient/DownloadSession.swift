@@ -174,7 +174,10 @@ final class DownloadSession {
         while true {
             let outcome = await attempt(.probe)
             guard !Task.isCancelled else { throw .cancelled }
-            if case .decided(.complete) = outcome { return }
+            if case .decided(.complete) = outcome {
+                if request.requiresProof { try await recordWhatIsKnown() }
+                return
+            }
             state.askedInVain(about: complete)
             guard request.requiresProof else { return }
             switch outcome {
