@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format acceptance bench soak scale allocations fuzz loss-table clean
+.PHONY: help demo build test lint format acceptance bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -14,7 +14,7 @@ RELEASE := .build/release/squall
 timed = start=$$SECONDS; $(2); echo "== $(1): $$((SECONDS - start)) s"
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
 demo: build ## walk out of Wi-Fi range and back with a download, and prove that it arrived
 	@$(RELEASE) demo
@@ -63,6 +63,9 @@ loss-table: ## compare the loss fault with the literature and with real senders,
 	@scripts/install.sh build
 	@swift build -c release --product loss-comparison
 	@.build/release/loss-comparison
+
+forecast-check: build ## compare the forecast with the run for 200 random profiles (about 5 minutes)
+	@python3 Benchmarks/forecast_check.py
 
 clean: ## remove what was built
 	@rm -rf .build

@@ -9,6 +9,8 @@ extension Link {
         let isAlwaysOpen: Bool
         /// Whether the stage takes bytes in before it lets them out.
         let holds: Bool
+        /// Whether the stage is a rate, see `Stage.isRate`.
+        let isRate: Bool
         /// Whether the stage has let pass all that came, and will do nothing before more comes.
         private var isResting = false
         /// How far the stream has come into the stage, and out of it.
@@ -26,11 +28,12 @@ extension Link {
             self.gate = gate
             isAlwaysOpen = window.isAlways
             holds = stage.holds
+            isRate = stage.isRate
         }
 
         /// Whether the stage needn't be asked with the stream at `reach`: it would let it pass as it is.
         func rests(at reach: Reach) -> Bool {
-            isResting && reach.position == passed && reach.horizon == passed
+            isResting && reach.position == passed && reach.horizon == passed && !reach.isThrottled
         }
 
         mutating func advance(_ reach: Reach, isPicked: Bool, phase: Int?, _ visit: inout Visit) -> Reach {
@@ -43,7 +46,7 @@ extension Link {
             passed = passing.position
             isResting =
                 stage.restsBehindAll && isAlwaysOpen && gate == nil && passing == reach
-                && reach.horizon == reach.position
+                && reach.horizon == reach.position && !reach.isThrottled
             return passing
         }
     }

@@ -200,15 +200,25 @@ public struct Link: Sendable {
         precondition(delivered <= arrived, "a link can't hand over more than it took")
     }
 
+    /// The sink takes nothing, so `decide` isn't asked at its wake: it isn't late when it is asked next.
+    public mutating func sinkIsFull() {
+        if !faults.isEmpty { faults[0].sinkIsFull() }
+    }
+
+    /// The bytes that rates would have let pass, and didn't, because `decide` was asked later than a rate makes up for.
+    public var lostBytes: Int64 { faults.isEmpty ? 0 : faults[0].lostBytes }
+
     /// Leaves out what only bytes show, for a forecast: where a write ends, and corruptions that the journal isn't told
     /// of. Slices then make up for pauses that they are asked about late. To be called before the first byte.
     public mutating func simplify() {
         if !faults.isEmpty { faults[0].simplify() }
     }
 
-    /// How late `decide` may be asked on a simplified link, in nanoseconds, without less passing than if it were asked
-    /// in time, apart from what a rate doesn't make up for.
-    public var latenessAllowance: Int64 { faults.isEmpty ? .max : faults[0].latenessAllowance }
+    /// How late after `now` `decide` may be asked on a simplified link, in nanoseconds, without more or less passing than
+    /// if it were asked in time.
+    public func latenessAllowance(at now: Moment) -> Int64 {
+        faults.isEmpty ? .max : faults[0].latenessAllowance(at: now)
+    }
 
     /// What the faults have worked out so far beside the answers of `decide`, so that a forecast can end in time: losses,
     /// slices, and bytes to change.

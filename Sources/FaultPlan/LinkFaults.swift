@@ -44,6 +44,12 @@ struct LinkFaults: Sendable {
     private var marks = MarkQueue()
     /// More is never taken at once, so what faults hold back behind it holds nobody up: 1 MiB.
     private static let largestReceive: Int64 = 1 << 20
+    /// Whether one of the stages is a rate.
+    private let hasRates: Bool
+    /// How late the link is asked.
+    private var lateness = Lateness()
+    /// The bytes of rates that were due and are lost, because the link was asked too late.
+    private(set) var lostBytes: Int64 = 0
     /// When the bytes that are new came, if somebody knows.
     private var arrival: Moment?
     /// Since when bytes that come are let into the delay line at once; before, they may have waited in front of it.
@@ -64,6 +70,7 @@ struct LinkFaults: Sendable {
         opened: Moment
     ) {
         self.slots = slots
+        hasRates = slots.contains { $0.isRate }
         self.alterSlots = alterSlots
         self.messageFault = messageFault
         self.schedule = schedule
@@ -204,12 +211,23 @@ struct LinkFaults: Sendable {
 
     /// See `Link.simplify`.
     mutating func simplify() {
-        for index in slots.indices { slots[index].stage.simplify() }
+        let isBesideRate = slots.contains { $0.stage.isPaced }
+        for index in slots.indices { slots[index].stage.simplify(isBesideRate: isBesideRate) }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
     }
 
     /// See `Link.latenessAllowance`.
-    var latenessAllowance: Int64 { slots.reduce(.max) { min($0, $1.stage.latenessAllowance) } }
+    func latenessAllowance(at now: Moment) -> Int64 {
+        var allowance = Int64.max
+        var paced = 0
+        for slot in slots {
+            allowance = min(allowance, slot.stage.latenessAllowance)
+            if slot.stage.isPaced { paced += 1 }
+        }
+        guard paced > 1 else { return allowance }
+        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        return slots.reduce(allowance) { min($0, $1.stage.evenness(after: now, age: age)) }
+    }
 
     /// See `Link.work`.
     var work: Int {
@@ -240,7 +258,10 @@ struct LinkFaults: Sendable {
         arrival = nil
         var visit = Visit(now: now, arrival: came, delivered: delivered, settled: settled)
         visit.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        visit.waiting = reach.bytesAtHorizon
+        visit.catchUp = lateness.ask(at: now.nanoseconds)
         var passing = Passing(reach)
+        var uncarried = Int64.min
         for index in slots.indices {
             if slots[index].rests(at: passing.reach) {
                 if slots[index].holds { passing.take(passing.reach.horizon, upTo: .max) }
@@ -250,8 +271,11 @@ struct LinkFaults: Sendable {
                 advanceByMessages(index, &visit, &passing, &strikes)
             }
             if slots[index].holds { visit.arrival = now }
+            if visit.carried != nil, uncarried == .min { uncarried = passing.reach.horizon }
         }
         passing.readHorizon = passing.readHorizon ?? passing.reach.horizon
+        if hasRates { settleRates(reach, passing, carried: visit.carried, uncarried: uncarried, now: now) }
+        lostBytes = lostBytes.addingSaturated(visit.lostBytes)
         let wasOpen = isOpen
         let wanted = min(reach.horizon - reach.position, LinkFaults.largestReceive)
         isOpen = hasRoom && (passing.readHorizon ?? 0) - reach.position >= wanted
@@ -271,7 +295,28 @@ struct LinkFaults: Sendable {
         if passing.reach.position < furthest || visit.awaitsWindow {
             passing.wake = min(passing.wake, spacing.wake(for: nextWindowChange(after: now), now: now))
         }
+        lateness.wait(until: passing.wake.nanoseconds)
         return passing
+    }
+
+    /// Nobody asks before the sink takes bytes again.
+    mutating func sinkIsFull() { lateness.sinkIsFull() }
+
+    /// Tells the rates how far the link lets bytes come, if one of its stages holds some back.
+    ///
+    /// - Parameters:
+    ///   - carried: how far the segments of a sender on a lossy path have come, and `uncarried` what its receiver has.
+    private mutating func settleRates(
+        _ reach: Reach,
+        _ passing: Passing,
+        carried: Int64?,
+        uncarried: Int64,
+        now: Moment
+    ) {
+        let horizon = passing.readHorizon ?? passing.reach.horizon
+        guard horizon < reach.horizon else { return }
+        let used = if let carried, horizon == uncarried { max(horizon, carried) } else { horizon }
+        for index in slots.indices where slots[index].isRate { slots[index].stage.settle(at: used, now: now) }
     }
 
     /// How a fault ended the stream, if one did, and what the journal is told.

@@ -68,6 +68,18 @@ struct RateCurve: Sendable {
         return self.bytes(from: time, to: end) < bytes ? time.subtractingSaturated(8) : time
     }
 
+    /// How long the rate may be taken for even after a time, beside another rate: to its next step, or a 64th of a wave's
+    /// period, and no less than the time in which a link is asked again anyway.
+    func evenness(after time: Int64) -> Int64 {
+        switch shape {
+        case .steady: .max
+        case .steps(let steps): steps.nextStep(after: max(0, time)).subtractingSaturated(time)
+        case .wave(let wave): max(Self.shortest, wave.period / 64)
+        }
+    }
+
+    private static let shortest: Int64 = 1_000_000
+
     private func integral(to time: Int64) -> Int128 {
         guard time > 0 else { return Int128(time) * Int128(first.bitsPerSecond) }
         switch shape {
@@ -129,6 +141,14 @@ private struct Steps {
         return Int64(clamping: rounds * Int128(period) + Int128(begins[index]) + part)
     }
 
+    /// When the rate changes next after a time.
+    func nextStep(after time: Int64) -> Int64 {
+        let (rounds, rest) = time.quotientAndRemainder(dividingBy: period)
+        let next = index(at: rest) + 1
+        guard next < begins.count || period < .max else { return .max }
+        return (rounds * period).addingSaturated(next < begins.count ? begins[next] : period)
+    }
+
     private func index(at time: Int64) -> Int { begins.lastIndex { $0 <= time } ?? 0 }
 }
 
@@ -136,7 +156,7 @@ private struct Steps {
 private struct Wave {
     private let low: Int128
     private let difference: Int128
-    private let period: Int64
+    let period: Int64
     private let total: Int128
 
     init(low: BitRate, high: BitRate, period: Duration) {

@@ -10,6 +10,8 @@ public struct Reach: Hashable, Sendable {
     public var horizon: Int64
     /// Whether `position` includes the end of the stream.
     public var hasEnded: Bool
+    /// Whether a rate holds back more that wants to pass: bytes go on to come, at that rate.
+    var isThrottled = false
 
     /// Makes a reach. `horizon` is at least `position`.
     public init(position: Int64, horizon: Int64, hasEnded: Bool) {

@@ -33,7 +33,11 @@ struct ConnectionRun {
     private(set) var questions = 0
     /// How late the connection may be looked at, in nanoseconds: both links make up for it, and what passed meanwhile isn't
     /// taken for idleness.
-    let latenessAllowance: Int64
+    func latenessAllowance(at now: Moment) -> Int64 {
+        min(longestLateness, plan.upstream.latenessAllowance(at: now), plan.downstream.latenessAllowance(at: now))
+    }
+
+    private let longestLateness: Int64
     /// Whether a cut has silenced the connection; only the client's patience ends it.
     private var isSilent = false
     /// Whether nobody accepted the connection at first.
@@ -47,11 +51,7 @@ struct ConnectionRun {
         self.plan = plan
         self.plan.upstream.simplify()
         self.plan.downstream.simplify()
-        latenessAllowance = min(
-            plan.upstream.latenessAllowance,
-            plan.downstream.latenessAllowance,
-            (plan.interruptions.shortestIdleness?.nanoseconds ?? .max) / 2
-        )
+        longestLateness = (plan.interruptions.shortestIdleness?.nanoseconds ?? .max) / 2
         self.client = client
         self.transfer = transfer
         self.held = held

@@ -161,7 +161,7 @@ struct ForecastRun {
                 // Who comes late to a link that can hold no more keeps its source waiting.
                 let coarse = max(
                     wake,
-                    now.advanced(byNanoseconds: isFull ? 1 : max(1, min(grain, run.latenessAllowance)))
+                    now.advanced(byNanoseconds: isFull ? 1 : max(1, min(grain, run.latenessAllowance(at: now))))
                 )
                 // What has passed by then has passed, so it is looked at just before a fault comes on, and again when it has.
                 let before = change.advanced(byNanoseconds: -1)

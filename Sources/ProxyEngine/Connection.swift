@@ -91,6 +91,9 @@ final class Connection: LoopHandler {
     /// The bytes that each direction has passed on so far.
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
 
+    /// The bytes that rates lost because the machine was busy.
+    var lostBytes: Int64 { up.link.lostBytes + down.link.lostBytes }
+
     /// Begins: an outage may strike at once; otherwise connects to the upstream.
     func start() {
         client.watch(by: self, tag: Tag.client)
@@ -199,6 +202,7 @@ final class Connection: LoopHandler {
         if circumstances.isPlain, up.relay(from: client, to: server), down.relay(from: server, to: client) { return }
         // Without faults nobody asks for the time.
         let now = circumstances.isPlain ? .zero : loop.now
+        shard.note(due: min(up.wake, down.wake), now: now)
         if isInterrupted(at: now) { return }
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }

@@ -114,7 +114,10 @@ struct LinkPump {
             rounds += 1
             let due = Int(decision.writeOffset - link.delivered)
             if due > 0 {
-                guard sink.isWritable else { return .waiting }
+                guard sink.isWritable else {
+                    link.sinkIsFull()
+                    return .waiting
+                }
                 if let outcome = sendQueued(due, to: sink) { return outcome }
                 continue
             }
@@ -212,6 +215,7 @@ struct LinkPump {
             link.bytesDelivered(Int64(count))
             return nil
         case .wouldBlock:
+            link.sinkIsFull()
             return .waiting
         case .failed:
             return breakSink()

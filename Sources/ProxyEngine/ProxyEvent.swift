@@ -1,4 +1,5 @@
 import EventLoop
+import Units
 
 /// Something that went wrong around a proxy without being a fault of its profile.
 public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
@@ -16,6 +17,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case answersByItself
     /// The listening socket could not be brought back after an outage.
     case cannotListenAgain(SystemError)
+    /// The machine was too busy: what a fault had due was done this much later, by `Statistics.noticedLateness` or more.
+    case late(Duration)
 
     /// One line for a log.
     public var description: String {
@@ -34,6 +37,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "the system has no filter for a listening socket: a few clients will find themselves connected, and hear nothing"
         case .cannotListenAgain(let error):
             "can't listen again after the outage: \(error); trying again every 100 ms"
+        case .late(let lateness):
+            "the machine is too busy to keep the times of the profile: \(lateness.nanoseconds / 1_000_000) ms late"
         }
     }
 }

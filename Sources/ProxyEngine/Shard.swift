@@ -12,6 +12,8 @@ final class Shard: LoopTenant {
 
     private var connections: [Connection] = []
     private var past = Statistics()
+    /// When something was late last: what had been due before then was late for the same reason.
+    private var lastLate = Moment(nanoseconds: .min)
     private var isTenant = false
     private var isClosed = false
     /// The most connections at a time since memory was last given back.
@@ -71,6 +73,7 @@ final class Shard: LoopTenant {
         let (upstream, downstream) = connection.passedBytes
         past.upstreamBytes += upstream
         past.downstreamBytes += downstream
+        past.lostBytes += connection.lostBytes
         let last = connections.removeLast()
         if last !== connection {
             connections[connection.position] = last
@@ -110,6 +113,18 @@ final class Shard: LoopTenant {
         return released.count
     }
 
+    /// What a connection had due at `due` is done only now: counts it, and tells of it, if that is late enough. What was
+    /// held up together counts once.
+    func note(due: Moment, now: Moment) {
+        let lateness = now - due
+        guard lateness >= Statistics.noticedLateness else { return }
+        past.longestLateness = max(past.longestLateness, lateness)
+        guard due > lastLate else { return }
+        lastLate = now
+        past.lateTimes += 1
+        context.tell(.late(lateness))
+    }
+
     /// Ends every connection and takes no more.
     func close() {
         isClosed = true
@@ -129,6 +144,7 @@ final class Shard: LoopTenant {
             let (upstream, downstream) = connection.passedBytes
             total.upstreamBytes += upstream
             total.downstreamBytes += downstream
+            total.lostBytes += connection.lostBytes
         }
         return total
     }

@@ -76,13 +76,26 @@ struct BandwidthTests {
     }
 
     @Test
-    func `makes good no more than 250 ms of a pump that was away for long`() {
+    func `makes good no more than 10 s of a pump that was away for long, and counts what is lost`() {
         var pump = Pump(.with(.bandwidth(bytesPerSecond: 1_000_000)), waiting: nil)
         _ = pump.settle()
+        pump.now = .seconds(60)
+        _ = pump.settle()
+        let quantum = BandwidthStage.quantum(of: .bytesPerSecond(1_000_000))
+        #expect((10_000_000...10_000_001 + quantum).contains(pump.link.delivered))
+        #expect(pump.link.delivered + pump.link.lostBytes == 60_000_000)
+    }
+
+    @Test
+    func `makes good no more than 250 ms of a sink that takes nothing`() {
+        var pump = Pump(.with(.bandwidth(bytesPerSecond: 1_000_000)), waiting: nil)
+        _ = pump.settle()
+        pump.link.sinkIsFull()
         pump.now = .seconds(10)
         _ = pump.settle()
         let quantum = BandwidthStage.quantum(of: .bytesPerSecond(1_000_000))
         #expect((250_000...250_001 + quantum).contains(pump.link.delivered))
+        #expect(pump.link.lostBytes == 0)
     }
 
     @Test(arguments: [1, 7, 8, 31, 32, 33, 100] as [Int64])

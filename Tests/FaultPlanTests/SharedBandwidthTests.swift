@@ -98,15 +98,15 @@ struct SharedBandwidthTests {
     @Test
     func `counts a link closed once, however often it is closed`() {
         let bucket = SharedBucket(Bandwidth(rate: .bytesPerSecond(1_000), scope: .proxy))
-        bucket.enter(at: 0)
-        _ = bucket.reserve(10, at: 0)
+        bucket.enter(since: 0)
+        _ = bucket.reserve(10, at: 0, since: 0)
         var stage = SharedBandwidthStage(bucket)
         stage.leave()
         stage.leave()
         // Had the stage left without having entered, this would count as the first link after an idle
         // time, and the reservation of another link's bytes would be forgotten.
-        bucket.enter(at: 20_000_000_000)
-        #expect(bucket.reserve(1, at: 20_000_000_000).until < 20_000_000_000)
+        bucket.enter(since: 20_000_000_000)
+        #expect(bucket.reserve(1, at: 20_000_000_000, since: 19_750_000_000).until < 20_000_000_000)
     }
 
     @Test

@@ -24,7 +24,8 @@ struct LateQuestionTests {
         let slice = #"{ "kind": "slice", "size": "400 B", "pause": "1 ms" }"#
         let rate = #"{ "kind": "bandwidth", "rate": "100 KB/s", "stream": "downstream" }"#
         let stall = #"{ "kind": "stall", "at": "40 KB", "for": "10 s", "stream": "downstream" }"#
-        #expect(abs(try seconds("\(slice), \(rate)", bytes: 4_999_900) - 50) < 0.15)
+        // 4 ms for each slice at the rate, and the pause.
+        #expect(abs(try seconds("\(slice), \(rate)", bytes: 4_999_900) - 62.5) < 0.15)
         #expect(abs(try seconds("\(slice), \(stall)", bytes: 3_999_900) - 19.999) < 0.15)
     }
 

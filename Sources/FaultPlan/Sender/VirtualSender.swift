@@ -93,6 +93,12 @@ struct VirtualSender {
         )
     }
 
+    /// How far the segments that were sent have come, those included that wait behind a hole.
+    var sent: Int64 {
+        guard hole != nil, let round else { return released }
+        return max(released, round.end.addingSaturated(window.capacity * Self.segment))
+    }
+
     /// The bytes of the window as it is.
     var windowBytes: Int64 { Int64(window.segments) * Self.segment }
 
@@ -109,7 +115,9 @@ struct VirtualSender {
 
     /// Delivers what may be delivered by `now` of the bytes up to `wanted`, and returns when to ask again if
     /// some of them have to wait, or `Int64.max`. `onLoss` is told the offset of each hole.
-    mutating func deliver(upTo wanted: Int64, now: Int64, firstLoss: inout Int64?) -> Int64 {
+    ///
+    /// - Parameter earliest: who is asked late, because nobody took the bytes, has sent nothing before.
+    mutating func deliver(upTo wanted: Int64, now: Int64, since earliest: Int64, firstLoss: inout Int64?) -> Int64 {
         guard released < wanted else { return idle(at: now) }
         if !isBusy {
             isBusy = true
@@ -122,7 +130,7 @@ struct VirtualSender {
         while released < wanted {
             if steps >= limit { return now }
             steps += 1
-            if let wake = step(upTo: wanted, now: now, &firstLoss) { return wake }
+            if let wake = step(upTo: wanted, now: now, since: earliest, &firstLoss) { return wake }
         }
         return idle(at: now)
     }
@@ -139,7 +147,12 @@ struct VirtualSender {
     }
 
     /// Goes on to the end of a hole, of a round or of what is wanted; returns when to go on if it has to wait.
-    private mutating func step(upTo wanted: Int64, now: Int64, _ firstLoss: inout Int64?) -> Int64? {
+    private mutating func step(
+        upTo wanted: Int64,
+        now: Int64,
+        since earliest: Int64,
+        _ firstLoss: inout Int64?
+    ) -> Int64? {
         if var pending = hole {
             update(&pending, wanted: wanted, now: now)
             hole = pending
@@ -148,7 +161,7 @@ struct VirtualSender {
             return nil
         }
         guard let current = round, released < current.end else {
-            let start = nextStart(now: now)
+            let start = nextStart(now: now, notBefore: earliest)
             guard start <= now else { return start }
             beginRound(at: start)
             return nil
@@ -172,11 +185,9 @@ struct VirtualSender {
     // MARK: Rounds
 
     /// When the next round begins: when the window of the last has been acknowledged, or the timer has fired.
-    private func nextStart(now: Int64) -> Int64 {
+    private func nextStart(now: Int64, notBefore floor: Int64) -> Int64 {
         guard let round else { return now }
         let start = max(round.begin.addingSaturated(duration(of: round)), round.resume, busySince)
-        // Who is asked very late, because nobody took the bytes, hasn't sent meanwhile.
-        let floor = now.subtractingSaturated(BandwidthStage.latenessAllowance)
         return max(start, repaired) < floor ? floor : start
     }
 

@@ -4,11 +4,12 @@ import Units
 /// A rate for one link.
 ///
 /// What may have passed is a line through an anchor: so many bytes at the anchor's time, and what the
-/// rate carries from there. Times are ages of the connection. The anchor moves only when the link has been idle, or when whoever takes the
-/// bytes has fallen behind by more than `latenessAllowance`; so rounding never adds up, and a timer
-/// that fires late costs no throughput. The end of a stream is no byte and needs no rate.
+/// rate carries from there. Times are ages of the connection. The anchor moves only when the link has been idle, when
+/// whoever takes the bytes has fallen behind by more than `latenessAllowance`, or when another stage is slower; so
+/// rounding never adds up, and a timer that fires late costs no throughput (`Lateness`). The end of a stream is no byte
+/// and needs no rate.
 struct BandwidthStage {
-    /// How far a busy link may fall behind the line and still catch up: 250 ms.
+    /// How far a sink may fall behind the line and still catch up: 250 ms. What other stages hold back is lost at once.
     static let latenessAllowance: Int64 = 250_000_000
     /// The time that the bytes let out at a time take at most: 10 ms.
     static let longestQuantum: Int64 = 10_000_000
@@ -20,9 +21,15 @@ struct BandwidthStage {
     private var anchorOffset: Int64 = 0
     private var anchorTime: Int64?
     private var isBusy = false
+    /// Until when a source that goes idle isn't taken for idle, because it had to wait for a late question.
+    private var recovery = Int64.min
     /// What was due, below a quantum, when an outage came between.
     private var owed: Int64 = 0
     private var announcement = Announcement()
+    /// Where the line was when the stage was last asked, if it counted.
+    private var offered = Int64.min
+    /// What is left for the next question of what other stages hold back: a quantum, or the burst.
+    private var kept: Int64 = 0
 
     init(_ bandwidth: Bandwidth) {
         curve = RateCurve(bandwidth)
@@ -39,14 +46,16 @@ struct BandwidthStage {
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+        offered = .min
         guard visit.isActive else {
             isBusy = false
+            recovery = .min
             owed = 0
             announcement.end(at: visit.passed)
             return reach
         }
         let wanted = reach.bytesAtHorizon
-        guard wanted > visit.passed else {
+        guard wanted > visit.passed || reach.isThrottled else {
             if isBusy, let anchorTime {
                 // Nothing was let out since the last whole quantum. It isn't lost: where a rate is on for a
                 // shorter time than a quantum takes, again and again, nothing would ever pass.
@@ -54,15 +63,20 @@ struct BandwidthStage {
                 owed = min(max(due, 0), Self.quantum(of: curve.rate(at: visit.age)))
             }
             isBusy = false
+            // It isn't the source that holds back.
+            if visit.waiting > wanted { recovery = .min }
             return reach
         }
-        if announcement.begin(at: visit.passed) { visit.effect = .limits }
+        if wanted > visit.passed, announcement.begin(at: visit.passed) { visit.effect = .limits }
+        if isBusy { recovery = visit.catchUp.until }
         let now = visit.age
         let quantum = steady?.quantum ?? Self.quantum(of: curve.rate(at: now))
-        let (start, limit) = anchor(passed: visit.passed, now: now, quantum: quantum)
+        let (start, limit) = anchor(now: now, quantum: quantum, &visit)
         owed = 0
+        offered = limit
+        kept = max(burst, quantum)
         // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
-        isBusy = wanted > min(limit, reach.bytes)
+        isBusy = wanted > min(limit, reach.bytes) || reach.isThrottled
         if wanted <= limit { return reach }
         let target = min(wanted, limit.addingSaturated(quantum))
         var wake = curve.time(from: start, forBytes: target - anchorOffset)
@@ -74,19 +88,40 @@ struct BandwidthStage {
         visit.wake(at: visit.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
         var passing = reach
         passing.clamp(to: limit)
+        passing.isThrottled = true
         return passing
+    }
+
+    /// How long the rate may be taken for even from an age of the connection on, see `RateCurve.evenness`.
+    func evenness(after age: Int64) -> Int64 { curve.evenness(after: age) }
+
+    /// Gives up what other stages don't let the link use, but for the burst or a quantum: of all, they let bytes come to
+    /// `horizon`.
+    mutating func settle(at horizon: Int64) {
+        let excess = offered.subtractingSaturated(horizon).subtractingSaturated(kept)
+        guard excess > 0 else { return }
+        anchorOffset -= excess
+        offered -= excess
     }
 
     /// Moves the anchor if it has to move, and returns its moment and where the line is by now. A link that wants to
     /// pass bytes for the first time finds the whole burst.
-    private mutating func anchor(passed: Int64, now: Int64, quantum: Int64) -> (start: Int64, limit: Int64) {
+    private mutating func anchor(now: Int64, quantum: Int64, _ visit: inout Visit) -> (start: Int64, limit: Int64) {
+        let passed = visit.passed
         let limit = anchorTime.map { line(from: $0, at: now) }
         let credit = limit?.subtractingSaturated(passed) ?? .max
-        // A busy link comes when a quantum is due, and up to the allowance later; one byte is for rounding.
-        let before = now.subtractingSaturated(Self.latenessAllowance)
-        let lateness = (steady?.lateness ?? curve.bytes(from: before, to: now)).addingSaturated(quantum + 1)
-        let allowance = isBusy ? burst.addingSaturated(lateness) : max(burst, owed)
+        // A busy link comes when a quantum is due, or late; one byte is for rounding.
+        let span = visit.now.nanoseconds.subtractingSaturated(visit.catchUp.from)
+        let lateness: Int64
+        if let steady, span <= Self.latenessAllowance {
+            lateness = steady.lateness.addingSaturated(quantum + 1)
+        } else {
+            lateness = curve.bytes(from: now.subtractingSaturated(span), to: now).addingSaturated(quantum + 1)
+        }
+        let makesUp = isBusy || visit.now.nanoseconds <= recovery
+        let allowance = makesUp ? burst.addingSaturated(lateness) : max(burst, owed)
         if let anchorTime, let limit, credit <= allowance, isBusy || credit >= 0 { return (anchorTime, limit) }
+        if isBusy, visit.catchUp.isLate, limit != nil { visit.lose(credit.subtractingSaturated(allowance)) }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
         anchorTime = now
         return (now, anchorOffset)

@@ -39,16 +39,20 @@ struct LossStage {
         let wake = sender.deliver(
             upTo: min(wanted, visit.settled.addingSaturated(room)),
             now: now,
+            since: visit.catchUp.from,
             firstLoss: &firstLoss
         )
         if let firstLoss, announcement.begin(at: visit.passed) {
             visit.effect = .loses
             visit.effectOffset = firstLoss
         }
+        // What follows a hole has been sent, and waits for what is missing.
+        visit.carried = min(wanted, sender.sent)
         guard wanted > sender.released else { return reach }
         visit.wake(at: Moment(nanoseconds: wake))
         var passing = reach
         passing.clamp(to: sender.released)
+        passing.isThrottled = true
         return passing
     }
 }

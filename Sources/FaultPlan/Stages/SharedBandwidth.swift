@@ -23,12 +23,16 @@ public final class SharedBucket: Sendable {
         self.start = start.nanoseconds
     }
 
-    /// A link has something to pass. The first one after an idle time finds no more than the burst.
-    func enter(at now: Int64) {
+    /// A link has something to pass, and makes up for the time since `earliest`. The first one after an idle time finds
+    /// no more than the burst beside that.
+    func enter(since earliest: Int64) {
         if busyLinks.add(1, ordering: .acquiringAndReleasing).oldValue == 0 {
-            moveForward(to: burstBegin(at: now))
+            moveForward(to: burstBegin(at: earliest))
         }
     }
+
+    /// How long the rate may be taken for even from a moment on, see `RateCurve.evenness`.
+    func evenness(after moment: Int64) -> Int64 { curve.evenness(after: moment.subtractingSaturated(start)) }
 
     /// A link has nothing more to pass.
     func leave() {
@@ -36,13 +40,21 @@ public final class SharedBucket: Sendable {
     }
 
     /// Reserves a quantum of the `wanted` bytes, or all of them that are due already, and returns how
-    /// many they are and the nanosecond by which they may have passed. `wanted` is above zero.
-    func reserve(_ wanted: Int64, at now: Int64) -> (bytes: Int64, until: Int64) {
-        let floor = burstBegin(at: now).subtractingSaturated(BandwidthStage.latenessAllowance)
+    /// many they are and the nanosecond by which they may have passed. `wanted` is above zero. What nobody has used
+    /// before `earliest` is lost, apart from the burst. What the link has left `unused` of earlier reservations counts;
+    /// if that is a quantum or all that is due, nothing is reserved.
+    func reserve(
+        _ wanted: Int64,
+        at now: Int64,
+        since earliest: Int64,
+        unused: Int64 = 0
+    ) -> (bytes: Int64, until: Int64) {
+        let floor = burstBegin(at: earliest)
         var current = next.load(ordering: .relaxed)
         while true {
             let begin = max(current, floor)
-            let (bytes, end) = reservation(of: wanted, from: begin, at: now)
+            let (bytes, end) = reservation(of: wanted, from: begin, at: now, unused: unused)
+            if bytes == 0 { return (0, now) }
             let (exchanged, original) = next.compareExchange(
                 expected: current,
                 desired: end,
@@ -60,10 +72,16 @@ public final class SharedBucket: Sendable {
 
     /// How many of the `wanted` bytes are reserved at a time, and when they have passed, if the first may
     /// begin to at `begin`.
-    private func reservation(of wanted: Int64, from begin: Int64, at now: Int64) -> (bytes: Int64, end: Int64) {
+    private func reservation(
+        of wanted: Int64,
+        from begin: Int64,
+        at now: Int64,
+        unused: Int64
+    ) -> (bytes: Int64, end: Int64) {
         let from = begin.subtractingSaturated(start)
         let due = curve.bytes(from: from, to: now.subtractingSaturated(start))
-        var bytes = min(wanted, max(BandwidthStage.quantum(of: curve.rate(at: from)), due))
+        var bytes = min(wanted, max(BandwidthStage.quantum(of: curve.rate(at: from)), due) - unused)
+        guard bytes > 0 else { return (0, now) }
         var end = curve.time(from: from, forBytes: bytes)
         let limit = max(now.subtractingSaturated(start), from).addingSaturated(2 * BandwidthStage.longestQuantum)
         if !curve.isSteady, end > limit {
@@ -94,8 +112,14 @@ struct SharedBandwidthStage {
     private var granted: Int64 = 0
     private var reserved: Int64 = 0
     private var reservedUntil: Int64 = 0
+    /// Until when the link has left something of the rate unused, of its own accord or because other stages hold it back.
+    private var unusedUntil = Int64.min
+    /// When it did so last: what it is asked at the same moment still counts from before.
+    private var unusedAt = Int64.min
     private var isBusy = false
     private var announcement = Announcement()
+    /// Until when a source that goes idle isn't taken for idle, because it had to wait for a late question.
+    private var recovery = Int64.min
 
     init(_ bucket: SharedBucket) {
         self.bucket = bucket
@@ -110,25 +134,38 @@ struct SharedBandwidthStage {
         }
         granted = max(granted, visit.passed)
         let wanted = reach.bytesAtHorizon
-        guard wanted > granted else {
+        guard wanted > granted || reach.isThrottled else {
+            if visit.waiting > wanted { recovery = .min }
             leave()
             return reach
         }
-        if announcement.begin(at: visit.passed) { visit.effect = .limits }
+        if wanted > granted, announcement.begin(at: visit.passed) { visit.effect = .limits }
         let now = visit.now.nanoseconds
+        if now > unusedAt { unusedUntil = max(unusedUntil, unusedAt) }
         if !isBusy {
             isBusy = true
-            bucket.enter(at: now)
+            if now > recovery { unusedUntil = now }
+            bucket.enter(since: max(unusedUntil, visit.catchUp.from))
         }
-        takeGrants(upTo: wanted, now: now, &visit)
+        recovery = visit.catchUp.until
+        takeGrants(upTo: wanted, unused: granted.subtractingSaturated(reach.bytes), now: now, &visit)
         if wanted <= granted {
             // Whether the sink takes it or not, nobody may count this link among those that want more.
-            leave()
+            if reach.isThrottled { unusedAt = now } else { leave() }
             return reach
         }
         var passing = reach
         passing.clamp(to: granted)
+        passing.isThrottled = true
         return passing
+    }
+
+    /// How long the rate may be taken for even from a moment on, see `RateCurve.evenness`.
+    func evenness(after moment: Moment) -> Int64 { bucket.evenness(after: moment.nanoseconds) }
+
+    /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `horizon`.
+    mutating func settle(at horizon: Int64, now: Moment) {
+        if granted > horizon { unusedAt = now.nanoseconds }
     }
 
     /// Withdraws from the shared rate: the link has nothing to pass, or is gone.
@@ -138,7 +175,8 @@ struct SharedBandwidthStage {
         bucket.leave()
     }
 
-    private mutating func takeGrants(upTo horizon: Int64, now: Int64, _ visit: inout Visit) {
+    /// Takes what is granted by now, and reserves more, less what is left `unused` of what was granted before.
+    private mutating func takeGrants(upTo horizon: Int64, unused: Int64, now: Int64, _ visit: inout Visit) {
         while true {
             if reserved > 0 {
                 guard reservedUntil <= now else {
@@ -149,7 +187,14 @@ struct SharedBandwidthStage {
                 reserved = 0
             }
             guard horizon > granted else { return }
-            (reserved, reservedUntil) = bucket.reserve(horizon - granted, at: now)
+            let earliest = min(now, max(unusedUntil, visit.catchUp.from))
+            (reserved, reservedUntil) = bucket.reserve(
+                horizon - granted,
+                at: now,
+                since: earliest,
+                unused: max(0, unused)
+            )
+            if reserved == 0 { return }
         }
     }
 }

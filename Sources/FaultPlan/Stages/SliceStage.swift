@@ -41,12 +41,13 @@ struct SliceStage {
     /// Whether there is a pause behind a slice; without one bytes pass at once, and only their writes are bounded.
     var pauses: Bool { pause > 0 }
 
-    /// See `Link.simplify`.
-    mutating func simplify() { isSimplified = true }
+    /// See `Link.simplify`. Beside a rate, the time that a slice takes comes to each pause, so it has to be asked in time.
+    mutating func simplify(isBesideRate: Bool) { isSimplified = !(pauses && isBesideRate) }
 
     /// A simplified stage makes up for as many pauses as it counts in no time, and for no longer than a rate does.
     var latenessAllowance: Int64 {
         guard pauses else { return .max }
+        guard isSimplified else { return 0 }
         return Self.missedLimit * min(pause, BandwidthStage.latenessAllowance / Self.missedLimit)
     }
 

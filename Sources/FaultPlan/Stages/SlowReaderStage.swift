@@ -13,4 +13,6 @@ struct SlowReaderStage {
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach { rate.advance(reach, &visit) }
+
+    mutating func settle(at horizon: Int64) { rate.settle(at: horizon) }
 }

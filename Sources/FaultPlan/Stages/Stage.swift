@@ -1,3 +1,5 @@
+import Units
+
 /// One fault's say in one link: how far the stream may have come behind it by now.
 ///
 /// An enum of values, so that asking a stage neither allocates nor counts references. Those that are larger than a
@@ -148,11 +150,62 @@ enum Stage {
         }
     }
 
+    /// How late the stage may be asked at a moment of the link's life where other stages have a rate as well.
+    func evenness(after now: Moment, age: Int64) -> Int64 {
+        switch self {
+        case .bandwidth(let stage): stage.value.evenness(after: age)
+        case .sharedBandwidth(let stage): stage.evenness(after: now)
+        case .trace(let stage): stage.value.evenness
+        case .latency, .cut, .stall, .silence, .slice, .slowReader, .loss, .http, .halfOpen, .slowClose: .max
+        }
+    }
+
+    /// Whether it matters to the stage how evenly bytes come.
+    var isPaced: Bool {
+        switch self {
+        case .bandwidth, .sharedBandwidth, .slowReader, .trace, .loss: true
+        case .latency, .cut, .stall, .silence, .slice, .http, .halfOpen, .slowClose: false
+        }
+    }
+
     /// Leaves out what only bytes show, see `Link.simplify`.
-    mutating func simplify() {
+    mutating func simplify(isBesideRate: Bool) {
         guard case .slice(var stage) = self else { return }
-        stage.value.simplify()
+        stage.value.simplify(isBesideRate: isBesideRate)
         self = .slice(stage)
+    }
+
+    /// Whether the stage is a rate, of which nothing is saved up while other stages are slower.
+    var isRate: Bool {
+        switch self {
+        case .bandwidth, .sharedBandwidth, .slowReader: true
+        case .latency, .cut, .stall, .silence, .trace, .slice, .loss, .http, .halfOpen, .slowClose: false
+        }
+    }
+
+    /// Tells a rate how far all stages together let the stream come, and so how much of it is left unused.
+    mutating func settle(at horizon: Int64, now: Moment) {
+        switch consume self {
+        case .bandwidth(var stage):
+            stage.value.settle(at: horizon)
+            self = .bandwidth(stage)
+        case .slowReader(var stage):
+            stage.value.settle(at: horizon)
+            self = .slowReader(stage)
+        case .sharedBandwidth(var stage):
+            stage.settle(at: horizon, now: now)
+            self = .sharedBandwidth(stage)
+        case .latency(let stage): self = .latency(stage)
+        case .cut(let stage): self = .cut(stage)
+        case .stall(let stage): self = .stall(stage)
+        case .silence(let stage): self = .silence(stage)
+        case .trace(let stage): self = .trace(stage)
+        case .slice(let stage): self = .slice(stage)
+        case .loss(let stage): self = .loss(stage)
+        case .http(let stage): self = .http(stage)
+        case .halfOpen(let stage): self = .halfOpen(stage)
+        case .slowClose(let stage): self = .slowClose(stage)
+        }
     }
 
     /// Tells the stage of a position that was found in the stream.

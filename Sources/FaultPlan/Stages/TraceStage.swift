@@ -6,7 +6,7 @@ import Units
 /// What may have passed is counted and never timed: so many opportunities on the clock of the connection,
 /// each good for the bytes that were there then. An opportunity that finds fewer is lost, in part or as a
 /// whole. One that is asked about late is still good for what was there in its time: in the queue, or
-/// waiting in front of it for room.
+/// waiting in front of it for room; and if more wanted to pass already, for what came until it was asked about.
 struct TraceStage {
     private let times: [UInt32]
     private let period: Int64
@@ -19,6 +19,11 @@ struct TraceStage {
     /// How far the stream could have come when the stage was last asked.
     private var present: Int64 = 0
     private var announcement = Announcement()
+    /// Whether more wanted to pass then.
+    private var isBusy = false
+    /// What a late question found opportunities for and no bytes, because their source has had to wait.
+    private var spare: Int64 = 0
+    private var spareUntil = Int64.min
 
     init(_ trace: Trace) {
         times = trace.opportunities
@@ -34,25 +39,55 @@ struct TraceStage {
         guard visit.isActive else {
             announcement.end(at: visit.passed)
             (granted, base, present, counted) = (reach.bytes, reach.bytes, wanted, past)
+            (isBusy, spare) = (false, 0)
             return reach
         }
         if wanted > visit.passed, announcement.begin(at: visit.passed) { visit.effect = .limits }
         granted = max(granted, min(visit.passed, reach.bytes))
+        if visit.now.nanoseconds > spareUntil || reach.isThrottled { spare = 0 }
         if past > counted {
-            granted = max(granted, min(limit(after: past), present))
+            let isMadeUp = visit.catchUp.isLate && isBusy
+            let limit = limit(after: past)
+            granted = max(granted, min(limit, isMadeUp ? max(present, wanted) : present))
+            if isMadeUp, !reach.isThrottled {
+                spareUntil = visit.catchUp.until
+                spare = spare.addingSaturated(limit.subtractingSaturated(granted))
+                spare = min(spare, opportunities(since: visit).multipliedSaturated(by: Trace.opportunitySize.bytes))
+            }
             base = granted
             counted = past
+        }
+        if spare > 0, wanted > granted {
+            let more = min(spare, wanted - granted)
+            spare -= more
+            granted += more
+            base += more
         }
         // Those of this very moment are good for what has come by now.
         granted = max(granted, min(limit(after: count(before: visit.age.addingSaturated(1))), wanted))
         present = wanted
+        isBusy = wanted > granted || reach.isThrottled
         visit.takeLimit = granted.addingSaturated(queue)
         if wanted <= granted { return reach }
         let wait = next(after: visit.age).subtractingSaturated(visit.age)
         visit.wake(at: visit.now.advanced(byNanoseconds: wait))
         var passing = reach
         passing.clamp(to: granted)
+        passing.isThrottled = true
         return passing
+    }
+
+    /// How late it may be asked beside a rate: an eighth of the time in which a full queue leaves, which evens out when
+    /// opportunities come, and no less than the time between two questions.
+    var evenness: Int64 {
+        let rate = Double(times.count) * Double(Trace.opportunitySize.bytes) / Double(period)
+        return max(Self.millisecond, Int64(min(Double(queue) / rate / 8, 1e15)))
+    }
+
+    /// The opportunities in the time that a late question makes up for.
+    private func opportunities(since visit: Visit) -> Int64 {
+        let span = visit.now.nanoseconds.subtractingSaturated(visit.catchUp.from)
+        return count(before: visit.age).subtractingSaturated(count(before: visit.age.subtractingSaturated(span)))
     }
 
     /// How far the stream may come when this many opportunities are over, if it is always there.

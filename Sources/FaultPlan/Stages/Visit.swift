@@ -15,6 +15,11 @@ struct Visit {
     let delivered: Int64
     /// The bytes that have left the link or, where it has a delay line, have entered it.
     let settled: Int64
+    /// How far the stream could come if no stage held it back.
+    var waiting = Int64.max
+    /// From when on a busy rate makes up for what it could have let pass, in nanoseconds, and whether the link was asked
+    /// late a moment ago, see `Lateness`.
+    var catchUp = CatchUp()
     /// Whether the stage's fault is on.
     var isActive = true
     /// How far the stream had come behind this stage when it was last asked.
@@ -31,6 +36,10 @@ struct Visit {
     var isSilent = false
     /// Set by a stage that nothing will pass any more, the end of the stream included.
     var isDeaf = false
+    /// How far the stages in front of a stage that waits for a retransmission have been used, see `LossStage`.
+    var carried: Int64?
+    /// The bytes of rates that were due and are lost, because the link was asked too late.
+    private(set) var lostBytes: Int64 = 0
     /// Whether the stage did something that is to be kept: what is said from here on.
     private(set) var hasStruck = false
     /// What the stage did for the first time, if anything.
@@ -72,6 +81,9 @@ struct Visit {
     mutating func limitWrites(to offset: Int64) {
         if offset < writeLimit { writeLimit = offset }
     }
+
+    /// Counts bytes of a rate that nothing makes up for.
+    mutating func lose(_ bytes: Int64) { lostBytes = lostBytes.addingSaturated(bytes) }
 
     /// Asks for another visit at `moment`.
     mutating func wake(at moment: Moment) {

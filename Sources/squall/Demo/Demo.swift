@@ -43,8 +43,10 @@ struct Demo {
         ticker.cancel()
         await ticker.value
         live.clear()
+        let statistics = await proxy.statistics()
         await proxy.stop()
         await origin.shutdown()
+        if let text = statistics.lateness { Console.warn(text) }
         try conclude(result, story, isTold: live.isOn)
     }
 

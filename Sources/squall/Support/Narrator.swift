@@ -93,6 +93,7 @@ extension ProxyEvent {
         case .connectionFromItself: "ring"
         case .unacknowledgedAtReset: "reset"
         case .cannotListenAgain: "listen"
+        case .late: "late"
         }
     }
 }

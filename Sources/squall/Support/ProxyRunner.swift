@@ -54,10 +54,17 @@ struct ProxyRunner {
         output?.release()
         for proxy in proxies { announce(proxy) }
         await interrupt.wait()
-        for proxy in proxies { await proxy.stop() }
+        var lateness: [String] = []
+        for proxy in proxies {
+            if let text = await proxy.statistics().lateness {
+                lateness.append("the proxy “\(proxy.configuration.name)”: \(text)")
+            }
+            await proxy.stop()
+        }
         await loops.stop()
         narrator?.finish()
         warnings.finish()
+        for line in lateness { Console.warn(line) }
         try finish(journal, output)
     }
 
@@ -124,6 +131,19 @@ struct ProxyRunner {
             output.flush()
             throw .failed("the journal is incomplete: \(dropped) lines came too fast and were lost")
         }
+    }
+}
+
+extension Statistics {
+    /// How late faults were because the machine was busy: "the machine was too busy …"; `nil` when they weren't.
+    var lateness: String? {
+        guard lateTimes > 0 else { return nil }
+        let threshold = Statistics.noticedLateness.nanoseconds / 1_000_000
+        let longest = longestLateness.nanoseconds / 1_000_000
+        let lost = lostBytes > 0 ? "; rates lost \(Formatting.size(lostBytes)) by it" : "; rates made up for all of it"
+        return
+            "the machine was too busy to keep the times of the profile \(lateTimes) time\(lateTimes == 1 ? "" : "s"), "
+            + "by \(threshold) ms or more, \(Formatting.grouped(longest)) ms at most\(lost)"
     }
 }
 
