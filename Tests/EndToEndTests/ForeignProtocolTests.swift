@@ -2,6 +2,7 @@ import EventLoop
 import FaultPlan
 import FaultProfile
 import Foundation
+import Glibc
 import TestProtocols
 import TestSockets
 import Testing
@@ -23,8 +24,11 @@ import Units
                 switch reference {
                 case .shipped(let name):
                     (try? source("Profiles/\(name).json")) ?? (try? source("Profiles/presets/\(name).json"))
-                case .path(let path), .trace(let path):
+                case .path(let path):
                     try? source(path)
+                case .trace(let path):
+                    // A rate has no part in what is read.
+                    ProfileSource(file: path, bytes: Array("1\n".utf8))
                 }
             return found.map { .success($0) }
                 ?? .failure(ResolutionError(what: "it isn't in the folder", remedy: "put it there"))
@@ -44,14 +48,42 @@ import Units
     func `have their first messages passed byte for byte`(profile: String) async throws {
         let (listener, server) = TestSocket.listening()
         try await withProxy(profile, to: "127.0.0.1:\(server.port)") { _, address in
-            let proxy = SocketAddress(
-                numericHost: "127.0.0.1",
-                port: UInt16(address.split(separator: ":")[1]) ?? 0
-            )
+            let proxy = ForeignProtocolTests.address(address)
             for message in FirstMessage.all {
                 try await ForeignProtocolTests.exchange(message, through: proxy, to: listener)
             }
         }
+    }
+
+    @Test func `leave the reason in the journal, and one without it is replayed as well`() async throws {
+        try await withFolder { folder in
+            let recording = folder.appendingPathComponent("journal.jsonl")
+            let (listener, server) = TestSocket.listening()
+            let upstream = "127.0.0.1:\(server.port)"
+            try await withProxy("flaky-api", to: upstream, ["--journal", recording.path]) { proxy, address in
+                try await ForeignProtocolTests.exchange(
+                    FirstMessage.all[0],
+                    through: ForeignProtocolTests.address(address),
+                    to: listener
+                )
+                proxy.signal(SIGINT)
+                #expect(await proxy.finish().status == 0)
+            }
+            let text = try String(contentsOf: recording, encoding: .utf8)
+            let reason = #","why":"not-http""#
+            #expect(text.contains(reason))
+            // As a version wrote it that told no reason.
+            try text.replacingOccurrences(of: reason, with: "").write(to: recording, atomically: true, encoding: .utf8)
+            try await withChild(Programs.squall, ["replay", recording.path]) { child in
+                _ = try await child.line(with: "ready: ")
+                child.signal(SIGINT)
+                #expect(await child.finish().status == 0)
+            }
+        }
+    }
+
+    private static func address(_ text: String) -> SocketAddress? {
+        SocketAddress(numericHost: "127.0.0.1", port: UInt16(text.split(separator: ":")[1]) ?? 0)
     }
 
     /// The message goes one way and comes back the other.
