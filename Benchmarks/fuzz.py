@@ -145,7 +145,8 @@ class Maker:
 
     def bandwidth(self):
         found = {"rate": self.pick(RATES)}
-        self.some(found, burst=lambda: self.pick(OFFSETS), per=lambda: self.pick(["connection", "client", "proxy", "global"]))
+        self.some(found, burst=lambda: self.pick(OFFSETS),
+                  per=lambda: self.pick(["connection", "client", "proxy", "global"]))
         if self.maybe():
             places = sorted(self.random.sample(range(len(DURATIONS)), self.pick([2, 3, 6])))
             found["steps"] = [{"after": DURATIONS[place], "rate": self.pick(RATES)} for place in places[:-1]]

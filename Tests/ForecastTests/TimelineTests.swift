@@ -69,7 +69,7 @@ struct TimelineTests {
         let text = """
             { "name": "x", "repeat": true, "phases": [ { "name": "a", "for": "1 ms" }, { "name": "b", "for": "1 ms" } ] }
             """
-        let timeline = try timeline(text)
+        let timeline = try timeline(text, seconds: 11)
         #expect(timeline.segments.count == NetworkTimeline.limit)
         let end = try #require(timeline.cutAt)
         #expect(end == .zero + .seconds(10))
