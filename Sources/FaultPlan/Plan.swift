@@ -249,7 +249,7 @@ public struct Plan: Sendable {
         case .http(.answer):
             return (0, .http(HTTPStage(filter)))
         case .bandwidth(let bandwidth):
-            if let rate { return (5, .sharedBandwidth(SharedBandwidthStage(rate))) }
+            if let rate { return (5, .sharedBandwidth(Box(SharedBandwidthStage(rate)))) }
             return (4, .bandwidth(Box(BandwidthStage(bandwidth))))
         case .stall(let stall):
             return (2, .stall(Box(StallStage(stall, filter))))

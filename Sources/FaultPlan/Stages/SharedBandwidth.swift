@@ -116,6 +116,10 @@ struct SharedBandwidthStage {
     private var unusedUntil = Int64.min
     /// When it did so last: what it is asked at the same moment still counts from before.
     private var unusedAt = Int64.min
+    /// How far all stages let bytes come when the link was last asked; no bound where none held back what was granted.
+    ///
+    /// Unlike the position it doesn't depend on the sizes of reads.
+    private var settledHorizon = Int64.max
     private var isBusy = false
     private var announcement = Announcement()
     /// Until when a source that goes idle isn't taken for idle, because it had to wait for a late question.
@@ -133,6 +137,8 @@ struct SharedBandwidthStage {
             return reach
         }
         granted = max(granted, visit.passed)
+        let unused = max(0, granted.subtractingSaturated(settledHorizon))
+        settledHorizon = .max
         let wanted = reach.bytesAtHorizon
         guard wanted > granted || reach.isThrottled else {
             if visit.waiting > wanted { recovery = .min }
@@ -148,7 +154,7 @@ struct SharedBandwidthStage {
             bucket.enter(since: max(unusedUntil, visit.catchUp.from))
         }
         recovery = visit.catchUp.until
-        takeGrants(upTo: wanted, unused: granted.subtractingSaturated(reach.bytes), now: now, &visit)
+        takeGrants(upTo: wanted, unused: unused, now: now, &visit)
         if wanted <= granted {
             // Whether the sink takes it or not, nobody may count this link among those that want more.
             if reach.isThrottled { unusedAt = now } else { leave() }
@@ -165,6 +171,7 @@ struct SharedBandwidthStage {
 
     /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `horizon`.
     mutating func settle(at horizon: Int64, now: Moment) {
+        settledHorizon = horizon
         if granted > horizon { unusedAt = now.nanoseconds }
     }
 
@@ -192,7 +199,7 @@ struct SharedBandwidthStage {
                 horizon - granted,
                 at: now,
                 since: earliest,
-                unused: max(0, unused)
+                unused: unused
             )
             if reserved == 0 { return }
         }

@@ -7,7 +7,7 @@ import Units
 enum Stage {
     case latency(Box<LatencyStage>)
     case bandwidth(Box<BandwidthStage>)
-    case sharedBandwidth(SharedBandwidthStage)
+    case sharedBandwidth(Box<SharedBandwidthStage>)
     case cut(Box<CutStage>)
     case stall(Box<StallStage>)
     case silence(SilenceStage)
@@ -72,7 +72,7 @@ enum Stage {
             self = .bandwidth(stage)
             return passing
         case .sharedBandwidth(var stage):
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.value.advance(reach, &visit)
             self = .sharedBandwidth(stage)
             return passing
         case .cut(var stage):
@@ -154,7 +154,7 @@ enum Stage {
     func evenness(after now: Moment, age: Int64) -> Int64 {
         switch self {
         case .bandwidth(let stage): stage.value.evenness(after: age)
-        case .sharedBandwidth(let stage): stage.evenness(after: now)
+        case .sharedBandwidth(let stage): stage.value.evenness(after: now)
         case .trace(let stage): stage.value.evenness
         case .latency, .cut, .stall, .silence, .slice, .slowReader, .loss, .http, .halfOpen, .slowClose: .max
         }
@@ -193,7 +193,7 @@ enum Stage {
             stage.value.settle(at: horizon)
             self = .slowReader(stage)
         case .sharedBandwidth(var stage):
-            stage.settle(at: horizon, now: now)
+            stage.value.settle(at: horizon, now: now)
             self = .sharedBandwidth(stage)
         case .latency(let stage): self = .latency(stage)
         case .cut(let stage): self = .cut(stage)
@@ -236,7 +236,7 @@ enum Stage {
     /// Gives back what the stage shares with other links.
     mutating func leave() {
         guard case .sharedBandwidth(var stage) = self else { return }
-        stage.leave()
+        stage.value.leave()
         self = .sharedBandwidth(stage)
     }
 }
