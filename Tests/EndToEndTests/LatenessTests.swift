@@ -17,8 +17,9 @@ import Testing
                 try await withChild(Programs.squall, arguments) { proxy in
                     let address = try address(in: try await proxy.errorLine(with: "ready"))
                     async let download = run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
-                    // The rate has begun to limit, and two seconds of it are left.
                     _ = try await proxy.line(with: "limits")
+                    // The rate holds bytes back by then, and more than a second of it is left.
+                    _ = try await run("sleep", ["0.3"])
                     proxy.signal(SIGSTOP)
                     _ = try await run("sleep", ["0.4"])
                     proxy.signal(SIGCONT)

@@ -21,7 +21,7 @@ import Testing
         let outcome = try await run("sh", ["-c", "\"$0\" profiles | head -1", Programs.squall.path])
         #expect(outcome.status == 0)
         #expect(outcome.output == "Scenarios\n")
-        #expect(outcome.errors.isEmpty)
+        #expect(outcome.complaints.isEmpty)
     }
 
     @Test func `a reader of the journal that has seen enough is no failure`() async throws {

@@ -36,7 +36,7 @@ import Testing
         let (size, resumptions, connections) = try #require(ProfileTests.sizes[name])
         let outcome = try await squall("demo", name, "--size", size, "--seed", "7", "--events", "json")
         #expect(outcome.status == 0)
-        #expect(outcome.errors.isEmpty)
+        #expect(outcome.complaints.isEmpty)
         let events = try decoded(outcome.lines, as: Event.self)
         let finished = try #require(events.first { $0.event == "finished" })
         let verdict = try #require(events.last)

@@ -71,7 +71,7 @@ import Testing
                     proxy.signal(number)
                     let outcome = await proxy.finish()
                     #expect(outcome.status == 0)
-                    #expect(outcome.errors.isEmpty)
+                    #expect(outcome.complaints.isEmpty)
                 }
             }
             let expected = (1...20).map {

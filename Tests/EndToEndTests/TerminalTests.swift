@@ -10,7 +10,7 @@ import Testing
         for outcome in [demo, list, wrong] {
             for sign in ["\u{1B}", "\r", "\u{8}"] { #expect(!(outcome.output + outcome.errors).contains(sign)) }
         }
-        #expect(demo.errors.isEmpty, "progress is for terminals")
+        #expect(demo.complaints.isEmpty, "progress is for terminals")
         #expect(demo.output.contains("client: resumed at "))
     }
 

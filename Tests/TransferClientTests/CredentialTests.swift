@@ -159,7 +159,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try await Script { [other] request in
             request.fields["authorization"] == "Bearer one"
-                ? Self.resource.serve(request, upTo: 20_000) : other.serve(request)
+                ? Self.resource.serve(request, interruptedAfter: 20_000) : other.serve(request)
         }.serve { [other] server in
             for token in ["one", "two"] {
                 let credentials = try credentials("Authorization: Bearer \(token)")

@@ -13,6 +13,8 @@ struct Outcome: Sendable {
     var lines: [String] { output.split(separator: "\n").map(String.init) }
     /// The lines of standard error.
     var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+    /// The lines of standard error, without those that say how busy the machine was.
+    var complaints: [String] { errorLines.filter { !$0.contains("too busy to keep the times of the profile") } }
 }
 
 /// Why a test can't go on.

@@ -57,7 +57,10 @@ final class RecordingServer: Sendable {
         _ fields: [String] = [],
         _ body: (RecordingServer) async throws -> Result
     ) async throws -> Result {
-        let lines = ["HTTP/1.1 \(status) X", "Content-Length: 5", "Connection: close"] + fields + ["", "hello"]
+        // The digest proves the download, which would end with a warning without it.
+        let digest = "Repr-Digest: sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
+        let head = ["HTTP/1.1 \(status) X", "Content-Length: 5", "Connection: close", digest]
+        let lines = head + fields + ["", "hello"]
         let server = try RecordingServer(answer: lines.joined(separator: "\r\n"))
         defer {
             shutdown(server.descriptor, Int32(SHUT_RDWR))
