@@ -1,0 +1,82 @@
+import HTTPTypes
+import RawStructuredFieldValues
+
+/// The fields of a message that concern a resumable upload, in the spelling of one dialect.
+///
+/// They are structured fields (RFC 9651). A field of a wrong type, of two lines, or out of range counts as absent.
+public struct UploadFields: Hashable, Sendable {
+    /// The largest offset or length: a structured integer has 15 digits at most (RFC 9651, section 3.3.1).
+    public static let largest: Int64 = 999_999_999_999_999
+
+    /// Whether nothing follows the message's content: `Upload-Complete`, or the inverse of `Upload-Incomplete`.
+    public var isComplete: Bool?
+    /// `Upload-Offset` in bytes, 0 to `largest`.
+    public var offset: Int64?
+    /// `Upload-Length` in bytes, 0 to `largest`.
+    public var length: Int64?
+    /// `Upload-Limit`.
+    public var limits: UploadLimits?
+
+    /// Makes the fields of their values.
+    public init(isComplete: Bool? = nil, offset: Int64? = nil, length: Int64? = nil, limits: UploadLimits? = nil) {
+        self.isComplete = isComplete
+        self.offset = offset
+        self.length = length
+        self.limits = limits
+    }
+
+    /// Reads the fields of a message. What the dialect doesn't have isn't read.
+    public init(_ fields: HTTPFields, in dialect: UploadDialect) {
+        let rules = dialect.rules
+        isComplete = StructuredItem.boolean(fields[rules.flag.fieldName]).map { rules.flag.value(isComplete: $0) }
+        offset = StructuredItem.count(fields[.uploadOffset])
+        length = rules.hasLengthField ? StructuredItem.count(fields[.uploadLength]) : nil
+        limits = fields[.uploadLimit].flatMap { UploadLimits($0, in: dialect) }
+    }
+
+    /// Writes the fields that are set; those that the dialect doesn't have are left out. An offset and a length are
+    /// held within 0 to `largest`.
+    public func write(to fields: inout HTTPFields, in dialect: UploadDialect) {
+        let rules = dialect.rules
+        if let isComplete {
+            fields[rules.flag.fieldName] = rules.flag.value(isComplete: isComplete) ? "?1" : "?0"
+        }
+        if let offset { fields[.uploadOffset] = StructuredItem.text(offset) }
+        if rules.hasLengthField, let length { fields[.uploadLength] = StructuredItem.text(length) }
+        if let limits = limits?.headerValue(in: dialect) { fields[.uploadLimit] = limits }
+    }
+
+    /// `Upload-Draft-Interop-Version`, or `nil` when it is absent or no integer from 0 on.
+    public static func interopVersion(of fields: HTTPFields) -> Int64? {
+        StructuredItem.count(fields[.uploadDraftInteropVersion])
+    }
+}
+
+extension UploadDialect {
+    /// The value of `Upload-Draft-Interop-Version` that names this dialect.
+    public var interopVersionValue: String { String(rawValue) }
+}
+
+/// Items of structured fields (RFC 9651, section 3.3).
+enum StructuredItem {
+    /// A boolean, `?1` or `?0`; parameters are skipped.
+    static func boolean(_ headerValue: String?) -> Bool? {
+        guard case .bool(let value) = item(headerValue) else { return nil }
+        return value
+    }
+
+    /// An integer from 0 on; parameters are skipped.
+    static func count(_ headerValue: String?) -> Int64? {
+        guard case .integer(let value) = item(headerValue), value >= 0 else { return nil }
+        return value
+    }
+
+    /// An integer as a field value, held within 0 to `UploadFields.largest`.
+    static func text(_ count: Int64) -> String { String(min(max(0, count), UploadFields.largest)) }
+
+    private static func item(_ headerValue: String?) -> RFC9651BareItem? {
+        guard let headerValue else { return nil }
+        var parser = StructuredFieldValueParser(Array(headerValue.utf8))
+        return try? parser.parseItemFieldValue().rfc9651BareItem
+    }
+}
