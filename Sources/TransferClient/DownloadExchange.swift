@@ -26,7 +26,8 @@ struct DownloadExchange: Sendable {
         with fields: [HTTPField],
         receive: (Parts) async throws -> Outcome
     ) async throws -> Outcome {
-        let channel = try await connect(to: url)
+        let limits = limits
+        let channel = try await connect(to: url) { ResponseWatch(limits: limits) }
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         do {
             wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
@@ -85,9 +86,11 @@ struct DownloadExchange: Sendable {
         return .connectFailed("the name \(error.host) can't be looked up: \(words(of: lookup))")
     }
 
-    /// Connects; a cancelled task doesn't wait for the limit.
-    private func connect(to url: DownloadURL) async throws -> any Channel {
-        let limits = limits
+    /// Connects, with a handler of `watch` as the last; a cancelled task doesn't wait for the limit.
+    func connect(
+        to url: DownloadURL,
+        watch: @escaping @Sendable () -> any ChannelHandler
+    ) async throws -> any Channel {
         let connecting = ClientBootstrap(group: group)
             .connectTimeout(.nanoseconds(connectLimit.nanoseconds))
             // Nothing is read before somebody listens.
@@ -107,7 +110,7 @@ struct DownloadExchange: Sendable {
                     try pipeline.addHandler(HTTPRequestEncoder())
                     try pipeline.addHandler(ByteToMessageHandler(decoder))
                     try pipeline.addHandler(HTTP1ToHTTPClientCodec())
-                    try pipeline.addHandler(ResponseWatch(limits: limits))
+                    try pipeline.addHandler(watch())
                 }
             }
             .connect(host: url.host, port: url.port)
@@ -126,7 +129,7 @@ struct DownloadExchange: Sendable {
     }
 
     /// Makes the channel's parts awaitable, and begins to read. On the channel's loop.
-    private static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
+    static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
         let wrapped = try NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>(
             wrappingChannelSynchronously: channel,
             configuration: .init(

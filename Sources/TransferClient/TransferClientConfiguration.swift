@@ -23,6 +23,11 @@ public struct TransferClientConfiguration: Sendable {
     /// A download that took this long and was told no digest asks for one at its end, by a HEAD: 10 s unless told otherwise.
     /// A server that computes digests of large files meanwhile may know it by then.
     public var lateDigestInterval: Duration = .seconds(10)
+    /// How long an upload waits for the next response once all is sent: 60 s unless told otherwise.
+    public var uploadResponseLimit: Duration = .seconds(60)
+    /// How long the content of an upload waits at most for the server to name the upload's URL: 500 ms unless told
+    /// otherwise.
+    public var uploadHoldLimit: Duration = .milliseconds(500)
     /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
     public var seed = UInt64.random(in: .min ... .max)
     /// The time to work by.

@@ -17,6 +17,7 @@ struct Squall: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RunCommand.self, ReplayCommand.self, ShrinkCommand.self, PlanCommand.self,
             CheckCommand.self, ProfilesCommand.self, OriginCommand.self, GetCommand.self,
+            PutCommand.self,
         ]
     )
 

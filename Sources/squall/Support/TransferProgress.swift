@@ -41,6 +41,20 @@ final class TransferProgress: Sendable {
         }
     }
 
+    /// The transfer is at `position` now, which needn't be farther than before.
+    func update(_ position: Int64, total: Int64?, isResumed: Bool = false) {
+        let now = MonotonicClock.now
+        state.withLock { state in
+            if position < state.received { state.samples = [] }
+            state.received = position
+            state.total = total ?? state.total
+            if isResumed { state.resumptions += 1 }
+            state.samples.append((now, position))
+            let start = now + .seconds(-1)
+            while state.samples.count > 2, state.samples[1].moment <= start { state.samples.removeFirst() }
+        }
+    }
+
     /// The bytes held now.
     var received: Int64 { state.withLock { $0.received } }
 

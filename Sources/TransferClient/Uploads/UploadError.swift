@@ -1,0 +1,88 @@
+import SystemPackage
+import TransferProtocol
+
+/// Why an upload failed. The URL of the upload itself is in none of them.
+public enum UploadError: Error, Hashable, Sendable {
+    /// The URL can't be used.
+    case invalidURL(String, DownloadURLProblem)
+    /// The URL asks for TLS, which this version doesn't speak.
+    case tlsUnsupported(String)
+    /// The file can't be uploaded: the path, and why.
+    case invalidSource(String, String)
+    /// Another upload, in this process or another, sends the same file to the same URL.
+    case locked(String)
+    /// A call to the file system failed.
+    case fileSystem(call: String, path: String, Errno)
+    /// The file was changed while it was uploaded: the path.
+    case sourceChanged(String)
+    /// No further attempt makes sense.
+    case refused(UploadFailure)
+    /// A limit of the retry policy is reached; the last setback.
+    case gaveUp(RetryLimit, UploadSetback)
+    /// The digest that the server told isn't the file's.
+    case digestMismatch(sent: [UInt8], received: [UInt8])
+    /// The task was cancelled.
+    case cancelled
+
+    /// What the caller can make of this error.
+    public var disposition: DownloadError.Disposition {
+        switch self {
+        case .invalidURL, .tlsUnsupported, .invalidSource: .invalidInput
+        case .locked, .gaveUp, .cancelled, .sourceChanged: .resumable
+        case .refused, .digestMismatch: .final
+        case .fileSystem(let call, let path, let errno):
+            DownloadError.fileSystem(call: call, path: path, errno).disposition
+        }
+    }
+
+    init(_ error: DownloadError) {
+        switch error {
+        case .locked(let path): self = .locked(path)
+        case .fileSystem(let call, let path, let errno): self = .fileSystem(call: call, path: path, errno)
+        case .invalidURL(let url, let problem): self = .invalidURL(url, problem)
+        case .invalidDestination(let path, let why): self = .invalidSource(path, why)
+        default: self = .cancelled
+        }
+    }
+
+    /// Runs calls to the file system, and names their failure.
+    static func mapping<Value>(
+        _ body: () async throws(DownloadError) -> Value
+    ) async throws(UploadError) -> Value {
+        do throws(DownloadError) {
+            return try await body()
+        } catch {
+            throw UploadError(error)
+        }
+    }
+}
+
+extension UploadError: CustomStringConvertible {
+    /// What went wrong, where, and what to do about it.
+    public var description: String {
+        switch self {
+        case .invalidURL(let url, let problem): Self.sentence(.invalidURL(url, problem))
+        case .tlsUnsupported(let url): DownloadError.tlsUnsupported(url).description
+        case .invalidSource(let path, let why): "can't upload “\(path)”: \(why)"
+        case .locked(let path):
+            "another upload of this file to this URL is running (“\(path)” is locked); wait for it"
+        case .fileSystem(let call, let path, let errno):
+            DownloadError.fileSystem(call: call, path: path, errno).description
+        case .sourceChanged(let path): "“\(path)” was changed while it was uploaded; run it again to upload it anew"
+        case .refused(let failure): failure.description
+        case .gaveUp(let limit, let setback):
+            "\(limit.description), the last time because \(setback.description); run it again to continue"
+        case .digestMismatch(let sent, let received):
+            "the server took a file with the SHA-256 \(Self.hex(received)), and \(Self.hex(sent)) was sent; upload it again"
+        case .cancelled: "cancelled; run it again to continue"
+        }
+    }
+
+    private static func sentence(_ error: DownloadError) -> String {
+        error.description.replacing("can't be downloaded", with: "can't be uploaded to")
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

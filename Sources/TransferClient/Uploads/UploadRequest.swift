@@ -1,0 +1,29 @@
+import HTTPTypes
+import SystemPackage
+import TransferProtocol
+
+/// What to upload, to where, and in which way.
+public struct UploadRequest: Sendable {
+    /// An absolute `http` URL without a user name.
+    public var url: String
+    /// The method of the request that creates: `POST`, `PUT` or another that a server takes content with.
+    public var method = HTTPRequest.Method.put
+    /// The dialects that may be used.
+    public var dialects = UploadDialectChoice.automatic
+    /// Whether sending the whole request twice is harmless although the method isn't idempotent.
+    public var isRepeatable = false
+    /// Fields of the representation and of the caller, such as `Content-Type`. They go with the creation; credentials
+    /// also go to the upload's own URL, and never to another origin.
+    public var fields: HTTPFields = [.contentType: "application/octet-stream"]
+    /// The folder for the memory of unfinished uploads; it is made if it isn't there.
+    public var journalFolder: FilePath
+
+    /// Makes a request.
+    public init(url: String, journalFolder: FilePath) {
+        self.url = url
+        self.journalFolder = journalFolder
+    }
+
+    /// Whether the whole request may be sent twice (RFC 9110, section 9.2.2).
+    var mayBeRepeated: Bool { isRepeatable || method == .put }
+}

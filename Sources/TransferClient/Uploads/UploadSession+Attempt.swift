@@ -1,0 +1,143 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+import Synchronization
+import TransferProtocol
+import Units
+
+extension UploadSession {
+    /// Sends one request, its content beside the responses, and decides on them.
+    func attempt(_ plan: UploadPlan) async -> Outcome {
+        tally.connections += 1
+        let (request, url) = state.request(for: plan, creation: request.method, metadata)
+        let sending = sending(for: plan)
+        if case .append(_, let from, let count, _) = plan {
+            if tally.acknowledgedAtStart == nil { tally.acknowledgedAtStart = from }
+            if count > 0 || from < source.identity.length {
+                tally.resumptions += 1
+                onEvent(.resumed(offset: from))
+            }
+        } else if case .create = plan, tally.acknowledgedAtStart == nil {
+            tally.acknowledgedAtStart = 0
+        }
+        let clock = configuration.clock
+        let hold = Task { [limit = configuration.uploadHoldLimit] in
+            try? await clock.sleep(limit)
+            sending?.release()
+        }
+        defer { hold.cancel() }
+        let journal = journal
+        let outcome: Outcome
+        do {
+            outcome = try await exchange.perform(
+                request,
+                at: url,
+                sending,
+                beforeCompletion: { () async throws(UploadError) in try await journal.completionBegan() },
+                onProgress: progressReporter()
+            ) { parts in
+                try await self.receive(parts, plan, sending)
+            }
+        } catch {
+            outcome = exchangeFailed(error, plan, sending)
+        }
+        tally.bytesSent += sending?.sent ?? 0
+        return outcome
+    }
+
+    private func sending(for plan: UploadPlan) -> UploadSending? {
+        guard let range = plan.content(of: source.identity.length) else { return nil }
+        // The content of a creation waits for the server to name the resource, or to refuse.
+        var isHeld = false
+        if case .create(.some) = plan { isHeld = true }
+        return UploadSending(source, range, completes: plan.completes, isHeld: isHeld)
+    }
+
+    private func exchangeFailed(_ error: any Error, _ plan: UploadPlan, _ sending: UploadSending?) -> Outcome {
+        if let failure = sending?.failure ?? error as? UploadError { return .failed(failure) }
+        guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else { return .failed(.cancelled) }
+        return lost(plan, sending, setback)
+    }
+
+    private func lost(_ plan: UploadPlan, _ sending: UploadSending?, _ setback: DownloadSetback) -> Outcome {
+        if let failure = sending?.failure { return .failed(failure) }
+        if sending?.hasBegunCompletion == true { state.completionBegan() }
+        return .decided(state.exchangeFailed(plan, sent: sending?.sent ?? 0, setback))
+    }
+
+    /// Reads the responses: keeps what the informational ones tell, and decides on the final one.
+    private func receive(
+        _ parts: DownloadExchange.Parts,
+        _ plan: UploadPlan,
+        _ sending: UploadSending?
+    ) async throws -> Outcome {
+        var iterator = parts.makeAsyncIterator()
+        while let part = try await iterator.next() {
+            guard case .head(let head) = part else { continue }
+            let now = configuration.clock.secondsSince1970()
+            guard head.status.kind == .informational, head.status.code != 101 else {
+                let problem = await problem(of: head, &iterator)
+                if sending?.hasBegunCompletion == true { state.completionBegan() }
+                let response = UploadResponseHead(status: head.status.code, fields: head.headerFields, problem: problem)
+                return .decided(state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now))
+            }
+            sending?.pause()
+            let notice = state.informed(status: head.status.code, fields: head.headerFields, of: plan, now: now)
+            switch notice {
+            case .ignored: break
+            case .created(let resource): try await keep(resource)
+            case .acknowledged(let offset): schedule.reached(offset)
+            case .violation: return .decided(.proceed)
+            }
+            sending?.resume()
+            sending?.release()
+        }
+        try Task.checkCancellation()
+        return lost(plan, sending, .connectionLost("it was closed before the answer"))
+    }
+
+    /// Brings the upload's resource to the disk before more is sent.
+    private func keep(_ resource: UploadResource) async throws(UploadError) {
+        try await journal.begin(
+            UploadJournal.Creation(
+                target: state.parameters.target.text,
+                resource: resource,
+                source: source.identity,
+                sha256: sha256
+            )
+        )
+        onEvent(.resumable(dialect: resource.dialect.rawValue))
+    }
+
+    /// The problem details of a refusal, if it has any.
+    private func problem(
+        of head: HTTPResponse,
+        _ iterator: inout DownloadExchange.Parts.AsyncIterator
+    ) async -> ProblemDetails? {
+        guard (400..<500).contains(head.status.code),
+            head.headerFields[.contentType]?.lowercased().hasPrefix(ProblemDetails.mediaType) == true
+        else { return nil }
+        var bytes: [UInt8] = []
+        // A refusal whose words are cut off is one all the same.
+        while bytes.count <= ProblemDetails.longest, case .body(let buffer)? = try? await iterator.next() {
+            bytes += buffer.readableBytesView.prefix(ProblemDetails.longest + 1)
+        }
+        return ProblemDetails(json: bytes)
+    }
+
+    /// Sends `progress` events, none just after another.
+    private func progressReporter() -> @Sendable (Int64) -> Void {
+        let total = source.identity.length
+        let acknowledged = state.acknowledged
+        let last = Mutex<Moment?>(nil)
+        return { [onEvent, configuration] sent in
+            let now = configuration.clock.now()
+            let isDue = last.withLock { last in
+                if let earlier = last, now - earlier < configuration.progressInterval, sent < total { return false }
+                last = now
+                return true
+            }
+            if isDue { onEvent(.progress(sent: sent, acknowledged: acknowledged, total: total)) }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Crypto
+import NIOCore
+import NIOPosix
+import SystemPackage
+import TransferProtocol
+
+/// The open file that is uploaded. It is read by its descriptor, whatever becomes of its name.
+final class UploadSourceFile: Sendable {
+    let path: FilePath
+    /// The path of the file itself, links followed.
+    let canonicalPath: String
+    /// The identity of the file when it was opened.
+    let identity: UploadSource
+    private let descriptor: SystemPackage.FileDescriptor
+    private let handle: NIOFileHandle
+    private let files: NonBlockingFileIO
+
+    /// The most bytes of a read.
+    static let longestRead = 256 << 10
+
+    private init(
+        _ path: FilePath,
+        canonicalPath: String,
+        _ identity: UploadSource,
+        _ descriptor: SystemPackage.FileDescriptor,
+        _ files: NonBlockingFileIO
+    ) {
+        self.path = path
+        self.canonicalPath = canonicalPath
+        self.identity = identity
+        self.descriptor = descriptor
+        self.files = files
+        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
+    }
+
+    deinit {
+        // Nothing was written through it.
+        try? handle.close()
+    }
+
+    /// Opens a regular file for reading.
+    static func open(_ path: FilePath, _ worker: FileWorker) async throws(UploadError) -> UploadSourceFile {
+        let descriptor = try await UploadError.mapping { () async throws(DownloadError) in
+            try await worker.run { () throws(DownloadError) in
+                try FileCall.run("open", path) {
+                    // A FIFO without a writer opens at once, and is then refused.
+                    try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
+                }
+            }
+        }
+        do {
+            let status = try FileCall.run("fstat", path) { try descriptor.stat() }
+            guard status.type == .regular else {
+                throw UploadError.invalidSource(path.string, "it is no regular file")
+            }
+            guard status.size <= UploadFields.largest else {
+                throw UploadError.invalidSource(path.string, "it is longer than \(UploadFields.largest) bytes")
+            }
+            let files = NonBlockingFileIO(threadPool: worker.pool)
+            let link = "/proc/self/fd/\(descriptor.rawValue)"
+            return UploadSourceFile(
+                path,
+                canonicalPath: try await files.readlink(path: link),
+                UploadSource(status),
+                descriptor,
+                files
+            )
+        } catch {
+            try? descriptor.close()
+            if let error = error as? UploadError { throw error }
+            if let error = error as? DownloadError { throw UploadError(error) }
+            throw .fileSystem(call: "readlink", path: path.string, .ioError)
+        }
+    }
+
+    /// Fails when the file has changed since it was opened.
+    func checkUnchanged() throws(UploadError) {
+        guard let status = try? descriptor.stat(), UploadSource(status) == identity else {
+            throw .sourceChanged(path.string)
+        }
+    }
+
+    /// The bytes of `range`, `longestRead` at most. Fails when the file is shorter.
+    func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
+        let count = Int(min(range.upperBound - range.lowerBound, Int64(Self.longestRead)))
+        let buffer: ByteBuffer
+        do {
+            buffer = try await files.read(
+                fileHandle: handle,
+                fromOffset: range.lowerBound,
+                byteCount: count,
+                allocator: ByteBufferAllocator()
+            )
+        } catch is CancellationError {
+            throw .cancelled
+        } catch {
+            let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) }
+            throw .fileSystem(call: "read", path: path.string, code ?? .ioError)
+        }
+        guard buffer.readableBytes == count else { throw .sourceChanged(path.string) }
+        return buffer
+    }
+
+    /// The SHA-256 of the whole file: 32 bytes.
+    func sha256() async throws(UploadError) -> [UInt8] {
+        var hasher = SHA256()
+        var offset: Int64 = 0
+        while offset < identity.length {
+            guard !Task.isCancelled else { throw .cancelled }
+            let buffer = try await read(offset..<identity.length)
+            hasher.update(data: Array(buffer.readableBytesView))
+            offset += Int64(buffer.readableBytes)
+        }
+        try checkUnchanged()
+        return Array(hasher.finalize())
+    }
+}
+
+extension UploadSource {
+    fileprivate init(_ status: Stat) {
+        func nanoseconds(_ seconds: Int, _ rest: Int) -> Int64 { Int64(seconds) &* 1_000_000_000 &+ Int64(rest) }
+        self.init(
+            length: status.size,
+            device: UInt64(truncatingIfNeeded: status.deviceID.rawValue),
+            inode: UInt64(truncatingIfNeeded: status.inode.rawValue),
+            modified: nanoseconds(status.st_mtim.tv_sec, status.st_mtim.tv_nsec),
+            changed: nanoseconds(status.st_ctim.tv_sec, status.st_ctim.tv_nsec)
+        )
+    }
+}

@@ -1,0 +1,283 @@
+import HTTPTypes
+
+extension UploadState {
+    /// Decides on the final response to `plan`, of whose content `sent` bytes were handed to the connection.
+    /// `now` is the wall clock in seconds since 1970. The request is over: the rest of its content isn't sent.
+    public mutating func decide(
+        on head: UploadResponseHead,
+        to plan: UploadPlan,
+        sent: Int64,
+        now: Int64
+    ) -> UploadAction {
+        let told = plan.dialect.map { UploadFields(head.fields, in: $0) } ?? UploadFields()
+        learn(told.limits, now: now)
+        if head.status == 307 || head.status == 308 { return follow(head, plan) }
+        switch plan {
+        case .create, .reserve, .append:
+            let response = ContentResponse(
+                head: head,
+                told: told,
+                plan: plan,
+                sent: sent,
+                isAllSent: plan.completes && sent == plan.content(of: parameters.length)?.count64,
+                now: now
+            )
+            return decide(response)
+        case .askOffset(let resource): return decideOnOffset(head, told, resource, now)
+        case .discoverLimits(let dialect): return decideOnLimits(head, told, dialect, now)
+        case .cancel: return .proceed
+        }
+    }
+
+    /// A response to a request with content, and what is known about the two.
+    private struct ContentResponse {
+        var head: UploadResponseHead
+        var told: UploadFields
+        var plan: UploadPlan
+        var sent: Int64
+        /// Whether the request completes the upload and all of its content was sent.
+        var isAllSent: Bool
+        var now: Int64
+
+        /// Whether the server says that the target itself responds.
+        ///
+        /// Before version 9 the flag of a 409 is the state of the upload.
+        var isTargets: Bool {
+            guard let dialect = plan.dialect else { return true }
+            return told.isComplete == true && (head.status != 409 || dialect.rules.conflictCarriesFlag)
+        }
+
+        func result(_ dialect: UploadDialect?) -> UploadResult {
+            UploadResult(
+                status: head.status,
+                digest: head.fields[.reprDigest].flatMap { ReprDigest($0) },
+                dialect: dialect
+            )
+        }
+    }
+
+    private mutating func decide(_ response: ContentResponse) -> UploadAction {
+        let status = response.head.status
+        if case .create(nil) = response.plan { return decideOnOrdinary(response) }
+        if response.isTargets { return decideOnTargets(response) }
+        if isReplaying, (400..<500).contains(status), status != 408, status != 425, status != 429 {
+            // Only the response couldn't be had again: the server said before that the upload is complete.
+            return finish(UploadResult(status: nil, dialect: response.plan.dialect))
+        }
+        switch status {
+        case 200..<300: return decideOnSuccess(response)
+        case 303 where response.told.isComplete == nil && resource == nil: return decideOnTargets(response)
+        case 400: return decideOnBadRequest(response)
+        case 404 where response.plan.resource != nil, 410 where response.plan.resource != nil:
+            return startAnew(because: .uploadGone)
+        case 409 where resource != nil: return askAgain(.status(409))
+        case 413: return shrink(response)
+        case 408, 425, 429, 500..<600:
+            // Some of the 5xx are as final as a 4xx: nothing is resumed by them.
+            guard status != 501, status != 505 else { return fail(.refused(status: status)) }
+            let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
+            guard resource != nil || parameters.isRepeatable || status == 429 || status == 503 else {
+                return fail(.refused(status: status))
+            }
+            return retry(response.plan, sent: response.sent, after: wait, .status(status))
+        default: return fail(.refused(status: status))
+        }
+    }
+
+    /// A response to an ordinary upload.
+    private mutating func decideOnOrdinary(_ response: ContentResponse) -> UploadAction {
+        switch response.head.status {
+        case 408, 425, 429, 500, 502...504:
+            guard parameters.isRepeatable || [429, 503].contains(response.head.status) else {
+                return fail(.refused(status: response.head.status))
+            }
+            let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
+            return .retry(after: wait, .status(response.head.status))
+        default: return decideOnTargets(response)
+        }
+    }
+
+    /// The target's own response: the end, whatever it says.
+    private mutating func decideOnTargets(_ response: ContentResponse) -> UploadAction {
+        let status = response.head.status
+        guard (200..<300).contains(status) || status == 303 else { return fail(.refused(status: status)) }
+        if let offset = response.told.offset, offset != parameters.length {
+            return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
+        }
+        guard response.isAllSent else { return fail(.answeredEarly(status: status)) }
+        return finish(response.result(response.told == UploadFields() ? nil : response.plan.dialect))
+    }
+
+    /// A 2xx that isn't marked as the target's.
+    private mutating func decideOnSuccess(_ response: ContentResponse) -> UploadAction {
+        guard let dialect = response.plan.dialect else { return decideOnTargets(response) }
+        if case .create = response.plan, response.told.isComplete == nil, response.told.offset == nil, resource == nil {
+            // The server knows nothing of resumable uploads: this was an ordinary one.
+            return decideOnTargets(response)
+        }
+        if resource == nil {
+            guard let url = response.head.fields[.location].flatMap({ usable($0) }) else {
+                return fail(.violation(.locationMissing))
+            }
+            created = UploadResource(url: url, dialect: dialect, expiresAt: expiry(response.now))
+        }
+        guard let resource else { return fail(.violation(.locationMissing)) }
+        if response.told.isComplete == nil, response.isAllSent {
+            if dialect.rules.isUnflaggedResponseFinal { return decideOnTargets(response) }
+            // Version 9 only recommends the flag on a creation; where the response doesn't point to the upload it is
+            // the target's.
+            if case .create = response.plan, response.head.fields[.location] == nil { return decideOnTargets(response) }
+            unflaggedAnswer = response.result(dialect)
+        }
+        if isReplaying, response.told.isComplete == nil { return finish(response.result(dialect)) }
+        // The next offset shows whether the server really took something; a creation without content needn't.
+        switch response.plan {
+        case .append(_, let from, let count, _): offsetToPass = count > 0 ? from : nil
+        case .create: offsetToPass = parameters.length > 0 ? acknowledged : nil
+        case .reserve, .discoverLimits, .askOffset, .cancel: offsetToPass = nil
+        }
+        let finishesNothing = response.plan.content(of: parameters.length)?.isEmpty == true && response.plan.completes
+        ask(resource)
+        return finishesNothing ? .retry(after: nil, .noProgress) : .proceed
+    }
+
+    /// 400: a version that the server doesn't speak, or a mistake.
+    private mutating func decideOnBadRequest(_ response: ContentResponse) -> UploadAction {
+        if response.head.problem == .completedUpload, resource != nil { return askAgain(.status(400)) }
+        let named = UploadFields.interopVersion(of: response.head.fields)
+        guard case .create(let dialect?) = response.plan, resource == nil, let named, named != dialect.interopVersion
+        else { return fail(.refused(status: 400)) }
+        guard case .automatic = parameters.dialects else { return fail(.dialectRefused(named)) }
+        // The request was refused before the target saw it, so that even a POST can be sent again.
+        guard let other = UploadDialect(interopVersion: named), triedDialects.insert(other).inserted else {
+            phase = .creating(nil)
+            return .askAgain(.otherDialect(nil))
+        }
+        phase = creationPhase(other)
+        return .askAgain(.otherDialect(other))
+    }
+
+    /// 413: smaller requests, within the limits that the server tells.
+    private mutating func shrink(_ response: ContentResponse) -> UploadAction {
+        guard let dialect = response.plan.dialect else { return fail(.refused(status: 413)) }
+        if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
+        let count = response.plan.content(of: parameters.length)?.count64 ?? 0
+        guard resource != nil else {
+            if let pieceLimit, pieceLimit < count {
+                phase = .reserving(dialect)
+            } else if dialect.rules.hasLimitDiscovery, response.told.limits == nil, response.plan != .reserve(dialect) {
+                phase = .discovering(dialect)
+            } else {
+                return fail(.refused(status: 413))
+            }
+            return checkAppendLimit() ?? .askAgain(.smallerRequests)
+        }
+        if response.told.limits?.maximumAppendSize.map({ $0 < count }) != true {
+            let floor = max(limits.minimumAppendSize ?? 0, Self.smallestGuess)
+            guard count > floor else { return fail(.refused(status: 413)) }
+            pieceLimit = max(floor, count / 2)
+        }
+        return checkAppendLimit() ?? askAgain(.smallerRequests)
+    }
+
+    private mutating func checkAppendLimit() -> UploadAction? {
+        guard let pieceLimit, pieceLimit < Self.smallestAppendLimit, pieceLimit < parameters.length else { return nil }
+        return fail(.appendLimitTooSmall(pieceLimit))
+    }
+
+    private mutating func askAgain(_ setback: UploadSetback) -> UploadAction {
+        if let resource { ask(resource) }
+        offsetToPass = nil
+        return .askAgain(setback)
+    }
+
+    /// The answer to HEAD.
+    private mutating func decideOnOffset(
+        _ head: UploadResponseHead,
+        _ told: UploadFields,
+        _ resource: UploadResource,
+        _ now: Int64
+    ) -> UploadAction {
+        switch head.status {
+        case 200..<300: break
+        case 404, 410: return startAnew(because: .uploadGone)
+        case 408, 409, 425, 429, 500..<600:
+            let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
+            return .retry(after: wait, .status(head.status))
+        default: return fail(.refused(status: head.status))
+        }
+        guard let offset = told.offset else { return .retry(after: nil, .noOffset) }
+        if acknowledge(offset) != nil { return .proceed }
+        if let length = told.length, length != parameters.length {
+            return fail(.violation(.lengthDiffers(got: length, length: parameters.length)))
+        }
+        if told.isComplete == true {
+            guard offset == parameters.length else {
+                return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
+            }
+            if let unflaggedAnswer { return finish(unflaggedAnswer) }
+            guard resource.dialect.rules.completedAppend == .replayOrRefuse else {
+                return finish(UploadResult(status: nil, dialect: resource.dialect))
+            }
+            isReplaying = true
+        }
+        if let mark = offsetToPass, offset <= mark {
+            offsetToPass = nil
+            return .retry(after: nil, .noProgress)
+        }
+        offsetToPass = nil
+        if offset < parameters.length {
+            unflaggedAnswer = nil
+            if let failed = checkAppendLimit() { return failed }
+        }
+        guard case .asking(let known) = phase else { return .proceed }
+        phase = .appending(known, from: offset)
+        return .proceed
+    }
+
+    /// The answer to OPTIONS, which is asked only after a 413.
+    private mutating func decideOnLimits(
+        _ head: UploadResponseHead,
+        _ told: UploadFields,
+        _ dialect: UploadDialect,
+        _ now: Int64
+    ) -> UploadAction {
+        switch head.status {
+        case 200..<300: break
+        case 408, 425, 429, 500, 502...504:
+            let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
+            return .retry(after: wait, .status(head.status))
+        default: return fail(.refused(status: 413))
+        }
+        guard told.limits != nil else { return fail(.refused(status: 413)) }
+        if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
+        if let least = limits.minimumSize, least > parameters.length { return fail(.sizeRefused(limits: limits)) }
+        guard let pieceLimit, pieceLimit < parameters.length else { return fail(.refused(status: 413)) }
+        phase = .reserving(dialect)
+        return checkAppendLimit() ?? .proceed
+    }
+
+    /// 307 and 308: the same request to another URL.
+    private mutating func follow(_ head: UploadResponseHead, _ plan: UploadPlan) -> UploadAction {
+        let from = plan.resource?.url ?? creationURL
+        guard redirections < Self.mostRedirections, let location = head.fields[.location],
+            let url = try? from.resolving(location), url.scheme == from.scheme
+        else { return fail(.redirection(status: head.status)) }
+        redirections += 1
+        guard var resource = plan.resource else {
+            // A resource that the redirecting server made is none of the new target's.
+            if let created { abandoned.append(created) }
+            created = nil
+            creationURL = url
+            return .proceed
+        }
+        resource.url = url
+        ask(resource)
+        return .proceed
+    }
+}
+
+extension Range<Int64> {
+    /// The number of integers in the range.
+    var count64: Int64 { upperBound - lowerBound }
+}

@@ -1,0 +1,84 @@
+import HTTPTypes
+
+extension UploadState {
+    /// Takes in an informational response to `plan`. `now` is the wall clock in seconds since 1970.
+    ///
+    /// Only a 104 of the request's own version counts. The resource comes with the first one of a creation; an offset
+    /// is progress. A `Location` that can't be used leaves the upload without a resource.
+    public mutating func informed(
+        status: Int,
+        fields: HTTPFields,
+        of plan: UploadPlan,
+        now: Int64
+    ) -> UploadNotice {
+        guard status == UploadDialectRules.informationalStatus, let dialect = plan.dialect,
+            UploadFields.interopVersion(of: fields) == dialect.interopVersion
+        else { return .ignored }
+        let told = UploadFields(fields, in: dialect)
+        learn(told.limits, now: now)
+        switch plan {
+        case .create, .reserve:
+            if let location = fields[.location] { return took(location, dialect, now) }
+            // Without a resource to go on with, a promise is worth nothing.
+            guard created != nil else { return .ignored }
+        case .append: break
+        case .discoverLimits, .askOffset, .cancel: return .ignored
+        }
+        guard dialect.rules.hasProgressResponses, let offset = told.offset else { return .ignored }
+        return acknowledge(offset) ?? .acknowledged(acknowledged)
+    }
+
+    private mutating func took(_ location: String, _ dialect: UploadDialect, _ now: Int64) -> UploadNotice {
+        guard let url = usable(location) else { return .ignored }
+        if let created {
+            guard created.url != url else { return .ignored }
+            return violated(.locationChanged)
+        }
+        let resource = UploadResource(url: url, dialect: dialect, expiresAt: expiry(now))
+        created = resource
+        return .created(resource)
+    }
+
+    /// The upload resource that a `Location` of the creation names; `nil` where it can't be reached.
+    func usable(_ location: String) -> DownloadURL? {
+        guard let url = try? creationURL.resolving(location), url.scheme == creationURL.scheme else { return nil }
+        return url
+    }
+
+    /// Raises the acknowledged mark; a notice when the offset is impossible.
+    mutating func acknowledge(_ offset: Int64) -> UploadNotice? {
+        guard offset <= parameters.length else {
+            return violated(.offsetBeyondEnd(got: offset, length: parameters.length))
+        }
+        guard offset >= acknowledged else {
+            return violated(.offsetWentBack(acknowledged: acknowledged, got: offset))
+        }
+        acknowledged = offset
+        return nil
+    }
+
+    private mutating func violated(_ violation: UploadViolation) -> UploadNotice {
+        _ = fail(.violation(violation))
+        return .violation(violation)
+    }
+
+    /// Takes in the limits that a response told.
+    mutating func learn(_ told: UploadLimits?, now: Int64) {
+        guard let told else { return }
+        limits = told
+        if let most = told.maximumAppendSize { pieceLimit = min(pieceLimit ?? most, most) }
+        guard let expiresAt = expiry(now) else { return }
+        created?.expiresAt = expiresAt
+        switch phase {
+        case .asking(var resource):
+            resource.expiresAt = expiresAt
+            phase = .asking(resource)
+        case .appending(var resource, let from):
+            resource.expiresAt = expiresAt
+            phase = .appending(resource, from: from)
+        case .creating, .discovering, .reserving, .finished, .failed: break
+        }
+    }
+
+    func expiry(_ now: Int64) -> Int64? { limits.lifetime.map { now.addingSaturated($0) } }
+}

@@ -1,0 +1,70 @@
+import HTTPTypes
+
+/// The fields that a caller adds to an upload.
+public struct UploadMetadata: Hashable, Sendable {
+    /// The fields of the representation, such as `Content-Type`: they go with the creation only.
+    public var creationFields: HTTPFields
+    /// The digest of the representation; it goes with the creation.
+    public var digest: ReprDigest?
+
+    /// Makes metadata.
+    public init(creationFields: HTTPFields = [:], digest: ReprDigest? = nil) {
+        self.creationFields = creationFields
+        self.digest = digest
+    }
+
+    /// The fields that prove who asks; they never go to another origin than the target's.
+    static let credentialNames: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
+}
+
+extension UploadState {
+    /// The head of the request for `plan`; `creation` is the method of requests that create.
+    public func request(
+        for plan: UploadPlan,
+        creation: HTTPRequest.Method,
+        _ metadata: UploadMetadata
+    ) -> (HTTPRequest, to: DownloadURL) {
+        let url = plan.resource?.url ?? creationURL
+        var fields: HTTPFields = [.accept: "*/*", .connection: "close", .userAgent: "squall"]
+        if let dialect = plan.dialect { fields[.uploadDraftInteropVersion] = dialect.interopVersionValue }
+        if let content = plan.content(of: parameters.length) {
+            fields[.contentLength] = String(content.count64)
+            fields[.wantReprDigest] = WantReprDigest(sha256Preference: 9).headerValue
+        }
+        let method: HTTPRequest.Method
+        switch plan {
+        case .create(let dialect):
+            method = creation
+            add(metadata, to: &fields)
+            if let dialect { UploadFields(isComplete: true, length: parameters.length).write(to: &fields, in: dialect) }
+        case .reserve(let dialect):
+            method = creation
+            add(metadata, to: &fields)
+            UploadFields(isComplete: false, length: parameters.length).write(to: &fields, in: dialect)
+        case .discoverLimits: method = .options
+        case .askOffset: method = .head
+        case .append(let resource, let from, _, let isLast):
+            method = .patch
+            UploadFields(isComplete: isLast, offset: from).write(to: &fields, in: resource.dialect)
+            if let type = resource.dialect.rules.appendMediaType { fields[.contentType] = type }
+        case .cancel: method = .delete
+        }
+        let origin = UploadResource(url: url, dialect: .newest)
+        for name in UploadMetadata.credentialNames {
+            fields[name] = origin.sharesOrigin(with: parameters.target) ? metadata.creationFields[name] : nil
+        }
+        let request = HTTPRequest(
+            method: method,
+            scheme: url.scheme.rawValue,
+            authority: url.authority,
+            path: url.target,
+            headerFields: fields
+        )
+        return (request, url)
+    }
+
+    private func add(_ metadata: UploadMetadata, to fields: inout HTTPFields) {
+        for field in metadata.creationFields { fields[field.name] = field.value }
+        if let digest = metadata.digest { fields[.reprDigest] = digest.headerValue }
+    }
+}

@@ -1,0 +1,23 @@
+/// The resource that a server made for one upload, and what is known of it.
+///
+/// Its URL is a capability: whoever knows it may append to the upload or end it. Messages never show it.
+public struct UploadResource: Hashable, Sendable {
+    /// The URL of the upload.
+    public var url: DownloadURL
+    /// The dialect in which the upload was created, and in which it is continued.
+    public var dialect: UploadDialect
+    /// The second since 1970 at which the server may forget the upload; `nil` when it told none.
+    public var expiresAt: Int64?
+
+    /// Makes a resource.
+    public init(url: DownloadURL, dialect: UploadDialect, expiresAt: Int64? = nil) {
+        self.url = url
+        self.dialect = dialect
+        self.expiresAt = expiresAt
+    }
+
+    /// Whether requests to the upload may carry the credentials of requests to `target`.
+    public func sharesOrigin(with target: DownloadURL) -> Bool {
+        url.scheme == target.scheme && url.host == target.host && url.port == target.port
+    }
+}

@@ -1,0 +1,119 @@
+import TransferClient
+import Units
+
+/// An upload's event as a line of JSON.
+struct UploadReport: Encodable {
+    var event: String
+    var acknowledged: Int64?
+    var bytes: Int64?
+    var bytesRepeated: Int64?
+    var bytesSent: Int64?
+    var connections: Int?
+    var continued: Bool?
+    var dialect: Int?
+    var offset: Int64?
+    var proof: String?
+    var reason: String?
+    var restarts: Int?
+    var resumable: Bool?
+    var resumptions: Int?
+    var seconds: Double?
+    var sent: Int64?
+    var sha256: String?
+    var status: Int?
+    var total: Int64?
+
+    /// The report of `event`.
+    init(_ event: UploadEvent) {
+        switch event {
+        case .started(let total, let isContinued):
+            self.event = "started"
+            self.total = total
+            continued = isContinued
+        case .resumable(let dialect):
+            self.event = "resumable"
+            self.dialect = dialect
+        case .progress(let sent, let acknowledged, let total):
+            self.event = "progress"
+            self.sent = sent
+            self.acknowledged = acknowledged
+            self.total = total
+        case .resumed(let offset):
+            self.event = "resumed"
+            self.offset = offset
+        case .retrying(let wait, let setback):
+            self.event = "retrying"
+            seconds = UploadReport.seconds(wait)
+            reason = setback.description
+        case .restarted(let reason):
+            self.event = "restarted"
+            self.reason = reason.description
+        case .verified: self.event = "verified"
+        case .finished(let summary):
+            self.event = "finished"
+            bytes = summary.bytes
+            bytesRepeated = summary.bytesRepeated
+            bytesSent = summary.bytesSent
+            connections = summary.connections
+            dialect = summary.dialect
+            proof = summary.proof.rawValue
+            restarts = summary.restarts
+            resumptions = summary.resumptions
+            seconds = UploadReport.seconds(summary.duration)
+            sha256 = summary.sha256.hexadecimal
+            status = summary.status
+        }
+    }
+
+    /// The report of a failure.
+    init(_ error: UploadError) {
+        event = "failed"
+        reason = error.description
+        resumable = error.disposition == .resumable
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.nanoseconds / 1_000) / 1e6
+    }
+}
+
+extension UploadEvent {
+    /// The event as a line that stays; `nil` for progress.
+    var sentence: String? {
+        switch self {
+        case .started(_, let isContinued): isContinued ? "goes on with the upload of an earlier run" : nil
+        case .resumable(let dialect): "the server can resume it (interop version \(dialect))"
+        case .progress, .finished: nil
+        case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
+        case .retrying(let wait, let setback):
+            "\(setback.description); trying again in \(Formatting.seconds(wait).trimmingPrefix { $0 == " " })"
+        case .restarted(let reason): "starts anew: \(reason.description)"
+        case .verified: "the digest is the one that the server told"
+        }
+    }
+}
+
+extension UploadSummary {
+    /// What proves that the file has arrived, and what doesn't.
+    var proofInWords: String {
+        switch proof {
+        case .digest: "as the server says"
+        case .accepted: "accepted with \(status ?? 0), not verified: the server told no digest"
+        case .complete: "not verified: the server says that it has all of it, and its answer was lost"
+        }
+    }
+}
+
+extension TransferProgress {
+    /// Takes note of an event of an upload.
+    func note(_ event: UploadEvent) {
+        switch event {
+        case .started(let total, _): update(0, total: total)
+        case .progress(let sent, _, let total): update(sent, total: total)
+        case .resumed(let offset): update(offset, total: nil, isResumed: offset > 0)
+        case .restarted: update(0, total: nil)
+        case .finished(let summary): update(summary.bytes, total: nil)
+        case .resumable, .retrying, .verified: break
+        }
+    }
+}
