@@ -165,6 +165,21 @@ let package = Package(
             path: "Tests/TestSockets",
             swiftSettings: strict
         ),
+        .target(
+            name: "TestUploadServers",
+            dependencies: [
+                "TransferProtocol",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
+            ],
+            path: "Tests/TestUploadServers",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EventLoopTests",
             dependencies: ["EventLoop", "TestSockets", "Units"],
@@ -188,15 +203,12 @@ let package = Package(
         .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                "TransferClient", "TransferProtocol", "Units",
+                "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict
@@ -224,6 +236,7 @@ let package = Package(
                 "TestSockets",
                 "Units",
                 "squall",
+                "TestUploadServers",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict

@@ -22,8 +22,11 @@ import Testing
         "profiles": [],
         "origin": ["--host", "--port"],
         "get": [
-            "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc", "--netrc-file", "--attempts",
-            "--seed", "--events",
+            "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",
+            "--netrc-file", "--attempts", "--seed", "--events",
+        ],
+        "put": [
+            "--dialect", "--method", "--repeatable", "--content-type", "--attempts", "--seed", "--state", "--events",
         ],
     ]
 
@@ -76,7 +79,11 @@ import Testing
         ["bogus"], ["help", "bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"],
         ["demo", "--size", "17GiB"],
         ["demo", "--seed", "-1"], ["get"], ["get", "http://127.0.0.1/x", "--attempts", "0"],
-        ["get", "http://127.0.0.1/x", "--sha256", "+f"], ["origin"], ["check"],
+        ["get", "http://127.0.0.1/x", "--sha256", "+f"],
+        ["put", "x"], ["put", "x", "http://127.0.0.1/x", "--dialect", "7"],
+        ["put", "x", "http://127.0.0.1/x", "--dialect", "06"], ["put", "x", "http://127.0.0.1/x", "--attempts", "0"],
+        ["put", "x", "http://127.0.0.1/x", "--method", "PATCH"],
+        ["origin"], ["check"],
         ["replay"], ["replay", "x", "--threads", "257"], ["shrink", "x"], ["shrink", "x", "--runs", "0", "--", "true"],
         ["shrink", "x", "--patience", "0s", "--", "true"], ["plan"], ["plan", "slow-3g", "--size", "0B"],
         ["plan", "slow-3g", "--direction", "both"],

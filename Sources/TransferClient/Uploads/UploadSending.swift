@@ -83,6 +83,8 @@ final class UploadSending: Sendable {
                 try await outbound.write(contentsOf: parts)
                 onProgress(offset)
             } while offset < range.upperBound
+        } catch UploadError.cancelled {
+            // Only the reader of the response ends the sending so.
         } catch let error as UploadError {
             state.withLock { $0.failure = error }
             channel.close(promise: nil)

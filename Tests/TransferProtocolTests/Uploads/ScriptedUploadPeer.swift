@@ -38,6 +38,11 @@ struct ScriptedUploadPeer {
     var brokenPromises = 0
     var appendsBelowAcknowledged = 0
 
+    /// The client no longer knows of any promise.
+    mutating func forgetPromises() {
+        for id in uploads.keys { uploads[id]?.told = 0 }
+    }
+
     mutating func chance(_ probability: Double) -> Bool { draws.nextFraction() < probability }
 
     /// A number from 0 to `most`.

@@ -56,6 +56,8 @@ import Units
             if draws.nextFraction() < 0.05, !state.isFailed {
                 // Killed: only what was kept is left, and the kept flag is set before the last bytes go.
                 state = UploadState(parameters, resuming: kept, mayBeComplete: run.peer.deliveries > 0)
+                // What the server promised to the run before isn't kept.
+                run.peer.forgetPromises()
                 if kept == nil, !isRepeatable, run.peer.deliveries > 0 { return run }
                 continue
             }

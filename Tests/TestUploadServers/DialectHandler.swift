@@ -1,0 +1,163 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+import TransferProtocol
+
+/// A server of resumable uploads in one dialect, which keeps what came when a connection is cut.
+final class DialectHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let server: UploadServer
+    private let ordinal: Int
+    private let dialect: UploadDialect
+    /// The upload that the content goes to; `nil` when it is dropped.
+    private var current: Int?
+    private var completes = false
+    private var isAnswered = false
+    private var unreported = 0
+
+    init(_ server: UploadServer, _ ordinal: Int, _ dialect: UploadDialect) {
+        self.server = server
+        self.ordinal = ordinal
+        self.dialect = dialect
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): begin(head, context)
+        case .body(let buffer):
+            guard let current, !isAnswered else { return }
+            server.record.withLock { $0.uploads[current]?.bytes += buffer.readableBytesView }
+            unreported += buffer.readableBytes
+            if dialect.rules.hasProgressResponses, unreported >= 32 << 10 {
+                unreported = 0
+                inform(context) { UploadFields(offset: self.offset(current)).write(to: &$0, in: self.dialect) }
+            }
+        case .end: if let current, !isAnswered { end(current, context) }
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func offset(_ id: Int) -> Int64 { server.record.withLock { Int64($0.uploads[id]?.bytes.count ?? 0) } }
+
+    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+        let told = UploadFields(head.headerFields, in: dialect)
+        let length = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
+        guard UploadFields.interopVersion(of: head.headerFields) == dialect.interopVersion else {
+            return answer(400, context) { $0[.uploadDraftInteropVersion] = self.dialect.interopVersionValue }
+        }
+        if let limit = server.habits.maximumAppend, length > limit {
+            return answer(413, context) { self.limits(&$0) }
+        }
+        guard let id = head.path?.split(separator: "/").last.flatMap({ Int($0) }) else { return create(told, context) }
+        guard server.record.withLock({ $0.uploads[id] }) != nil else { return answer(404, context) }
+        switch head.method {
+        case .head: answerOffset(id, context)
+        case .patch: append(told, head, id, context)
+        case .delete:
+            server.record.withLock { $0.uploads[id] = nil }
+            answer(204, context)
+        default: answer(405, context)
+        }
+    }
+
+    private func create(_ told: UploadFields, _ context: ChannelHandlerContext) {
+        if let status = server.habits.earlyStatus { return answer(status, context) }
+        let id = server.record.withLock { record in
+            let id = record.uploads.count + 1
+            record.uploads[id] = UploadServer.Upload()
+            return id
+        }
+        current = id
+        completes = told.isComplete ?? true
+        inform(context) {
+            $0[.location] = "/uploads/\(id)"
+            self.limits(&$0)
+        }
+        if server.habits.isDeaf { context.channel.setOption(.autoRead, value: false).whenComplete { _ in } }
+    }
+
+    private func append(_ told: UploadFields, _ head: HTTPRequest, _ id: Int, _ context: ChannelHandlerContext) {
+        if let type = dialect.rules.appendMediaType, head.headerFields[.contentType] != type {
+            return answer(415, context)
+        }
+        let isComplete = server.record.withLock { $0.uploads[id]?.isComplete ?? false }
+        guard told.offset == offset(id), !(dialect.rules.isFlagRequiredOnAppend && told.isComplete == nil) else {
+            return answer(409, context) {
+                UploadFields(isComplete: false, offset: self.offset(id)).write(to: &$0, in: self.dialect)
+            }
+        }
+        if isComplete {
+            guard dialect.rules.completedAppend == .replayOrRefuse else { return answer(400, context) }
+            return answerFinally(id, context)
+        }
+        current = id
+        completes = told.isComplete ?? true
+    }
+
+    private func end(_ id: Int, _ context: ChannelHandlerContext) {
+        guard completes else {
+            return answer(dialect.rules.incompleteAppendStatus, context) {
+                let offset = self.dialect.rules.responsesCarryOffset ? self.offset(id) : nil
+                UploadFields(isComplete: false, offset: offset).write(to: &$0, in: self.dialect)
+                $0[.location] = "/uploads/\(id)"
+            }
+        }
+        server.record.withLock { record in
+            record.uploads[id]?.isComplete = true
+            record.delivered.append(record.uploads[id]?.bytes ?? [])
+        }
+        if server.habits.mute.contains(ordinal) { return context.close(promise: nil) }
+        answerFinally(id, context)
+    }
+
+    private func answerFinally(_ id: Int, _ context: ChannelHandlerContext) {
+        answer(201, context) {
+            let rules = self.dialect.rules
+            UploadFields(
+                isComplete: rules.isUnflaggedResponseFinal ? nil : true,
+                offset: rules.responsesCarryOffset ? self.offset(id) : nil
+            ).write(to: &$0, in: self.dialect)
+            $0[.reprDigest] = self.server.habits.digest
+        }
+    }
+
+    private func answerOffset(_ id: Int, _ context: ChannelHandlerContext) {
+        let isComplete = server.record.withLock { $0.uploads[id]?.isComplete ?? false }
+        answer(204, context) {
+            UploadFields(isComplete: isComplete, offset: self.offset(id)).write(to: &$0, in: self.dialect)
+            self.limits(&$0)
+        }
+    }
+
+    private func limits(_ fields: inout HTTPFields) {
+        guard let limit = server.habits.maximumAppend else { return }
+        UploadFields(limits: UploadLimits(maximumAppendSize: limit)).write(to: &fields, in: dialect)
+    }
+
+    private func inform(_ context: ChannelHandlerContext, _ change: (inout HTTPFields) -> Void) {
+        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
+        change(&fields)
+        context.writeAndFlush(
+            wrapOutboundOut(.head(HTTPResponse(status: .init(code: 104), headerFields: fields))),
+            promise: nil
+        )
+    }
+
+    private func answer(
+        _ status: Int,
+        _ context: ChannelHandlerContext,
+        _ change: (inout HTTPFields) -> Void = { _ in }
+    ) {
+        isAnswered = true
+        var fields: HTTPFields = status == 204 ? [:] : [.contentLength: "0"]
+        change(&fields)
+        context.write(
+            wrapOutboundOut(.head(HTTPResponse(status: .init(code: status), headerFields: fields))),
+            promise: nil
+        )
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+}

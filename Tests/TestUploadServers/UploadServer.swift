@@ -1,0 +1,206 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOPosix
+import NIOResumableUpload
+import Synchronization
+import TransferProtocol
+
+/// The servers that uploads are tested against.
+public enum UploadServerKind: Hashable, Sendable {
+    /// Takes ordinary uploads only.
+    case ordinary
+    /// swift-nio-extras' own handler, which speaks versions 3, 5 and 6.
+    case nioExtras
+    /// Resumable uploads in one dialect, with progress responses.
+    case dialect(UploadDialect)
+}
+
+/// What befalls the connections of a server, and what it says.
+public struct UploadServerHabits: Sendable {
+    /// The bytes that a connection takes before it is cut, by its ordinal from 0; `nil` for no cut.
+    public var cut: @Sendable (Int) -> Int? = { _ in nil }
+    /// The ordinals of the connections that are closed in place of a final response.
+    public var mute: Set<Int> = []
+    /// Answers requests to the target at once, before their content, with this status.
+    public var earlyStatus: Int?
+    /// The `max-append-size`.
+    public var maximumAppend: Int64?
+    /// The `Repr-Digest` of the final response.
+    public var digest: String?
+    /// Whether nothing more is read after a request's head.
+    public var isDeaf = false
+
+    public init() {}
+}
+
+/// A server on the loopback, and what it has seen.
+public final class UploadServer: Sendable {
+    /// A request as a test looks at it.
+    public struct Seen: Sendable {
+        public var method: String
+        public var path: String
+        public var fields: HTTPFields
+    }
+
+    struct Upload {
+        var bytes: [UInt8] = []
+        var isComplete = false
+    }
+
+    struct Record {
+        var requests: [Seen] = []
+        var connections = 0
+        var uploads: [Int: Upload] = [:]
+        var delivered: [[UInt8]] = []
+    }
+
+    let record = Mutex(Record())
+    public let kind: UploadServerKind
+    let habits: UploadServerHabits
+    private let bound = Mutex<(any Channel)?>(nil)
+
+    init(_ kind: UploadServerKind, _ habits: UploadServerHabits) {
+        self.kind = kind
+        self.habits = habits
+    }
+
+    /// The URL that files are uploaded to.
+    public var url: String { "http://127.0.0.1:\(port)/target" }
+    public var port: Int { bound.withLock { $0?.localAddress?.port ?? 0 } }
+    /// The representations that came whole, in order.
+    public var delivered: [[UInt8]] { record.withLock { $0.delivered } }
+    /// The heads of the requests, in order.
+    public var requests: [Seen] { record.withLock { $0.requests } }
+
+    func start() async throws {
+        let context = HTTPResumableUploadContext(origin: "")
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let ordinal = self.record.withLock { record in
+                        defer { record.connections += 1 }
+                        return record.connections
+                    }
+                    let pipeline = channel.pipeline.syncOperations
+                    if let budget = self.habits.cut(ordinal) { try pipeline.addHandler(CutHandler(budget)) }
+                    try pipeline.configureHTTPServerPipeline()
+                    try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+                    try pipeline.addHandler(RequestLog(self))
+                    switch self.kind {
+                    case .nioExtras:
+                        let sink = TargetHandler(self, ordinal)
+                        try pipeline.addHandler(HTTPResumableUploadHandler(context: context, handlers: [sink]))
+                    case .ordinary: try pipeline.addHandler(TargetHandler(self, ordinal))
+                    case .dialect(let dialect): try pipeline.addHandler(DialectHandler(self, ordinal, dialect))
+                    }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        bound.withLock { $0 = channel }
+    }
+
+    func stop() async throws { try await bound.withLock { $0 }?.close() }
+}
+
+/// Runs `body` against a server.
+public func withUploadServer<Value>(
+    _ kind: UploadServerKind,
+    _ habits: UploadServerHabits = UploadServerHabits(),
+    _ body: (UploadServer) async throws -> Value
+) async throws -> Value {
+    let server = UploadServer(kind, habits)
+    try await server.start()
+    do {
+        let value = try await body(server)
+        try await server.stop()
+        return value
+    } catch {
+        try await server.stop()
+        throw error
+    }
+}
+
+/// Closes a connection once it has taken so many bytes.
+private final class CutHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    private var budget: Int
+
+    init(_ budget: Int) { self.budget = budget }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        let rest = budget
+        budget -= buffer.readableBytes
+        guard budget <= 0 else { return context.fireChannelRead(data) }
+        if rest > 0, let last = buffer.readSlice(length: rest) {
+            context.fireChannelRead(wrapInboundOut(last))
+            context.fireChannelReadComplete()
+        }
+        context.close(promise: nil)
+    }
+}
+
+/// Notes the head of each request.
+private final class RequestLog: ChannelInboundHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    private let server: UploadServer
+
+    init(_ server: UploadServer) { self.server = server }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = unwrapInboundIn(data) {
+            server.record.withLock { record in
+                record.requests.append(
+                    UploadServer.Seen(method: head.method.rawValue, path: head.path ?? "", fields: head.headerFields)
+                )
+            }
+        }
+        context.fireChannelRead(data)
+    }
+}
+
+/// The target of ordinary uploads: keeps what comes whole.
+private final class TargetHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundOut = HTTPResponsePart
+    private let server: UploadServer
+    private let ordinal: Int
+    private var bytes: [UInt8] = []
+    private var isAnswered = false
+
+    init(_ server: UploadServer, _ ordinal: Int) {
+        self.server = server
+        self.ordinal = ordinal
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            bytes = []
+            if let status = server.habits.earlyStatus { answer(status, context) }
+        case .body(let buffer): bytes += buffer.readableBytesView
+        case .end:
+            guard !isAnswered else { return }
+            server.record.withLock { $0.delivered.append(bytes) }
+            if server.habits.mute.contains(ordinal) { return context.close(promise: nil) }
+            answer(201, context)
+        }
+    }
+
+    private func answer(_ status: Int, _ context: ChannelHandlerContext) {
+        isAnswered = true
+        var fields: HTTPFields = [.contentLength: "0"]
+        fields[.reprDigest] = server.habits.digest
+        context.write(
+            wrapOutboundOut(.head(HTTPResponse(status: .init(code: status), headerFields: fields))),
+            promise: nil
+        )
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+}

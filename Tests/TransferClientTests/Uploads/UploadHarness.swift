@@ -1,0 +1,84 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import SystemPackage
+import TransferClient
+import TransferProtocol
+import Units
+
+/// A file to upload, and the folder for the memory of unfinished uploads, gone after the test.
+struct UploadFolder {
+    let folder: TemporaryFolder
+
+    init(_ bytes: [UInt8]) throws {
+        folder = try TemporaryFolder()
+        try folder.write(bytes, to: source.string)
+    }
+
+    var source: FilePath { FilePath(folder.path + "/source.bin") }
+    var journals: FilePath { FilePath(folder.path + "/state/uploads") }
+    /// The names of the journals that are left.
+    var journalNames: [String] { (try? FileManager.default.contentsOfDirectory(atPath: journals.string)) ?? [] }
+
+    func request(_ url: String, _ method: HTTPRequest.Method = .put) -> UploadRequest {
+        var request = UploadRequest(url: url, journalFolder: journals)
+        request.method = method
+        return request
+    }
+}
+
+/// An upload of a test: its result, and everything that was told on the way.
+struct AttemptedUpload: Sendable {
+    var result: Result<UploadSummary, UploadError>
+    var events: [UploadEvent]
+
+    var summary: UploadSummary? { try? result.get() }
+    var error: UploadError? {
+        switch result {
+        case .success: nil
+        case .failure(let error): error
+        }
+    }
+    var resumedAt: [Int64] { events.compactMap { if case .resumed(let offset) = $0 { offset } else { nil } } }
+    var restarts: [UploadRestartReason] {
+        events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
+    }
+}
+
+/// Uploads with waits that take no time, and with many attempts.
+func upload(
+    _ folder: UploadFolder,
+    _ request: UploadRequest,
+    configure: (inout TransferClientConfiguration) -> Void = { _ in },
+    onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
+) async -> AttemptedUpload {
+    let told = Mutex<[UploadEvent]>([])
+    var configuration = TransferClientConfiguration()
+    configuration.seed = 7
+    configuration.retry.maximumAttempts = 100
+    configuration.clock.sleep = { _ in try Task.checkCancellation() }
+    configure(&configuration)
+    let client = TransferClient(configuration: configuration)
+    let result: Result<UploadSummary, UploadError>
+    do throws(UploadError) {
+        result = .success(
+            try await client.upload(folder.source, request) { event in
+                told.withLock { $0.append(event) }
+                onEvent(event)
+            }
+        )
+    } catch {
+        result = .failure(error)
+    }
+    return AttemptedUpload(result: result, events: told.withLock { $0 })
+}
+
+/// Bytes that tell their place.
+func uploadBytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) }
+}
+
+/// A cut of each connection after 1 to `most` bytes, by its ordinal.
+func cuts(seed: UInt64, most: Int) -> @Sendable (Int) -> Int? {
+    { ordinal in 1 + Int(RandomKey(seed: seed).adding(UInt64(ordinal)).draw(from: 0, through: Int64(most))) }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import HTTPTypes
+import TestUploadServers
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// Uploads that a server refuses, stalls or answers wrongly.
+@Suite(.timeLimit(.minutes(5))) struct UploadRefusalTests {
+    private static let bytes = uploadBytes(300_000)
+
+    @Test(arguments: [UploadServerKind.ordinary, .dialect(.v10)], [401, 413])
+    func `a refusal that comes before the content is heard`(kind: UploadServerKind, status: Int) async throws {
+        var habits = UploadServerHabits()
+        habits.earlyStatus = status
+        try await withUploadServer(kind, habits) { server in
+            let folder = try UploadFolder(Self.bytes)
+            let attempted = await upload(folder, folder.request(server.url)) { $0.uploadHoldLimit = .seconds(30) }
+            #expect(attempted.error == .refused(.refused(status: status)))
+            #expect(attempted.error?.disposition == .final)
+            #expect(folder.journalNames.isEmpty)
+        }
+    }
+
+    @Test func `the digest that the server tells proves the upload, or fails it`() async throws {
+        let empty = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
+        var habits = UploadServerHabits()
+        habits.digest = empty
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let right = try UploadFolder([])
+            let proved = await upload(right, right.request(server.url))
+            #expect(proved.summary?.proof == .digest)
+            #expect(proved.events.contains(.verified))
+            let wrong = try UploadFolder(Self.bytes)
+            let failed = await upload(wrong, wrong.request(server.url))
+            guard case .digestMismatch = failed.error else {
+                Issue.record("\(failed.result)")
+                return
+            }
+            #expect(failed.error?.disposition == .final)
+        }
+    }
+
+    @Test func `the digest of the file goes with the creation, and the version with every request`() async throws {
+        try await withUploadServer(.dialect(.v6)) { server in
+            let folder = try UploadFolder(Self.bytes)
+            var request = folder.request(server.url)
+            request.fields = [.contentType: "text/plain"]
+            let attempted = await upload(folder, request)
+            #expect(attempted.error == nil)
+            let digest = try #require(attempted.summary.flatMap { ReprDigest(sha256: $0.sha256) })
+            let versions = server.requests.map { $0.fields[.uploadDraftInteropVersion] }
+            #expect(versions == ["10", "6"])
+            #expect(server.requests.allSatisfy { $0.fields[.reprDigest] == digest.headerValue })
+            #expect(server.requests.allSatisfy { $0.fields[.contentType] == "text/plain" })
+        }
+    }
+
+    @Test func `a dialect that was asked for isn't replaced by another`() async throws {
+        try await withUploadServer(.dialect(.v6)) { server in
+            let folder = try UploadFolder(Self.bytes)
+            var request = folder.request(server.url)
+            request.dialects = .only(.v9)
+            let attempted = await upload(folder, request)
+            #expect(attempted.error == .refused(.dialectRefused(6)))
+        }
+    }
+
+    @Test func `a server that takes nothing is given up, and the upload stays`() async throws {
+        var habits = UploadServerHabits()
+        habits.isDeaf = true
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            // More than the buffers of two sockets.
+            let folder = try UploadFolder(uploadBytes(30_000_000))
+            let attempted = await upload(folder, folder.request(server.url)) {
+                $0.stall.window = .milliseconds(200)
+                $0.retry.maximumAttempts = 1
+            }
+            #expect(attempted.error == .gaveUp(.attempts(1), .transport(.stalled)))
+            #expect(attempted.error?.disposition == .resumable)
+            #expect(folder.journalNames.count == 1)
+        }
+    }
+
+    @Test func `what isn't a regular file, and a URL that can't be used, is wrong input`() async throws {
+        let folder = try UploadFolder(Self.bytes)
+        let client = TransferClient()
+        for (path, url) in [("/dev/null", "http://127.0.0.1:1/"), (folder.source.string, "https://127.0.0.1/x")] {
+            do throws(UploadError) {
+                _ = try await client.upload(.init(path), folder.request(url))
+                Issue.record("uploaded \(path)")
+            } catch {
+                #expect(error.disposition == .invalidInput)
+            }
+        }
+    }
+}
