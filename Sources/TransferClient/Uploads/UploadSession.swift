@@ -23,6 +23,10 @@ final class UploadSession {
     var schedule: RetrySchedule
     var tally = Tally()
 
+    /// The bytes beyond the farthest acknowledged offset that start the count of attempts again, unless the policy has
+    /// fewer: 64 KiB. They are fewer than a download's, because the draft has the count start again with any progress.
+    static let progress = ByteCount.kibibytes(64)
+
     /// What is counted on the way.
     struct Tally {
         var connections = 0
@@ -58,8 +62,10 @@ final class UploadSession {
         group = client.eventLoopGroup
         startedAt = configuration.clock.now()
         metadata = UploadMetadata(creationFields: request.fields, digest: ReprDigest(sha256: sha256))
+        var policy = configuration.retry
+        policy.progress = min(policy.progress, Self.progress)
         schedule = RetrySchedule(
-            policy: configuration.retry,
+            policy: policy,
             generator: SeededGenerator(seed: configuration.seed),
             startedAt: startedAt
         )

@@ -48,6 +48,18 @@ import TransferProtocol
         }
     }
 
+    @Test func `any progress of 64 KiB starts the count of attempts again`() async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { _ in 70_000 }
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let folder = try UploadFolder(Self.bytes)
+            // Each cut costs two attempts at most: a connection may be cut before anything of it is acknowledged.
+            let attempted = await upload(folder, folder.request(server.url)) { $0.retry.maximumAttempts = 4 }
+            #expect(attempted.error == nil)
+            #expect(server.delivered == [Self.bytes])
+        }
+    }
+
     @Test func `a PUT that can't be resumed is sent anew`() async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 2 ? 300_000 : nil }
