@@ -21,31 +21,29 @@ import Testing
 
     @Test func `a command that was killed goes on where it was, also more than once`() async throws {
         let size = 12_000_000
-        try await withUploadServer(.nioExtras) { server in
-            let profile = #"{ "name": "slow", "faults": [ { "kind": "bandwidth", "rate": "16 Mbit/s" } ] }"#
-            try await withProxy(profile, to: "127.0.0.1:\(server.port)") { _, proxy in
-                try await withFolder { folder in
-                    try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
-                    let url = "http://\(proxy)/target"
-                    let arguments = [
-                        "put", "file.bin", url, "--state", "state", "--method", "POST", "--dialect", "6", "--events",
-                        "json",
-                    ]
-                    for _ in 0..<2 {
-                        try await withChild(Programs.squall, arguments, folder: folder) { child in
-                            _ = try await child.line(with: "\"resum")
-                            _ = try await child.line(with: "progress")
-                            _ = try await child.line(with: "progress")
-                            child.signal(SIGKILL)
-                            #expect(await child.finish().status == 128 + SIGKILL)
-                        }
+        var habits = UploadServerHabits()
+        // The creation, and the append after the first request for the offset, get stuck and don't end by themselves.
+        habits.stall = { [0, 2].contains($0) ? 2_000_000 : nil }
+        try await withUploadServer(.nioExtras, habits) { server in
+            try await withFolder { folder in
+                try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
+                let arguments = [
+                    "put", "file.bin", server.url, "--state", "state", "--method", "POST", "--dialect", "6",
+                    "--events", "json",
+                ]
+                for sign in ["resumable", "resumed"] {
+                    try await withChild(Programs.squall, arguments, folder: folder) { child in
+                        _ = try await child.line(with: sign)
+                        _ = try await child.line(with: "progress")
+                        child.signal(SIGKILL)
+                        #expect(await child.finish().status == 128 + SIGKILL)
                     }
-                    let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
-                    #expect(last.status == 0, "\(last.errors)")
-                    #expect(last.lines.first?.contains("\"continued\":true") == true)
-                    #expect(server.delivered.map { Data($0) } == [bytes(size)])
-                    #expect(server.requests.filter { $0.method == "POST" }.count == 1)
                 }
+                let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                #expect(last.status == 0, "\(last.errors)")
+                #expect(last.lines.first?.contains("\"continued\":true") == true)
+                #expect(server.delivered.map { Data($0) } == [bytes(size)])
+                #expect(server.requests.filter { $0.method == "POST" }.count == 1)
             }
         }
     }

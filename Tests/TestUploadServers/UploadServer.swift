@@ -22,6 +22,8 @@ public enum UploadServerKind: Hashable, Sendable {
 public struct UploadServerHabits: Sendable {
     /// The bytes that a connection takes before it is cut, by its ordinal from 0; `nil` for no cut.
     public var cut: @Sendable (Int) -> Int? = { _ in nil }
+    /// The bytes that a connection takes before it takes no more and stays open; `nil` for no end.
+    public var stall: @Sendable (Int) -> Int? = { _ in nil }
     /// The ordinals of the connections that are closed in place of a final response.
     public var mute: Set<Int> = []
     /// Answers requests to the target at once, before their content, with this status.
@@ -33,6 +35,7 @@ public struct UploadServerHabits: Sendable {
     /// Whether nothing more is read after a request's head.
     public var isDeaf = false
 
+    /// Makes the habits of a good server.
     public init() {}
 }
 
@@ -40,8 +43,11 @@ public struct UploadServerHabits: Sendable {
 public final class UploadServer: Sendable {
     /// A request as a test looks at it.
     public struct Seen: Sendable {
+        /// The method.
         public var method: String
+        /// The request target.
         public var path: String
+        /// The header fields.
         public var fields: HTTPFields
     }
 
@@ -58,6 +64,7 @@ public final class UploadServer: Sendable {
     }
 
     let record = Mutex(Record())
+    /// The kind of server.
     public let kind: UploadServerKind
     let habits: UploadServerHabits
     private let bound = Mutex<(any Channel)?>(nil)
@@ -69,6 +76,7 @@ public final class UploadServer: Sendable {
 
     /// The URL that files are uploaded to.
     public var url: String { "http://127.0.0.1:\(port)/target" }
+    /// The port on 127.0.0.1.
     public var port: Int { bound.withLock { $0?.localAddress?.port ?? 0 } }
     /// The representations that came whole, in order.
     public var delivered: [[UInt8]] { record.withLock { $0.delivered } }
@@ -87,6 +95,9 @@ public final class UploadServer: Sendable {
                     }
                     let pipeline = channel.pipeline.syncOperations
                     if let budget = self.habits.cut(ordinal) { try pipeline.addHandler(CutHandler(budget)) }
+                    if let budget = self.habits.stall(ordinal) {
+                        try pipeline.addHandler(CutHandler(budget, isSilent: true))
+                    }
                     try pipeline.configureHTTPServerPipeline()
                     try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
                     try pipeline.addHandler(RequestLog(self))
@@ -124,13 +135,19 @@ public func withUploadServer<Value>(
     }
 }
 
-/// Closes a connection once it has taken so many bytes.
-private final class CutHandler: ChannelInboundHandler {
+/// Closes a connection once it has taken so many bytes, or leaves it open and reads no more.
+private final class CutHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
     private var budget: Int
+    private let isSilent: Bool
 
-    init(_ budget: Int) { self.budget = budget }
+    init(_ budget: Int, isSilent: Bool = false) {
+        self.budget = budget
+        self.isSilent = isSilent
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
@@ -141,8 +158,11 @@ private final class CutHandler: ChannelInboundHandler {
             context.fireChannelRead(wrapInboundOut(last))
             context.fireChannelReadComplete()
         }
-        context.close(promise: nil)
+        guard isSilent else { return context.close(promise: nil) }
+        context.channel.setOption(.autoRead, value: false).whenComplete { _ in }
     }
+
+    func read(context: ChannelHandlerContext) { if budget > 0 || !isSilent { context.read() } }
 }
 
 /// Notes the head of each request.

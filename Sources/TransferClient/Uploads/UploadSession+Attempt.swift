@@ -34,10 +34,9 @@ extension UploadSession {
                 at: url,
                 sending,
                 beforeCompletion: { () async throws(UploadError) in try await journal.completionBegan() },
-                onProgress: progressReporter()
-            ) { parts in
-                try await self.receive(parts, plan, sending)
-            }
+                onProgress: progressReporter(),
+                receive: { parts in try await self.receive(parts, plan, sending) }
+            )
         } catch {
             outcome = exchangeFailed(error, plan, sending)
         }

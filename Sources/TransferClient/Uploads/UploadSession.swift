@@ -176,12 +176,13 @@ final class UploadSession {
                 at: url,
                 nil,
                 beforeCompletion: { () async throws(UploadError) in },
-                onProgress: { _ in }
-            ) { parts in
-                for try await part in parts {
-                    if case .head(let head) = part, head.status.kind != .informational { return }
+                onProgress: { _ in },
+                receive: { parts in
+                    for try await part in parts {
+                        if case .head(let head) = part, head.status.kind != .informational { return }
+                    }
                 }
-            }
+            )
         }
     }
 

@@ -1,0 +1,188 @@
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+@Suite struct UploadStateTests {
+    private static let length: Int64 = 1_000_000
+
+    private static func state(
+        _ dialects: UploadDialectChoice = .automatic,
+        isRepeatable: Bool = false
+    ) throws -> UploadState {
+        let target = try DownloadURL("http://host.example/target")
+        return UploadState(
+            .init(target: target, length: length, dialects: dialects, isRepeatable: isRepeatable)
+        )
+    }
+
+    private static func head(_ status: Int, _ fields: HTTPFields = [:]) -> UploadResponseHead {
+        UploadResponseHead(status: status, fields: fields)
+    }
+
+    private static func plan(_ state: inout UploadState) -> UploadPlan? {
+        guard case .send(let plan) = state.nextStep(now: 0) else { return nil }
+        return plan
+    }
+
+    /// A state whose creation the server has named `/uploads/1`.
+    private static func created(_ dialect: UploadDialect, lifetime: Int64? = nil) throws -> UploadState {
+        var state = try state(.only(dialect))
+        var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue, .location: "/uploads/1"]
+        UploadFields(limits: UploadLimits(lifetime: lifetime)).write(to: &fields, in: dialect)
+        guard case .created = state.informed(status: 104, fields: fields, of: .create(dialect), now: 0) else {
+            throw UploadFieldsProblem()
+        }
+        return state
+    }
+
+    private struct UploadFieldsProblem: Error {}
+
+    @Test(arguments: ["9", "4", "", "?1"])
+    func `a 104 of another version is ignored`(version: String) throws {
+        var state = try Self.state()
+        let fields: HTTPFields = [.uploadDraftInteropVersion: version, .location: "/uploads/1"]
+        #expect(state.informed(status: 104, fields: fields, of: .create(.v10), now: 0) == .ignored)
+        #expect(state.resource == nil)
+    }
+
+    @Test(arguments: UploadDialect.allCases)
+    func `the offset is asked for before anything is appended`(dialect: UploadDialect) throws {
+        var state = try Self.created(dialect)
+        #expect(state.exchangeFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .transport(.stalled)))
+        let resource = try #require(state.resource)
+        #expect(resource.url.text == "http://host.example/uploads/1")
+        let ask = try #require(Self.plan(&state))
+        #expect(ask == .askOffset(resource))
+        var fields = HTTPFields()
+        UploadFields(isComplete: false, offset: 7).write(to: &fields, in: dialect)
+        #expect(state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0) == .proceed)
+        let append = UploadPlan.append(resource, from: 7, count: Self.length - 7, isLast: true)
+        #expect(Self.plan(&state) == append)
+        #expect(state.decide(on: Self.head(409), to: append, sent: 0, now: 0) == .askAgain(.status(409)))
+        #expect(Self.plan(&state) == ask)
+    }
+
+    @Test func `an offset below an acknowledged one ends the upload, which the server is to forget`() throws {
+        var state = try Self.created(.v10)
+        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        let ask = try #require(Self.plan(&state))
+        for offset in [9, 8] as [Int64] {
+            var fields = HTTPFields()
+            UploadFields(offset: offset).write(to: &fields, in: .v10)
+            _ = state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0)
+        }
+        let violation = UploadViolation.offsetWentBack(acknowledged: 9, got: 8)
+        #expect(state.nextStep(now: 0) == .fail(.violation(violation)))
+        #expect(state.takeAbandoned().count == 1)
+        #expect(state.takeAbandoned().isEmpty)
+    }
+
+    @Test func `a 400 that names a version is answered in that version, once`() throws {
+        var state = try Self.state()
+        let refusal = Self.head(400, [.uploadDraftInteropVersion: "6"])
+        #expect(state.decide(on: refusal, to: .create(.v10), sent: 0, now: 0) == .askAgain(.otherDialect(.v6)))
+        #expect(Self.plan(&state) == .create(.v6))
+        let back = Self.head(400, [.uploadDraftInteropVersion: "10"])
+        #expect(state.decide(on: back, to: .create(.v6), sent: 0, now: 0) == .askAgain(.otherDialect(nil)))
+        #expect(Self.plan(&state) == .create(nil))
+    }
+
+    @Test func `a good answer before all was sent is no success`() throws {
+        var state = try Self.state()
+        _ = state.decide(on: Self.head(201), to: .create(.v10), sent: Self.length - 1, now: 0)
+        #expect(state.nextStep(now: 0) == .fail(.answeredEarly(status: 201)))
+    }
+
+    @Test func `an upload that has expired isn't touched again`() throws {
+        var state = try Self.created(.v10, lifetime: 60)
+        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        let resource = try #require(state.resource)
+        #expect(state.nextStep(now: 59) == .send(.askOffset(resource)))
+        #expect(state.nextStep(now: 60) == .send(.create(.v10)))
+        #expect(state.restarts == 1)
+    }
+
+    @Test func `an upload that is gone after its last bytes went isn't sent again by a POST`() throws {
+        var state = try Self.created(.v10)
+        state.completionBegan()
+        _ = state.exchangeFailed(.create(.v10), sent: Self.length, .stalled)
+        let ask = try #require(Self.plan(&state))
+        _ = state.decide(on: Self.head(404), to: ask, sent: 0, now: 0)
+        #expect(state.nextStep(now: 0) == .fail(.outcomeUnknown))
+    }
+
+    @Test(arguments: [("http://other.example/uploads/1", false), ("/uploads/1", true)])
+    func `credentials go to the target's origin only`(location: String, isSent: Bool) throws {
+        var state = try Self.state(.only(.v10))
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
+        _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        let ask = try #require(Self.plan(&state))
+        let metadata = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
+        let (request, _) = state.request(for: ask, creation: .put, metadata)
+        #expect(request.headerFields[.authorization] == (isSent ? "Bearer x" : nil))
+        #expect(request.headerFields[.contentType] == nil)
+        #expect(request.headerFields[.uploadOffset] == nil)
+    }
+
+    @Test func `a Retry-After is handed on`() throws {
+        var state = try Self.created(.v10)
+        let action = state.decide(on: Self.head(503, [.retryAfter: "7"]), to: .create(.v10), sent: 1, now: 0)
+        #expect(action == .retry(after: .seconds(7), .status(503)))
+    }
+
+    @Test func `redirections come to an end`() throws {
+        var state = try Self.state()
+        for _ in 0..<UploadState.mostRedirections {
+            #expect(state.decide(on: Self.head(307, [.location: "/x"]), to: .create(.v10), sent: 0, now: 0) == .proceed)
+        }
+        _ = state.decide(on: Self.head(307, [.location: "/x"]), to: .create(.v10), sent: 0, now: 0)
+        #expect(state.nextStep(now: 0) == .fail(.redirection(status: 307)))
+    }
+
+    @Test func `a limit for a request below 1 KiB ends the upload, and 1 KiB doesn't`() throws {
+        for (limit, isFailed) in [
+            (UploadState.smallestAppendLimit - 1, true), (UploadState.smallestAppendLimit, false),
+        ] {
+            var state = try Self.state()
+            var fields = HTTPFields()
+            UploadFields(limits: UploadLimits(maximumAppendSize: limit)).write(to: &fields, in: .v10)
+            _ = state.decide(on: Self.head(413, fields), to: .create(.v10), sent: 0, now: 0)
+            #expect(state.nextStep(now: 0) == (isFailed ? .fail(.appendLimitTooSmall(limit)) : .send(.reserve(.v10))))
+        }
+    }
+}
+
+@Suite struct UploadJournalRecordTests {
+    private static func creation() throws -> UploadJournal.Creation {
+        UploadJournal.Creation(
+            target: "http://host.example/target",
+            resource: UploadResource(
+                url: try DownloadURL("http://host.example/uploads/1"),
+                dialect: .v6,
+                expiresAt: 1_700_000_000
+            ),
+            source: UploadSource(length: 7, device: 1, inode: .max, modified: -1, changed: 3),
+            sha256: Array(repeating: 9, count: 32)
+        )
+    }
+
+    @Test func `a journal is read as it was written`() throws {
+        let creation = try Self.creation()
+        let bytes = UploadJournal.beginning(creation)
+        #expect(UploadJournal(bytes) == UploadJournal(creation: creation))
+        #expect(UploadJournal(bytes + UploadJournal.completionBegan)?.mayBeComplete == true)
+    }
+
+    @Test func `a journal that is torn or changed anywhere is none, or lacks its last record`() throws {
+        let bytes = UploadJournal.beginning(try Self.creation())
+        for count in 0..<bytes.count { #expect(UploadJournal(Array(bytes.prefix(count))) == nil, "\(count)") }
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            #expect(UploadJournal(changed) == nil, "\(index)")
+        }
+        let whole = bytes + UploadJournal.completionBegan
+        #expect(UploadJournal(Array(whole.dropLast()))?.mayBeComplete == false)
+    }
+}
