@@ -94,8 +94,34 @@ let package = Package(
             swiftSettings: strictAndSafe
         ),
         .target(
+            name: "DurableFiles",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "ResumableUploads",
+            dependencies: [
+                "DurableFiles",
+                "TransferProtocol",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
             name: "OriginServer",
             dependencies: [
+                "DurableFiles",
+                "ResumableUploads",
                 "TransferProtocol",
                 "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -213,9 +239,33 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "SimulatedDisk",
+            dependencies: ["DurableFiles", "Units", .product(name: "SystemPackage", package: "swift-system")],
+            path: "Tests/SimulatedDisk",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DurableFilesTests",
+            dependencies: [
+                "DurableFiles", "SimulatedDisk", "Units", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ResumableUploadsTests",
+            dependencies: [
+                "DurableFiles", "ResumableUploads", "SimulatedDisk", "TransferProtocol", "Units",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "OriginServerTests",
             dependencies: [
+                "DurableFiles", "ResumableUploads",
                 "OriginServer", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,0 +1,104 @@
+/// The format of a file of records that is only appended to.
+///
+/// The file starts with eight bytes that name its purpose and one for the version. A record is a byte for its kind, four
+/// for the length of its payload, the payload, and four for the CRC-32 of all before. Numbers are little-endian.
+public struct RecordLog: Hashable, Sendable {
+    /// One record.
+    public struct Record: Hashable, Sendable {
+        /// The meaning of the payload. A reader skips kinds that it doesn't know.
+        public let kind: UInt8
+        /// The payload, `RecordLog.longestPayload` bytes at most.
+        public let payload: [UInt8]
+
+        /// Makes a record. A payload that is too long is a programmer's error.
+        public init(kind: UInt8, payload: [UInt8]) {
+            precondition(payload.count <= RecordLog.longestPayload, "A record has a payload of 64 KiB at most")
+            self.kind = kind
+            self.payload = payload
+        }
+
+        /// The bytes of the record.
+        public var encoded: [UInt8] {
+            var bytes: [UInt8] = [kind]
+            bytes.appendLittleEndian(UInt32(payload.count))
+            bytes += payload
+            bytes.appendLittleEndian(CRC32.checksum(of: bytes))
+            return bytes
+        }
+    }
+
+    /// Why the bytes of a file aren't a log that can be used.
+    public enum Problem: Error, Hashable, Sendable {
+        /// The file isn't a log of this purpose.
+        case foreign
+        /// A newer version wrote it; it is to be left alone.
+        case newerVersion(UInt8)
+        /// A record in the middle is damaged, so records that were on the disk are lost.
+        case damaged(offset: Int)
+    }
+
+    /// The most bytes of a payload: 64 KiB.
+    public static let longestPayload = 64 << 10
+    /// The bytes of a record beside its payload.
+    static let overhead = 9
+
+    /// The purpose of the log: eight bytes.
+    public let magic: [UInt8]
+    /// The version that is written, and the newest that is read.
+    public let version: UInt8
+
+    /// Makes the format of a log. `magic` has eight bytes.
+    public init(magic: String, version: UInt8) {
+        precondition(magic.utf8.count == 8, "The purpose of a log has eight bytes")
+        self.magic = Array(magic.utf8)
+        self.version = version
+    }
+
+    /// The first bytes of a file.
+    public var header: [UInt8] { magic + [version] }
+
+    /// The bytes of a file with these records.
+    public func encoded(_ records: [Record]) -> [UInt8] {
+        records.reduce(into: header) { $0 += $1.encoded }
+    }
+
+    /// What was read of a file.
+    public struct Contents: Hashable, Sendable {
+        /// The records in the order of their writing.
+        public let records: [Record]
+        /// The bytes of the file that are good. A record that a crash tore begins here.
+        public let validLength: Int
+    }
+
+    /// Reads the bytes of a file.
+    ///
+    /// A last record that is torn is left out, as a crash leaves one behind. A damaged record with a good one after it is
+    /// no torn tail: each record is on the disk before the next is written.
+    public func read(_ bytes: [UInt8]) throws(Problem) -> Contents {
+        guard bytes.count >= header.count, bytes.starts(with: magic) else { throw .foreign }
+        guard bytes[magic.count] <= version else { throw .newerVersion(bytes[magic.count]) }
+        guard bytes[magic.count] > 0 else { throw .foreign }
+        var records: [Record] = []
+        var position = header.count
+        while let (record, end) = Self.record(in: bytes, at: position) {
+            records.append(record)
+            position = end
+        }
+        let damaged = position..<bytes.count
+        if damaged.dropFirst().contains(where: { Self.record(in: bytes, at: $0) != nil }) {
+            throw .damaged(offset: position)
+        }
+        return Contents(records: records, validLength: position)
+    }
+
+    /// The record at `position` and the offset after it; `nil` when no whole one is there.
+    private static func record(in bytes: [UInt8], at position: Int) -> (Record, Int)? {
+        guard bytes.count - position >= overhead, bytes[position] != 0 else { return nil }
+        let count = Int(bytes[(position + 1)..<(position + 5)].littleEndianNumber)
+        guard count <= longestPayload, bytes.count - position >= overhead + count else { return nil }
+        let body = bytes[position..<(position + 5 + count)]
+        let end = position + overhead + count
+        guard UInt64(CRC32.checksum(of: body)) == bytes[(end - 4)..<end].littleEndianNumber else { return nil }
+        return (Record(kind: bytes[position], payload: Array(body.dropFirst(5))), end)
+    }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+import SystemPackage
+
+/// An open file of the machine.
+final class SystemFile: OpenFile {
+    private let path: FilePath
+    private let descriptor: SystemPackage.FileDescriptor
+    /// The same descriptor, for reading; it closes it.
+    private let handle: NIOFileHandle
+    /// The failure of an earlier synchronization.
+    private let failure = Mutex<FileError?>(nil)
+
+    /// Takes over `descriptor`.
+    init(_ descriptor: SystemPackage.FileDescriptor, _ path: FilePath) {
+        self.descriptor = descriptor
+        self.path = path
+        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
+    }
+
+    deinit {
+        if handle.isOpen { try? handle.close() }
+    }
+
+    func isRegular() throws(FileError) -> Bool {
+        try FileError.naming("fstat", path) { try descriptor.stat().type == .regular }
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
+        try FileError.naming("pwrite", path) { _ = try descriptor.writeAll(toAbsoluteOffset: offset, bytes) }
+    }
+
+    func read(_ count: Int, at offset: Int64) throws(FileError) -> [UInt8] {
+        try FileError.naming("pread", path) {
+            let buffer = try NonBlockingFileIO(threadPool: .singleton).read(
+                fileHandle: handle,
+                fromOffset: offset,
+                byteCount: count,
+                allocator: ByteBufferAllocator(),
+                eventLoop: MultiThreadedEventLoopGroup.singleton.any()
+            ).wait()
+            return Array(buffer.readableBytesView)
+        }
+    }
+
+    func size() throws(FileError) -> Int64 {
+        try FileError.naming("fstat", path) { try descriptor.stat().size }
+    }
+
+    func resize(to size: Int64) throws(FileError) {
+        try FileError.naming("ftruncate", path) { try descriptor.resize(to: size) }
+    }
+
+    func synchronizeData() throws(FileError) {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        do throws(FileError) {
+            try FileError.repeating("fdatasync", path) { fdatasync(descriptor.rawValue) }
+        } catch {
+            failure.withLock { $0 = error }
+            throw error
+        }
+    }
+
+    func lock() throws(FileError) {
+        try FileError.repeating("flock", path) { flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }
+    }
+
+    func close() {
+        // Nothing is lost by a failure: what counts was synchronized before.
+        try? handle.close()
+    }
+}

@@ -1,0 +1,123 @@
+import FoundationEssentials
+import Glibc
+import NIOCore
+import NIOPosix
+import SystemPackage
+
+/// The file system of the machine.
+///
+/// Calls that take names go through the thread pool and an event loop of SwiftNIO, which are waited for: so no call may be
+/// made on an event loop, nor on a thread of `NIOThreadPool.singleton`.
+public struct SystemFiles: FileSystem {
+    /// Makes the value; all are alike.
+    public init() {}
+
+    public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
+        let common: SystemPackage.FileDescriptor.OpenOptions = [.noFollow, .closeOnExec, .nonBlocking]
+        let descriptor = try FileError.naming("open", path) {
+            switch mode {
+            case .creating:
+                // The permissions that a file has which a program makes; the umask narrows them.
+                try SystemPackage.FileDescriptor.open(
+                    path,
+                    .readWrite,
+                    options: common.union([.create, .exclusiveCreate]),
+                    permissions: [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
+                )
+            case .existing: try SystemPackage.FileDescriptor.open(path, .readWrite, options: common)
+            case .reading: try SystemPackage.FileDescriptor.open(path, .readOnly, options: common)
+            }
+        }
+        let file = SystemFile(descriptor, path)
+        do throws(FileError) {
+            guard try file.isRegular() else { throw FileError(call: "open", path: path, errno: .invalidArgument) }
+            return file
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
+        try FileError.naming("rename", new) {
+            try files.rename(path: old.string, newName: new.string, eventLoop: loop).wait()
+        }
+    }
+
+    public func remove(_ path: FilePath) throws(FileError) {
+        try FileError.naming("unlink", path) { try files.unlink(path: path.string, eventLoop: loop).wait() }
+    }
+
+    public func makeFolder(_ path: FilePath) throws(FileError) {
+        do throws(FileError) {
+            try FileError.naming("mkdir", path) {
+                try files.createDirectory(
+                    path: path.string,
+                    withIntermediateDirectories: false,
+                    mode: S_IRWXU,
+                    eventLoop: loop
+                ).wait()
+            }
+        } catch {
+            guard error.errno == .fileExists, try kind(of: path) == .folder else { throw error }
+        }
+    }
+
+    public func names(in folder: FilePath) throws(FileError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder.string)
+        } catch {
+            throw FileError(call: "readdir", path: folder, errno: .ioError)
+        }
+    }
+
+    public func kind(of path: FilePath) throws(FileError) -> FileKind? {
+        do throws(FileError) {
+            let status = try FileError.naming("lstat", path) { try path.stat(followTargetSymlink: false) }
+            return switch status.type {
+            case .regular: .regular
+            case .directory: .folder
+            default: .other
+            }
+        } catch {
+            guard error.errno == .noSuchFileOrDirectory else { throw error }
+            return nil
+        }
+    }
+
+    public func synchronizeFolder(_ path: FilePath) throws(FileError) {
+        let descriptor = try FileError.naming("open", path) {
+            try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.directory, .closeOnExec])
+        }
+        // Nothing was written through it that its close could lose.
+        defer { try? descriptor.close() }
+        try FileError.repeating("fsync", path) { fsync(descriptor.rawValue) }
+    }
+
+    private var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: .singleton) }
+
+    private var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.any() }
+}
+
+extension FileError {
+    /// Runs a throwing call, and gives its error a name and a path.
+    static func naming<Value>(_ call: String, _ path: FilePath, _ body: () throws -> Value) throws(FileError) -> Value {
+        do {
+            return try body()
+        } catch let error as Errno {
+            throw FileError(call: call, path: path, errno: error)
+        } catch let error as IOError {
+            throw FileError(call: call, path: path, errno: Errno(rawValue: error.errnoCode))
+        } catch {
+            throw FileError(call: call, path: path, errno: .ioError)
+        }
+    }
+
+    /// Runs a call that says -1 and sets `errno` when it fails, again when a signal interrupted it.
+    static func repeating(_ call: String, _ path: FilePath, _ body: () -> CInt) throws(FileError) {
+        while body() != 0 {
+            let code = Errno(rawValue: Glibc.errno)
+            guard code == .interrupted else { throw FileError(call: call, path: path, errno: code) }
+        }
+    }
+}

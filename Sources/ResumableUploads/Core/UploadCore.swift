@@ -1,0 +1,227 @@
+import HTTPTypes
+import TransferProtocol
+
+/// An upload that was found after a start.
+public struct UploadFound: Hashable, Sendable {
+    /// How far it has come.
+    public enum State: Hashable, Sendable {
+        /// It has this many bytes, all on the disk.
+        case receiving(length: Int64)
+        /// It is over.
+        case completed(UploadOutcome)
+    }
+
+    /// Its name.
+    public var token: UploadToken
+    /// What was fixed at its creation.
+    public var record: UploadRecord
+    /// How far it has come.
+    public var state: State
+
+    /// Makes the description of an upload.
+    public init(token: UploadToken, record: UploadRecord, state: State) {
+        self.token = token
+        self.record = record
+        self.state = state
+    }
+}
+
+/// The uploads of a server as a value: events come in, actions go out, and nothing is done here.
+///
+/// Speaks the interop versions of `UploadDialect` (draft-ietf-httpbis-resumable-upload). A request that names none of them
+/// is an ordinary one: its content is stored, and can't be resumed. The executor carries out the actions in their order,
+/// and hands the result of each command of the store back.
+public struct UploadCore: Sendable {
+    /// An event.
+    public enum Event: Sendable {
+        /// The head of a request has arrived. `token` is a fresh one, for the upload that the request may create.
+        case request(UploadRequestID, UploadRequest, token: UploadToken)
+        /// The content that was asked for by `receive`, in part.
+        case content(UploadRequestID, [UInt8])
+        /// The content that was asked for has ended.
+        case contentEnded(UploadRequestID)
+        /// The connection of a request broke, or its content isn't valid.
+        case broke(UploadRequestID)
+        /// The store has carried out its command for an upload.
+        case stored(UploadToken, UploadStoreResult)
+        /// Time has passed: uploads that have expired are removed.
+        case tick
+    }
+
+    private let policy: UploadPolicy
+    private let location: @Sendable (UploadToken) -> String
+    private var uploads: [UploadToken: UploadMachine] = [:]
+    /// The uploads of the requests under way.
+    private var owners: [UploadRequestID: UploadToken] = [:]
+
+    /// Makes the core of a server that has found `uploads`. `location` is the path of an upload's URI.
+    public init(
+        policy: UploadPolicy,
+        found: [UploadFound],
+        now: UploadInstant,
+        location: @escaping @Sendable (UploadToken) -> String
+    ) {
+        self.policy = policy
+        self.location = location
+        for upload in found {
+            uploads[upload.token] = UploadMachine(
+                token: upload.token,
+                location: location(upload.token),
+                found: upload,
+                policy: policy,
+                now: now
+            )
+        }
+    }
+
+    /// The number of uploads that are kept.
+    public var count: Int { uploads.count }
+
+    /// Takes an event, and gives the actions that follow from it.
+    public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadAction] {
+        switch event {
+        case .request(let id, let request, let token):
+            switch request.resource {
+            case .target(let target):
+                return create(id, request, target, token, at: now)
+            case .upload(let token):
+                return requestArrived(id, request, token, at: now)
+            }
+        case .content(let id, let bytes):
+            return change(owners[id], at: now) { $0.contentArrived(id, bytes, at: now) }
+        case .contentEnded(let id):
+            return change(owners[id], at: now) { $0.contentEnded(id, at: now) }
+        case .broke(let id):
+            return change(owners[id], at: now) { $0.requestBroke(id, at: now) }
+        case .stored(let token, let result):
+            return change(token, at: now) { $0.stored(result, at: now) }
+        case .tick:
+            return uploads.filter { !$0.value.isBusy && $0.value.expiry <= now.wall || hasOutlived($0.value, now) }.keys
+                .sorted { $0.description < $1.description }
+                .flatMap { token in change(token, at: now) { $0.expired(at: now) } }
+        }
+    }
+
+    private func hasOutlived(_ upload: UploadMachine, _ now: UploadInstant) -> Bool {
+        upload.record.created + policy.lifetime <= now.wall
+    }
+
+    private mutating func change(
+        _ token: UploadToken?,
+        at now: UploadInstant,
+        _ body: (inout UploadMachine) -> Void
+    ) -> [UploadAction] {
+        guard let token, var upload = uploads.removeValue(forKey: token) else { return [] }
+        body(&upload)
+        let actions = upload.actions
+        upload.actions = []
+        for case .respond(let id, _) in actions { owners[id] = nil }
+        for case .close(let id) in actions { owners[id] = nil }
+        if !upload.isRemoved { uploads[token] = upload }
+        return actions
+    }
+
+    private mutating func requestArrived(
+        _ id: UploadRequestID,
+        _ request: UploadRequest,
+        _ token: UploadToken,
+        at now: UploadInstant
+    ) -> [UploadAction] {
+        guard let upload = uploads[token], upload.expiry > now.wall, upload.isDurable, upload.phase != .creating else {
+            let expiry = change(token, at: now) { upload in
+                if upload.isDurable, upload.phase != .creating { upload.expired(at: now) }
+            }
+            return expiry + [.respond(id, Self.gone(request.dialect))]
+        }
+        if request.method == .options { return [.respond(id, options(request, "HEAD, GET, PATCH, DELETE, OPTIONS"))] }
+        owners[id] = token
+        return change(token, at: now) { $0.requestArrived(id, request, at: now) }
+    }
+
+    private mutating func create(
+        _ id: UploadRequestID,
+        _ request: UploadRequest,
+        _ target: UploadTarget,
+        _ token: UploadToken,
+        at now: UploadInstant
+    ) -> [UploadAction] {
+        if request.method == .options {
+            return [.respond(id, options(request, "GET, HEAD, OPTIONS, PUT, POST"))]
+        }
+        let dialect = request.dialect
+        let completes = dialect == nil || request.fields.isComplete ?? true
+        let length = request.fields.length ?? (completes ? request.contentLength : nil)
+        if let refusal = refusal(of: request, completes, length) { return [.respond(id, refusal)] }
+        let record = UploadRecord(
+            target: target,
+            dialect: dialect,
+            length: length,
+            digest: request.digest,
+            isOnlyNew: request.isOnlyNew,
+            created: now.wall
+        )
+        uploads[token] = UploadMachine(
+            token: token,
+            location: location(token),
+            record: record,
+            id: id,
+            completes: completes,
+            policy: policy,
+            now: now
+        )
+        owners[id] = token
+        return change(token, at: now) { $0.advance(at: now) }
+    }
+
+    /// The refusal of a creation before its content is read.
+    private func refusal(of request: UploadRequest, _ completes: Bool, _ length: Int64?) -> UploadResponse? {
+        let dialect = request.dialect
+        func limited(_ status: Int, _ sentence: String) -> UploadResponse {
+            let response = UploadResponse.message(status, sentence)
+            guard let dialect else { return response }
+            return response.with(UploadFields(isComplete: false, limits: policy.limits(age: 0)), in: dialect)
+        }
+        switch request.content {
+        case .range: return .message(400, "A part of a file can't be uploaded with Content-Range.")
+        case .coded: return .message(415, "The content must have no content coding.")
+        case .plain: break
+        }
+        guard dialect != nil || !request.isPartial else {
+            return UploadResponse.message(400, "This version of resumable uploads is not supported.")
+                .with(.uploadDraftInteropVersion, UploadDialect.newest.interopVersionValue)
+        }
+        if let dialect, let named = request.fields.length, let count = request.contentLength,
+            completes ? named != count : named < count
+        {
+            return UploadResponse.problem(.inconsistentLength, in: dialect)
+                .with(UploadFields(isComplete: false), in: dialect)
+        }
+        if let length, length < policy.minimumSize { return limited(400, "The file is smaller than min-size.") }
+        if max(length ?? 0, request.contentLength ?? 0) > policy.maximumSize {
+            return limited(413, "The file is larger than max-size.")
+        }
+        if dialect != nil, let most = policy.maximumAppendSize, (request.contentLength ?? 0) > most {
+            return limited(413, "The content is larger than max-append-size.")
+        }
+        guard uploads.count < policy.uploads else {
+            return UploadResponse.message(503, "There are too many uploads; try again later.").with(.retryAfter, "60")
+        }
+        return nil
+    }
+
+    /// The answer to OPTIONS: 200, because some clients take no other success.
+    private func options(_ request: UploadRequest, _ methods: String) -> UploadResponse {
+        var dialect = UploadDialect.newest
+        if let named = request.dialect { dialect = named }
+        let limits = UploadFields(limits: policy.limits(age: 0))
+        return UploadResponse(200, [.allow: methods, .acceptPatch: UploadDialectRules.partialUpload])
+            .with(limits, in: dialect.rules.hasLimits ? dialect : .newest)
+    }
+
+    /// The answer for an upload that isn't there.
+    static func gone(_ dialect: UploadDialect?) -> UploadResponse {
+        let dialect = dialect ?? .newest
+        return UploadResponse.message(dialect.rules.goneStatuses.first ?? 404, "There is no such upload.")
+            .with(UploadFields(isComplete: false), in: dialect)
+    }
+}

@@ -1,0 +1,83 @@
+import HTTPTypes
+import TransferProtocol
+
+extension UploadMachine {
+    /// The answer to HEAD. Everything received is on the disk.
+    func offset(in dialect: UploadDialect, at now: UploadInstant) -> UploadResponse {
+        var fields = UploadFields(isComplete: isCompleted, offset: promised, length: record.length)
+        if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
+        let status = dialect.rules.offsetStatuses.first ?? 204
+        return UploadResponse(status, [.cacheControl: "no-store"]).with(fields, in: dialect)
+    }
+
+    /// The answer to an append that starts elsewhere than the upload ends.
+    func mismatch(_ offset: Int64, in dialect: UploadDialect) -> UploadResponse {
+        // A 409 says that the upload isn't complete, even of one that is: it answers for the upload, not for the target.
+        UploadResponse.problem(.mismatchingOffset(expected: promised, provided: offset), in: dialect)
+            .with(UploadFields(isComplete: false, offset: promised), in: dialect)
+    }
+
+    /// The answer to content that leaves the upload incomplete.
+    func incompleteAnswer(to transfer: Transfer, at now: UploadInstant) -> UploadResponse {
+        let dialect = transfer.dialect ?? record.dialect ?? .newest
+        var fields = UploadFields(isComplete: false, offset: promised)
+        guard transfer.isCreation else {
+            return UploadResponse(dialect.rules.incompleteAppendStatus).with(fields, in: dialect)
+        }
+        if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
+        return UploadResponse(UploadDialectRules.incompleteCreationStatus, [.location: location])
+            .with(fields, in: dialect)
+    }
+
+    /// The answer of the target.
+    func finalAnswer(_ outcome: UploadOutcome, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
+        let response = UploadResponse.outcome(outcome, of: record.target)
+        guard isFlagged, let dialect else { return response }
+        return response.with(UploadFields(isComplete: true, offset: outcome.length), in: dialect)
+    }
+
+    /// The refusal of lengths that contradict each other.
+    func inconsistentLength(in dialect: UploadDialect) -> UploadResponse {
+        UploadResponse.problem(.inconsistentLength, in: dialect)
+            .with(UploadFields(isComplete: false, offset: promised), in: dialect)
+    }
+
+    /// The same, in the dialect of the request that brings content.
+    func inconsistentLength(at now: UploadInstant) -> UploadResponse {
+        guard let dialect = transfer?.dialect ?? record.dialect else {
+            return .message(400, "There is less content than announced.")
+        }
+        return inconsistentLength(in: dialect)
+    }
+
+    /// A refusal because of a limit, with the limits.
+    func limited(
+        _ status: Int,
+        _ sentence: String,
+        in dialect: UploadDialect?,
+        at now: UploadInstant
+    ) -> UploadResponse {
+        let response = UploadResponse.message(status, sentence)
+        guard let dialect else { return response }
+        let limits = policy.limits(age: now.wall - record.created)
+        return response.with(UploadFields(isComplete: false, limits: limits), in: dialect)
+    }
+
+    func limited(_ status: Int, _ sentence: String, at now: UploadInstant) -> UploadResponse {
+        limited(status, sentence, in: transfer?.dialect ?? record.dialect, at: now)
+    }
+
+    /// A response that says that the upload isn't complete.
+    func flagged(_ response: UploadResponse, in dialect: UploadDialect?) -> UploadResponse {
+        guard isDurable, let dialect else { return response }
+        return response.with(UploadFields(isComplete: false), in: dialect)
+    }
+
+    /// The answer for an upload that isn't there any more.
+    func gone(_ dialect: UploadDialect?) -> UploadResponse { UploadCore.gone(dialect ?? record.dialect) }
+
+    private var isCompleted: Bool {
+        guard case .completed = phase else { return false }
+        return true
+    }
+}

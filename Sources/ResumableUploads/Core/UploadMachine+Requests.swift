@@ -1,0 +1,144 @@
+import HTTPTypes
+import TransferProtocol
+
+extension UploadMachine {
+    /// Answers a request for the upload, or begins to receive its content. Everything received is on the disk.
+    mutating func serve(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
+        let dialect = request.dialect ?? record.dialect ?? .newest
+        let rules = dialect.rules
+        switch request.method {
+        case .head, .get:
+            if rules.refusesFieldsOnHead, request.hasUploadFields {
+                answer(id, .message(400, "This request takes no upload fields."), at: now)
+            } else {
+                answer(id, offset(in: dialect, at: now), at: now)
+            }
+        case .delete:
+            if rules.refusesFieldsOnHead, request.hasUploadFields {
+                answer(id, .message(400, "This request takes no upload fields."), at: now)
+            } else {
+                phase = .doomed
+                waiting = (id, request)
+                advance(at: now)
+            }
+        case .patch:
+            append(id, request, dialect, at: now)
+        default:
+            let allow = "HEAD, GET, PATCH, DELETE, OPTIONS"
+            answer(id, UploadResponse.message(405, "An upload takes \(allow).").with(.allow, allow), at: now)
+        }
+    }
+
+    private mutating func answer(_ id: UploadRequestID, _ response: UploadResponse, at now: UploadInstant) {
+        actions.append(.respond(id, response))
+        advance(at: now)
+    }
+
+    private mutating func append(
+        _ id: UploadRequestID,
+        _ request: UploadRequest,
+        _ dialect: UploadDialect,
+        at now: UploadInstant
+    ) {
+        let rules = dialect.rules
+        if let type = rules.appendMediaType, request.contentType != type {
+            let refusal = UploadResponse.message(415, "The content must be \(type).").with(.acceptPatch, type)
+            return answer(id, flagged(refusal, in: dialect), at: now)
+        }
+        guard let offset = request.fields.offset else {
+            return answer(id, flagged(.message(400, "Upload-Offset is missing."), in: dialect), at: now)
+        }
+        guard request.fields.isComplete != nil || !rules.isFlagRequiredOnAppend else {
+            return answer(id, flagged(.message(400, "Upload-Complete is missing."), in: dialect), at: now)
+        }
+        let completes = request.fields.isComplete ?? true
+        if case .completed(let outcome) = phase {
+            return answer(id, repeated(outcome, request, offset, completes, in: dialect), at: now)
+        }
+        guard offset == received else { return answer(id, mismatch(offset, in: dialect), at: now) }
+        if let refusal = refusal(of: request, completes, in: dialect, at: now) {
+            return answer(id, refusal, at: now)
+        }
+        if record.length == nil {
+            record.length = request.fields.length
+            if completes, let count = request.contentLength { record.length = received + count }
+        }
+        transfer = Transfer(
+            id: id,
+            dialect: request.dialect ?? record.dialect,
+            isCreation: false,
+            completes: completes,
+            lastInform: now.elapsed
+        )
+        lastCheckpoint = now.elapsed
+        advance(at: now)
+    }
+
+    /// The refusal of an append because of its length; the upload is doomed when the append passes the known length.
+    private mutating func refusal(
+        of request: UploadRequest,
+        _ completes: Bool,
+        in dialect: UploadDialect,
+        at now: UploadInstant
+    ) -> UploadResponse? {
+        if let known = record.length, let named = request.fields.length, known != named {
+            return inconsistentLength(in: dialect)
+        }
+        let length = record.length ?? request.fields.length
+        if let count = request.contentLength {
+            if let length, received + count > length {
+                phase = .doomed
+                return inconsistentLength(in: dialect)
+            }
+            if let length, completes, received + count != length { return inconsistentLength(in: dialect) }
+            if let most = policy.maximumAppendSize, count > most {
+                return limited(413, "The content is larger than max-append-size.", in: dialect, at: now)
+            }
+            if received + count > policy.maximumSize {
+                return limited(413, "The file is larger than max-size.", in: dialect, at: now)
+            }
+        }
+        if let length, length > policy.maximumSize {
+            return limited(413, "The file is larger than max-size.", in: dialect, at: now)
+        }
+        if let length, length < received { return inconsistentLength(in: dialect) }
+        return nil
+    }
+
+    /// The refusal of `count` bytes more of content, whatever the head said.
+    mutating func refusal(of count: Int, in transfer: Transfer, at now: UploadInstant) -> UploadResponse? {
+        let dialect = transfer.dialect ?? record.dialect
+        if let length = record.length, received + Int64(count) > length {
+            phase = .doomed
+            return dialect.map { inconsistentLength(in: $0) } ?? .message(400, "There is more content than announced.")
+        }
+        guard received + Int64(count) <= policy.maximumSize else {
+            return limited(413, "The file is larger than max-size.", in: dialect, at: now)
+        }
+        if let most = policy.maximumAppendSize, isDurable, transfer.received + Int64(count) > most {
+            return limited(413, "The content is larger than max-append-size.", in: dialect, at: now)
+        }
+        return nil
+    }
+
+    /// The answer to an append to a complete upload: the outcome again when the request agrees with it.
+    private func repeated(
+        _ outcome: UploadOutcome,
+        _ request: UploadRequest,
+        _ offset: Int64,
+        _ completes: Bool,
+        in dialect: UploadDialect
+    ) -> UploadResponse {
+        let hasRightLength = request.fields.length.map { $0 == outcome.length } ?? true
+        if offset == outcome.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {
+            return finalAnswer(outcome, in: dialect, isFlagged: true)
+        }
+        switch dialect.rules.completedAppend {
+        case .refuseAsCompleted:
+            let fields = UploadFields(isComplete: true, offset: outcome.length)
+            return UploadResponse.problem(.completedUpload, in: dialect).with(fields, in: dialect)
+        case .unspecified, .replayOrRefuse:
+            return mismatch(offset, in: dialect)
+        }
+    }
+}

@@ -1,0 +1,357 @@
+import TransferProtocol
+
+/// One upload as a value: requests, content and results of the store come in, actions go out.
+///
+/// There is one command to the store at a time, and one request that brings content. A newer request takes the place of
+/// an older one: the older connection is closed, what the store is doing is waited for, and then the newer is answered.
+/// An offset is told only when it is on the disk.
+struct UploadMachine {
+    /// The state of the upload.
+    enum Phase: Hashable {
+        /// The store is making it.
+        case creating
+        /// It takes content.
+        case receiving
+        /// It is over, and the outcome is kept.
+        case completed(UploadOutcome)
+        /// It is to be removed; nothing more is promised.
+        case doomed
+        /// The store has removed it.
+        case removed
+    }
+
+    /// A request that brings content.
+    struct Transfer: Hashable {
+        let id: UploadRequestID
+        let dialect: UploadDialect?
+        let isCreation: Bool
+        /// Whether the upload is complete with its content.
+        let completes: Bool
+        var received: Int64 = 0
+        /// Content that the store hasn't got yet.
+        var pending: [UInt8]?
+        var hasEnded = false
+        /// Whether the next content was asked for.
+        var isAwaited = false
+        var informs = 0
+        var lastInform: Duration
+    }
+
+    let token: UploadToken
+    let location: String
+    let policy: UploadPolicy
+    var record: UploadRecord
+    let isDurable: Bool
+    var phase: Phase
+    /// Bytes that the store has written.
+    var received: Int64
+    /// Bytes that are on the disk: no answer tells more.
+    var promised: Int64
+    var command: UploadStoreCommand?
+    var transfer: Transfer?
+    /// The newest request, while it waits for the store.
+    var waiting: (id: UploadRequestID, request: UploadRequest)?
+    /// The store failed: it has to go back to the last checkpoint first.
+    var isBroken = false
+    /// Whether the store holds the files open.
+    var isOpen = false
+    var lastUse: UploadInstant
+    var lastCheckpoint: Duration
+    var actions: [UploadAction] = []
+
+    /// Makes an upload that `request` creates.
+    init(
+        token: UploadToken,
+        location: String,
+        record: UploadRecord,
+        id: UploadRequestID,
+        completes: Bool,
+        policy: UploadPolicy,
+        now: UploadInstant
+    ) {
+        self.token = token
+        self.location = location
+        self.policy = policy
+        self.record = record
+        isDurable = record.dialect != nil
+        phase = .creating
+        received = 0
+        promised = 0
+        transfer = Transfer(
+            id: id,
+            dialect: record.dialect,
+            isCreation: true,
+            completes: completes,
+            lastInform: now.elapsed
+        )
+        lastUse = now
+        lastCheckpoint = now.elapsed
+    }
+
+    /// Makes an upload that the store has found.
+    init(
+        token: UploadToken,
+        location: String,
+        found: UploadFound,
+        policy: UploadPolicy,
+        now: UploadInstant
+    ) {
+        self.token = token
+        self.location = location
+        self.policy = policy
+        record = found.record
+        isDurable = true
+        switch found.state {
+        case .receiving(let length):
+            phase = .receiving
+            received = length
+        case .completed(let outcome):
+            phase = .completed(outcome)
+            received = outcome.length
+        }
+        promised = received
+        lastUse = now
+        lastCheckpoint = now.elapsed
+    }
+
+    // MARK: - Events
+
+    /// A request for this upload has arrived; not its creation.
+    mutating func requestArrived(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
+        lastUse = now
+        if let old = transfer {
+            actions.append(.close(old.id))
+            transfer = nil
+        }
+        if let old = waiting { actions.append(.close(old.id)) }
+        waiting = (id, request)
+        advance(at: now)
+    }
+
+    /// Content has arrived, after it was asked for.
+    mutating func contentArrived(_ id: UploadRequestID, _ bytes: [UInt8], at now: UploadInstant) {
+        guard transfer?.id == id else { return }
+        lastUse = now
+        transfer?.pending = bytes
+        transfer?.isAwaited = false
+        advance(at: now)
+    }
+
+    /// All content of a request has arrived.
+    mutating func contentEnded(_ id: UploadRequestID, at now: UploadInstant) {
+        guard transfer?.id == id else { return }
+        transfer?.hasEnded = true
+        advance(at: now)
+    }
+
+    /// The connection of a request is gone; its content ends before its end.
+    mutating func requestBroke(_ id: UploadRequestID, at now: UploadInstant) {
+        if waiting?.id == id { waiting = nil }
+        guard transfer?.id == id else { return }
+        transfer = nil
+        // Nobody could ask for it again.
+        if !isDurable || phase == .creating, command != .finish { phase = .doomed }
+        advance(at: now)
+    }
+
+    /// The upload has lived long enough.
+    mutating func expired(at now: UploadInstant) {
+        guard phase != .removed else { return }
+        phase = .doomed
+        advance(at: now)
+    }
+
+    /// When the upload expires: seconds since 1970.
+    var expiry: Int64 { min(record.created + policy.lifetime, lastUse.wall + policy.idleTimeout) }
+
+    /// Whether nobody can reach it any more.
+    var isRemoved: Bool { phase == .removed }
+
+    /// Whether it is in use by a request, or by the store.
+    var isBusy: Bool { transfer != nil || waiting != nil || command != nil }
+
+    // MARK: - The next step
+
+    /// Does what is to be done next, until the store or a client has to be waited for.
+    mutating func advance(at now: UploadInstant) {
+        guard command == nil, phase != .removed else { return }
+        if phase == .doomed { return order(.remove) }
+        if waiting != nil {
+            if isBroken { return order(.restore) }
+            if received > promised { return order(.checkpoint(length: record.length)) }
+            guard let (id, request) = waiting else { return }
+            waiting = nil
+            serve(id, request, at: now)
+            return
+        }
+        if phase == .creating { return order(.create(record, isDurable: isDurable)) }
+        if transfer != nil { return advanceTransfer(at: now) }
+        if isBroken { return }
+        if phase == .receiving, received > promised { return order(.checkpoint(length: record.length)) }
+        if isOpen { order(.release) }
+    }
+
+    private mutating func advanceTransfer(at now: UploadInstant) {
+        guard let transfer else { return }
+        if let bytes = transfer.pending {
+            if let refusal = refusal(of: bytes.count, in: transfer, at: now) { return end(refusal, at: now) }
+            self.transfer?.pending = nil
+            return order(.append(bytes, offset: received))
+        }
+        if isDurable, isCheckpointDue(at: now) { return order(.checkpoint(length: record.length)) }
+        guard transfer.hasEnded else {
+            if !transfer.isAwaited {
+                self.transfer?.isAwaited = true
+                actions.append(.receive(transfer.id))
+            }
+            return
+        }
+        if transfer.completes { return complete(transfer, at: now) }
+        if received > promised { return order(.checkpoint(length: record.length)) }
+        end(incompleteAnswer(to: transfer, at: now), at: now)
+    }
+
+    private mutating func complete(_ transfer: Transfer, at now: UploadInstant) {
+        if let length = record.length, length != received {
+            if !isDurable { phase = .doomed }
+            return settle(at: now) { $0.inconsistentLength(at: now) }
+        }
+        guard received >= policy.minimumSize else {
+            return settle(at: now) { $0.limited(400, "The file is smaller than min-size.", at: now) }
+        }
+        record.length = received
+        order(.finish)
+    }
+
+    /// Answers the transfer, after what it brought is on the disk.
+    private mutating func settle(at now: UploadInstant, _ answer: (UploadMachine) -> UploadResponse) {
+        if isDurable, received > promised { return order(.checkpoint(length: record.length)) }
+        end(answer(self), at: now)
+    }
+
+    /// Whether what was received should be brought to the disk now.
+    private func isCheckpointDue(at now: UploadInstant) -> Bool {
+        guard received > promised else { return false }
+        return received - promised >= policy.checkpointBytes || now.elapsed - lastCheckpoint >= policy.progressInterval
+    }
+
+    mutating func order(_ next: UploadStoreCommand) {
+        command = next
+        actions.append(.store(token, next))
+    }
+
+    /// Answers the request that brings content, and ends it.
+    mutating func end(_ response: UploadResponse, at now: UploadInstant) {
+        guard let transfer else { return }
+        actions.append(.respond(transfer.id, response))
+        self.transfer = nil
+        if !isDurable, phase == .receiving { phase = .doomed }
+        advance(at: now)
+    }
+
+    // MARK: - Results of the store
+
+    /// The store has carried out the command.
+    mutating func stored(_ result: UploadStoreResult, at now: UploadInstant) {
+        guard let done = command else { return }
+        command = nil
+        if case .failed(let failure) = result { return failed(done, failure, at: now) }
+        switch (done, result) {
+        case (.create, _):
+            isOpen = true
+            if phase == .creating { phase = .receiving }
+            announce(at: now)
+        case (.append(let bytes, _), _):
+            isOpen = true
+            received += Int64(bytes.count)
+            transfer?.received += Int64(bytes.count)
+        case (.checkpoint, _):
+            isOpen = true
+            promised = received
+            lastCheckpoint = now.elapsed
+            reportProgress(at: now)
+        case (.finish, .finished(let outcome)):
+            if phase != .doomed { phase = .completed(outcome) }
+            promised = received
+            isOpen = false
+            if let transfer {
+                let dialect = transfer.dialect ?? record.dialect
+                end(finalAnswer(outcome, in: dialect, isFlagged: isDurable), at: now)
+            }
+            if !isDurable, phase != .removed { phase = .doomed }
+        case (.restore, .restored(let length)):
+            isBroken = false
+            isOpen = true
+            received = length
+            promised = length
+        case (.restore, .finished(let outcome)):
+            isBroken = false
+            phase = .completed(outcome)
+            received = outcome.length
+            promised = received
+        case (.release, _): isOpen = false
+        case (.remove, _): removed(at: now)
+        case (.finish, _), (.restore, _): break
+        }
+        advance(at: now)
+    }
+
+    /// Tells the location as soon as the upload would survive a crash.
+    private mutating func announce(at now: UploadInstant) {
+        guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
+        let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
+        let response = UploadResponse.informational(UploadFields(limits: limits), in: dialect)
+        actions.append(.inform(transfer.id, response.with(.location, location)))
+        self.transfer?.informs += 1
+        self.transfer?.lastInform = now.elapsed
+    }
+
+    private mutating func reportProgress(at now: UploadInstant) {
+        guard let transfer, let dialect = transfer.dialect, dialect.rules.hasProgressResponses, !transfer.hasEnded,
+            transfer.informs < policy.progressResponses
+        else { return }
+        let doublings = max(0, transfer.informs - 30)
+        guard now.elapsed - transfer.lastInform >= policy.progressInterval * (1 << doublings) else { return }
+        actions.append(.inform(transfer.id, .informational(UploadFields(offset: promised), in: dialect)))
+        self.transfer?.informs += 1
+        self.transfer?.lastInform = now.elapsed
+    }
+
+    private mutating func removed(at now: UploadInstant) {
+        phase = .removed
+        if let (id, request) = waiting {
+            waiting = nil
+            let isDone = request.method == .delete
+            actions.append(.respond(id, isDone ? UploadResponse(204) : gone(request.dialect)))
+        }
+        if transfer != nil { end(gone(transfer?.dialect), at: now) }
+    }
+
+    private mutating func failed(
+        _ command: UploadStoreCommand,
+        _ failure: UploadStoreFailure,
+        at now: UploadInstant
+    ) {
+        if failure == .lost || command == .remove {
+            // Removing failed: nobody reaches the upload in this run; after the next start it expires.
+            if command == .remove { return removed(at: now) }
+            phase = .doomed
+            return advance(at: now)
+        }
+        if case .create = command { phase = .doomed }
+        if !isDurable { phase = .doomed }
+        isBroken = true
+        isOpen = false
+        // What isn't on the disk is forgotten: the store goes back to its last checkpoint.
+        received = promised
+        let answer =
+            failure == .noSpace
+            ? UploadResponse.message(507, "The disk is full.") : .message(500, "The disk failed.")
+        if let transfer { end(flagged(answer, in: transfer.dialect), at: now) }
+        if command == .restore, let (id, request) = waiting {
+            waiting = nil
+            actions.append(.respond(id, flagged(answer, in: request.dialect ?? record.dialect)))
+        }
+        advance(at: now)
+    }
+}

@@ -1,0 +1,76 @@
+import HTTPTypes
+import TransferProtocol
+
+/// A response about an upload: status, fields and content.
+public struct UploadResponse: Hashable, Sendable {
+    /// The status, 104 or 200 to 599.
+    public var status: Int
+    /// The fields, without those of the framing and the date.
+    public var fields: HTTPFields
+    /// The content.
+    public var content: [UInt8]
+
+    init(_ status: Int, _ fields: HTTPFields = [:], content: [UInt8] = []) {
+        self.status = status
+        self.fields = fields
+        self.content = content
+    }
+
+    /// A response whose content is a sentence.
+    public static func message(_ status: Int, _ sentence: String) -> UploadResponse {
+        UploadResponse(
+            status,
+            [.contentType: "text/plain; charset=utf-8"],
+            content: Array("\(sentence)\n".utf8)
+        )
+    }
+
+    /// A response with problem details, in the dialects that have them.
+    static func problem(_ problem: ProblemDetails, in dialect: UploadDialect) -> UploadResponse {
+        guard dialect.rules.hasProblemDetails else { return UploadResponse(problem.status) }
+        return UploadResponse(problem.status, [.contentType: ProblemDetails.mediaType], content: problem.json)
+    }
+
+    /// This response with the fields of an upload.
+    func with(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
+        var response = self
+        fields.write(to: &response.fields, in: dialect)
+        return response
+    }
+
+    /// This response with a field more.
+    func with(_ name: HTTPField.Name, _ value: String) -> UploadResponse {
+        var response = self
+        response.fields[name] = value
+        return response
+    }
+
+    /// An informational response.
+    static func informational(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
+        UploadResponse(UploadDialectRules.informationalStatus)
+            .with(fields, in: dialect)
+            .with(.uploadDraftInteropVersion, dialect.interopVersionValue)
+    }
+
+    /// The answer of the target to the upload of a whole file.
+    static func outcome(_ outcome: UploadOutcome, of target: UploadTarget) -> UploadResponse {
+        let response =
+            switch outcome.status {
+            case .created, .replaced: UploadResponse(outcome.status.rawValue, [.location: target.location])
+            case .digestMismatch: message(400, "The bytes do not have the digest of Repr-Digest.")
+            case .notReplaceable: message(409, "Something that is not a file has this name.")
+            case .exists: message(412, "The file exists.")
+            }
+        return response.with(.reprDigest, outcome.digest.headerValue)
+    }
+}
+
+extension HTTPField.Name {
+    /// `Accept-Patch` (RFC 5789, section 3.1).
+    static let acceptPatch = name("Accept-Patch")
+
+    private static func name(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("“\(name)” is no field name") }
+        return name
+    }
+}

@@ -1,0 +1,277 @@
+import Crypto
+import DurableFiles
+import Synchronization
+import SystemPackage
+import TransferProtocol
+
+/// One upload on the disk. One command at a time.
+final class StoredUpload: Sendable {
+    static let logSuffix = ".log"
+    static let dataSuffix = ".data"
+    /// Bytes that are read at a time for a digest.
+    private static let pieceBytes = 1 << 20
+
+    let dataName: String
+    let logPath: FilePath
+    private let dataPath: FilePath
+    private let files: any FileSystem
+    private let folder: FilePath
+    private let inside: FilePath
+    private let state = Mutex(State())
+
+    private struct State {
+        var summary: UploadLog.Summary?
+        var isDurable = true
+        var data: (any OpenFile)?
+        var log: DurableLog?
+        /// Bytes written.
+        var length: Int64 = 0
+        /// The digest of these bytes; `nil` when it has to be computed from the file.
+        var hasher: SHA256?
+    }
+
+    init(_ token: UploadToken, in store: UploadStore) {
+        files = store.files
+        folder = store.folder
+        inside = store.inside
+        dataName = token.description + Self.dataSuffix
+        dataPath = inside.appending(dataName)
+        logPath = inside.appending(token.description + Self.logSuffix)
+    }
+
+    /// What is known of the upload.
+    var record: UploadRecord? { state.withLock { $0.summary?.record } }
+
+    func perform(_ command: UploadStoreCommand) -> UploadStoreResult {
+        state.withLock { state in
+            do throws(Failure) {
+                switch command {
+                case .create(let record, let isDurable): try create(record, isDurable, &state)
+                case .append(let bytes, let offset): try append(bytes, offset, &state)
+                case .checkpoint(let total): try checkpoint(total, &state)
+                case .finish: return .finished(try finish(&state))
+                case .restore: return try restore(&state)
+                case .release: release(&state)
+                case .remove: try remove(&state)
+                }
+                return .done
+            } catch {
+                return .failed(error.storeFailure)
+            }
+        }
+    }
+
+    /// Takes over what a log says, and brings the files to it.
+    func adopt(_ summary: UploadLog.Summary) -> UploadStoreResult {
+        state.withLock { $0.summary = summary }
+        return perform(.restore)
+    }
+
+    func release() { state.withLock { release(&$0) } }
+
+    /// Why a command failed.
+    private enum Failure: Error {
+        case file(FileError)
+        /// The file is shorter than was promised.
+        case lost
+
+        var storeFailure: UploadStoreFailure {
+            switch self {
+            case .file(let error): error.errno == .noSpace || error.errno == .quotaExceeded ? .noSpace : .disk
+            case .lost: .lost
+            }
+        }
+    }
+
+    private func file<Value>(_ body: () throws(FileError) -> Value) throws(Failure) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    private func create(_ record: UploadRecord, _ isDurable: Bool, _ state: inout State) throws(Failure) {
+        state.isDurable = isDurable
+        state.data = try file { () throws(FileError) in try files.open(dataPath, .creating) }
+        state.hasher = SHA256()
+        let summary = UploadLog.Summary(record: record)
+        state.summary = summary
+        // The log is made last: bytes without one belong to nothing.
+        if isDurable { try writeLog(summary, &state) }
+    }
+
+    /// Begins a fresh log that says this. Names made before in the folder are on the disk as well afterwards.
+    private func writeLog(_ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
+        state.log?.close()
+        state.log = nil
+        state.log = try file { () throws(FileError) in
+            try DurableLog.replace(logPath, UploadLog.format, with: summary.entries.map(\.record), in: files)
+        }
+        state.summary = summary
+    }
+
+    private func append(_ bytes: [UInt8], _ offset: Int64, _ state: inout State) throws(Failure) {
+        let data = try openData(&state)
+        precondition(offset == state.length, "Bytes are appended at the end")
+        try file { () throws(FileError) in try data.write(bytes, at: offset) }
+        state.length += Int64(bytes.count)
+        state.hasher?.update(data: bytes)
+    }
+
+    private func checkpoint(_ total: Int64?, _ state: inout State) throws(Failure) {
+        guard var summary = state.summary else { throw .lost }
+        let data = try openData(&state)
+        try file { () throws(FileError) in try data.synchronizeData() }
+        summary.length = state.length
+        summary.record.length = total
+        try note(.checkpoint(length: state.length, total: total), summary, &state)
+    }
+
+    /// Appends to the log, or writes it anew when it is closed or long.
+    private func note(_ entry: UploadLog.Entry, _ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
+        guard let log = state.log, log.size < UploadLog.longest else { return try writeLog(summary, &state) }
+        try file { () throws(FileError) in try log.append(entry.record) }
+        state.summary = summary
+    }
+
+    private func openData(_ state: inout State) throws(Failure) -> any OpenFile {
+        if let data = state.data { return data }
+        let data = try file { () throws(FileError) in try files.open(dataPath, .existing) }
+        state.data = data
+        return data
+    }
+
+    // MARK: - The end
+
+    private func finish(_ state: inout State) throws(Failure) -> UploadOutcome {
+        guard var summary = state.summary else { throw .lost }
+        let data = try openData(&state)
+        try file { () throws(FileError) in try data.synchronizeData() }
+        let digest = try digest(&state)
+        let target = folder.appending(summary.record.target.name)
+        let there = try file { () throws(FileError) in try files.kind(of: target) }
+        let status: UploadOutcome.Status =
+            if let expected = summary.record.digest, expected != digest {
+                .digestMismatch
+            } else if there != nil, summary.record.isOnlyNew {
+                .exists
+            } else if there != nil, there != .regular {
+                .notReplaceable
+            } else {
+                there == nil ? .created : .replaced
+            }
+        let outcome = UploadOutcome(status: status, length: state.length, digest: digest)
+        summary.length = state.length
+        summary.record.length = state.length
+        guard outcome.isSuccess else {
+            summary.completed = outcome
+            try conclude(outcome, summary, &state)
+            try file { () throws(FileError) in try files.remove(dataPath) }
+            return outcome
+        }
+        summary.finishing = outcome
+        if state.isDurable { try note(.finishing(outcome), summary, &state) }
+        try file { () throws(FileError) in try files.rename(dataPath, to: target) }
+        try file { () throws(FileError) in try files.synchronizeFolder(folder) }
+        try conclude(outcome, summary, &state)
+        return outcome
+    }
+
+    /// Notes the outcome, and closes the files.
+    private func conclude(
+        _ outcome: UploadOutcome,
+        _ summary: UploadLog.Summary,
+        _ state: inout State
+    ) throws(Failure) {
+        var summary = summary
+        summary.completed = outcome
+        if state.isDurable { try note(.completed(outcome), summary, &state) }
+        release(&state)
+    }
+
+    private func digest(_ state: inout State) throws(Failure) -> ReprDigest {
+        var hasher = state.hasher ?? SHA256()
+        if state.hasher == nil {
+            let data = try openData(&state)
+            var offset: Int64 = 0
+            while offset < state.length {
+                let count = Int(min(Int64(Self.pieceBytes), state.length - offset))
+                let piece = try file { () throws(FileError) in try data.read(count, at: offset) }
+                guard piece.count == count else { throw .lost }
+                hasher.update(data: piece)
+                offset += Int64(count)
+            }
+            state.hasher = hasher
+        }
+        guard let digest = ReprDigest(sha256: Array(hasher.finalize())) else {
+            preconditionFailure("SHA-256 has 32 bytes")
+        }
+        return digest
+    }
+
+    // MARK: - After a failure or a crash
+
+    /// Brings the files back to the last checkpoint. A file that was about to be renamed is renamed.
+    private func restore(_ state: inout State) throws(Failure) -> UploadStoreResult {
+        guard let summary = state.summary else { throw .lost }
+        release(&state)
+        if let outcome = summary.completed {
+            // What the log shows may not be on the disk: a fresh one is.
+            try writeLog(summary, &state)
+            release(&state)
+            if !outcome.isSuccess, try kindOfData() != nil {
+                try file { () throws(FileError) in try files.remove(dataPath) }
+            }
+            return .finished(outcome)
+        }
+        let isThere = try kindOfData() != nil
+        if let outcome = summary.finishing {
+            if isThere {
+                guard try sizeOfData(&state) == outcome.length else { throw .lost }
+                let target = folder.appending(summary.record.target.name)
+                try file { () throws(FileError) in try files.rename(dataPath, to: target) }
+            }
+            try file { () throws(FileError) in try files.synchronizeFolder(folder) }
+            var completed = summary
+            completed.completed = outcome
+            try writeLog(completed, &state)
+            release(&state)
+            return .finished(outcome)
+        }
+        guard isThere, try sizeOfData(&state) >= summary.length else { throw .lost }
+        let data = try openData(&state)
+        try file { () throws(FileError) in try data.resize(to: summary.length) }
+        try writeLog(summary, &state)
+        state.length = summary.length
+        state.hasher = summary.length == 0 ? SHA256() : nil
+        return .restored(length: summary.length)
+    }
+
+    private func kindOfData() throws(Failure) -> FileKind? {
+        try file { () throws(FileError) in try files.kind(of: dataPath) }
+    }
+
+    private func sizeOfData(_ state: inout State) throws(Failure) -> Int64 {
+        let data = try openData(&state)
+        return try file { () throws(FileError) in try data.size() }
+    }
+
+    private func release(_ state: inout State) {
+        state.data?.close()
+        state.data = nil
+        state.log?.close()
+        state.log = nil
+    }
+
+    /// Removes the log first: bytes without one belong to nothing.
+    private func remove(_ state: inout State) throws(Failure) {
+        release(&state)
+        for path in [logPath, dataPath] {
+            try file { () throws(FileError) in
+                if try files.kind(of: path) != nil { try files.remove(path) }
+            }
+        }
+        try file { () throws(FileError) in try files.synchronizeFolder(inside) }
+    }
+}

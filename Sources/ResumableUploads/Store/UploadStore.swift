@@ -1,0 +1,115 @@
+import DurableFiles
+import Synchronization
+import SystemPackage
+
+/// The uploads of a server in a folder: the bytes of each in a file of their own, and a log beside it.
+///
+/// An offset may be promised when `checkpoint` has returned: the bytes are on the disk, and a record of the log says so. A
+/// crash between any two calls to the file system leaves every promise true. All calls block. Different uploads can be
+/// used at the same time, one upload by one caller at a time.
+public final class UploadStore: Sendable {
+    /// The name of the store's own folder, in the folder that complete files are put in.
+    public static let folderName = ".squall-uploads"
+
+    let files: any FileSystem
+    /// Where complete files are put.
+    let folder: FilePath
+    /// The store's own folder.
+    let inside: FilePath
+    private let uploads = Mutex<[UploadToken: StoredUpload]>([:])
+    private let lock: any OpenFile
+
+    /// Opens the store in `folder`, which exists, and locks it against another server.
+    ///
+    /// - Throws: a `wouldBlock` where another server has it, and the errors of the file system.
+    public init(folder: FilePath, in files: any FileSystem) throws(FileError) {
+        self.files = files
+        self.folder = folder
+        inside = folder.appending(Self.folderName)
+        try files.makeFolder(inside)
+        try files.synchronizeFolder(folder)
+        let path = inside.appending("lock")
+        let lock = try files.kind(of: path) == nil ? files.open(path, .creating) : files.open(path, .existing)
+        do throws(FileError) {
+            try lock.lock()
+        } catch {
+            lock.close()
+            throw error
+        }
+        self.lock = lock
+    }
+
+    /// Closes the store. To be called once, as the last.
+    public func close() {
+        let all = uploads.withLock { uploads in
+            defer { uploads = [:] }
+            return Array(uploads.values)
+        }
+        for upload in all { upload.release() }
+        lock.close()
+    }
+
+    /// Finds the uploads of an earlier run, each cut back to what was promised, and removes what belongs to none.
+    ///
+    /// An upload that lost anything that was promised is removed. One that a newer version wrote is left alone.
+    public func recover() throws(FileError) -> [UploadFound] {
+        var found: [UploadFound] = []
+        var kept: Set<String> = ["lock"]
+        let names = try files.names(in: inside).sorted()
+        for name in names where name.hasSuffix(StoredUpload.logSuffix) {
+            guard let token = UploadToken(name.dropLast(StoredUpload.logSuffix.utf8.count)) else { continue }
+            let upload = StoredUpload(token, in: self)
+            let limit = UploadLog.longest * 2
+            guard let contents = try? DurableLog.read(upload.logPath, UploadLog.format, limit: limit, in: files) else {
+                // The disk failed: it isn't served in this run; the next tries again.
+                kept.formUnion([name, upload.dataName])
+                continue
+            }
+            switch contents {
+            case .failure(.newerVersion): kept.formUnion([name, upload.dataName])
+            case .failure: break
+            case .success(let contents):
+                guard let summary = UploadLog.summary(of: contents.records) else { continue }
+                kept.formUnion([name, upload.dataName])
+                switch upload.adopt(summary) {
+                case .restored(let length):
+                    let record = upload.record ?? summary.record
+                    found.append(UploadFound(token: token, record: record, state: .receiving(length: length)))
+                    upload.release()
+                case .finished(let outcome):
+                    found.append(UploadFound(token: token, record: summary.record, state: .completed(outcome)))
+                case .failed(.lost):
+                    kept.subtract([name, upload.dataName])
+                    continue
+                case .failed, .done:
+                    continue
+                }
+                uploads.withLock { $0[token] = upload }
+            }
+        }
+        for name in names where !kept.contains(name) && Self.isOwn(name) { try files.remove(inside.appending(name)) }
+        try files.synchronizeFolder(inside)
+        return found
+    }
+
+    /// Whether the store made a file of this name.
+    private static func isOwn(_ name: String) -> Bool {
+        [StoredUpload.logSuffix, StoredUpload.dataSuffix, StoredUpload.logSuffix + AtomicReplacement.suffix].contains {
+            name.hasSuffix($0) && UploadToken(name.dropLast($0.utf8.count)) != nil
+        }
+    }
+
+    /// Carries out a command for an upload.
+    public func perform(_ command: UploadStoreCommand, for token: UploadToken) -> UploadStoreResult {
+        let upload = uploads.withLock { uploads -> StoredUpload in
+            if case .remove = command {
+                return uploads.removeValue(forKey: token) ?? StoredUpload(token, in: self)
+            }
+            if let upload = uploads[token] { return upload }
+            let upload = StoredUpload(token, in: self)
+            uploads[token] = upload
+            return upload
+        }
+        return upload.perform(command)
+    }
+}
