@@ -145,6 +145,7 @@ let package = Package(
                 "OriginServer",
                 "ProxyEngine",
                 "Replay",
+                "ResumableUploads",
                 "TransferClient",
                 "TransferProtocol",
                 "Units",

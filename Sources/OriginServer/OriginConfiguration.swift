@@ -1,4 +1,5 @@
 import NIOCore
+import ResumableUploads
 import TransferProtocol
 
 /// What an origin server serves, where, and within which limits.
@@ -17,6 +18,23 @@ public struct OriginConfiguration: Sendable {
     /// thread, at the same time for several connections, and it is waited for: it should be quick.
     public var onRequest: (@Sendable (RequestRecord) -> Void)?
 
+    /// The folder that uploaded files are put in, and how much it takes; `nil` for a server that takes none.
+    public var uploads: Uploads?
+
+    /// A folder for uploads.
+    public struct Uploads: Sendable {
+        /// The folder: the served one, one in it, or one elsewhere. A relative path counts from the current folder.
+        public var folder: String
+        /// How much is taken on.
+        public var policy: UploadPolicy
+
+        /// Makes a configuration.
+        public init(folder: String, policy: UploadPolicy = UploadPolicy()) {
+            self.folder = folder
+            self.policy = policy
+        }
+    }
+
     /// Makes a configuration; everything but the folder has a default: loopback only, any port, the system's clock.
     public init(
         folder: String,
@@ -24,7 +42,8 @@ public struct OriginConfiguration: Sendable {
         port: Int = 0,
         limits: OriginLimits = OriginLimits(),
         now: @escaping @Sendable () -> HTTPDate = SystemClock.now,
-        onRequest: (@Sendable (RequestRecord) -> Void)? = nil
+        onRequest: (@Sendable (RequestRecord) -> Void)? = nil,
+        uploads: Uploads? = nil
     ) {
         self.folder = folder
         self.host = host
@@ -32,6 +51,7 @@ public struct OriginConfiguration: Sendable {
         self.limits = limits
         self.now = now
         self.onRequest = onRequest
+        self.uploads = uploads
     }
 }
 
@@ -71,6 +91,14 @@ public struct OriginLimits: Hashable, Sendable {
     /// computed will be there for later answers: those to a transfer that is resumed, for one. Shorter than the time
     /// that clients wait for a first byte; `squall get` waits for 30 s.
     public var digestTimeout: TimeAmount = .seconds(10)
+
+    /// Bytes a second that an upload brings at least, while the server waits for it: 408 below. It takes the place of
+    /// `requestTimeout`, which would end every long upload.
+    public var uploadRate = 1_024
+    /// The time over which this rate is measured.
+    public var uploadWindow: TimeAmount = .seconds(30)
+    /// Bytes of an upload's content that wait in memory; with more, nothing is read from the connection.
+    public var uploadBufferBytes = 262_144
 
     /// Makes the default limits.
     public init() {}

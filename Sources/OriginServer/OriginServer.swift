@@ -30,8 +30,16 @@ public final class OriginServer: Sendable {
     private let connections: ConnectionRegistry
     private let digests: DigestStore
     private let limits: OriginLimits
+    private let uploads: UploadSite?
 
-    private init(listener: any Channel, address: Address, connections: ConnectionRegistry, responder: Responder) {
+    private init(
+        listener: any Channel,
+        address: Address,
+        connections: ConnectionRegistry,
+        responder: Responder,
+        uploads: UploadSite?
+    ) {
+        self.uploads = uploads
         self.listener = listener
         self.address = address
         self.connections = connections
@@ -55,6 +63,7 @@ public final class OriginServer: Sendable {
             ),
             threadPool: .singleton
         )
+        let uploads = try await UploadSite.open(configuration)
         let connections = ConnectionRegistry(limits: configuration.limits)
         let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 256)
@@ -62,19 +71,26 @@ public final class OriginServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder) }
+                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder, uploads) }
             }
         let listener: any Channel
         do {
             listener = try await bootstrap.bind(host: configuration.host, port: configuration.port).get()
         } catch {
+            await uploads?.service.shutDown()
             throw OriginError(bindError: error, host: configuration.host, port: configuration.port)
         }
         guard let local = listener.localAddress, let host = local.ipAddress, let port = local.port else {
             preconditionFailure("A listener on a host and a port has an address with both")
         }
         let address = Address(host: host, port: port)
-        return OriginServer(listener: listener, address: address, connections: connections, responder: responder)
+        return OriginServer(
+            listener: listener,
+            address: address,
+            connections: connections,
+            responder: responder,
+            uploads: uploads
+        )
     }
 
     /// How many connections are open.
@@ -96,10 +112,16 @@ public final class OriginServer: Sendable {
         for channel in channels { try? await channel.closeFuture.get() }
         limit.cancel()
         await digests.shutDown()
+        if isFirst { await uploads?.service.shutDown() }
     }
 
     /// Makes a fresh connection serve requests.
-    static func configure(_ channel: any Channel, _ connections: ConnectionRegistry, _ responder: Responder) throws {
+    static func configure(
+        _ channel: any Channel,
+        _ connections: ConnectionRegistry,
+        _ responder: Responder,
+        _ uploads: UploadSite? = nil
+    ) throws {
         let admission = connections.admit(channel)
         guard admission != .dropped else { throw ChannelError.eof }
         let limits = responder.configuration.limits
@@ -116,6 +138,11 @@ public final class OriginServer: Sendable {
         try pipeline.addHandler(ByteToMessageHandler(decoder))
         try pipeline.addHandler(RequestProgressHandler(progress))
         try pipeline.addHandler(HTTPServerPipelineHandler())
+        if let uploads, admission == .served {
+            let configuration = responder.configuration
+            let handler = UploadHandler(service: uploads.service, area: uploads.area, configuration: configuration)
+            try pipeline.addHandler(handler)
+        }
         try pipeline.addHandler(
             RequestHandler(
                 limits: limits,

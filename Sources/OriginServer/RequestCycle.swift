@@ -116,6 +116,19 @@ struct RequestCycle {
         }
     }
 
+    /// Another handler has taken the request whose head has arrived; it answers it, and no content of it comes here.
+    mutating func requestTaken() {
+        switch phase {
+        case .idle, .receiving: phase = .answering(thenClose: false)
+        case .answering, .lingering, .closed: break
+        }
+    }
+
+    /// The connection is over with the answer that is under way.
+    mutating func answerEndsConnection() {
+        if case .answering = phase { phase = .answering(thenClose: true) }
+    }
+
     /// What arrives is no request.
     mutating func requestRejected(_ rejection: Rejection) -> Action {
         switch phase {

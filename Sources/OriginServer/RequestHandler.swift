@@ -88,6 +88,11 @@ final class RequestHandler: ChannelDuplexHandler {
         if event is ByteArrivalHandler.Event {
             cycle.bytesArrived(at: context.eventLoop.now)
             perform(.nothing, context)
+        } else if let event = event as? UploadHandler.Delegation {
+            switch event {
+            case .taken: cycle.requestTaken()
+            case .endsConnection: cycle.answerEndsConnection()
+            }
         } else if let event = event as? ChannelEvent, event == .inputClosed {
             perform(cycle.inputEnded(), context)
         } else {

@@ -17,13 +17,15 @@ public struct RequestRecord: Hashable, Sendable {
     /// The request target as it was sent, query included; `-` when the request couldn't be read. Not to be trusted:
     /// it may hold any bytes but blanks.
     public let target: String
-    /// The status of the answer, from 200 to 599.
+    /// The status of the answer, from 200 to 599; 0 when an upload got none.
     public let status: Int
     /// The part that was asked for and granted, when the status is 206; the length, when it is 416.
     public let range: ContentRange?
     /// Bytes of content that were handed to the system; the head isn't counted.
     public let bytesSent: Int64
-    /// From the end of the request to the end of the answer.
+    /// Bytes of the request's content that were received, when it was an upload.
+    public let bytesReceived: Int64
+    /// From the end of the request to the end of the answer; of an upload, from the head of the request.
     public let duration: Duration
     /// How the answer ended.
     public let ending: Ending
@@ -36,7 +38,8 @@ extension RequestRecord: CustomStringConvertible {
         let end = ending == .complete ? "" : " \(ending.rawValue)"
         let milliseconds = duration / .milliseconds(1)
         let took = (milliseconds * 10).rounded() / 10
-        return "\(method.printable) \(target.printable) \(status)\(part) \(bytesSent) B \(took) ms\(end)"
+        let count = bytesReceived > 0 ? "\(bytesReceived) B received" : "\(bytesSent) B"
+        return "\(method.printable) \(target.printable) \(status)\(part) \(count) \(took) ms\(end)"
     }
 }
 

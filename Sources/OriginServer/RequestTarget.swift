@@ -49,7 +49,8 @@ enum RequestTarget: Hashable {
         return path + (query.map { "?" + $0.percentEncoded("-._~!$&'()*+,;=:@/?%") } ?? "")
     }
 
-    private static func path(of target: String) -> Substring? {
+    /// The path of a target in origin-form or absolute-form, as it was sent; `nil` when it is in neither.
+    static func path(of target: String) -> Substring? {
         let beforeQuery = target.prefix { $0 != "?" }
         if beforeQuery.utf8.first == UInt8(ascii: "/") { return beforeQuery }
         guard let schemeEnd = beforeQuery.firstRange(of: "://") else { return nil }

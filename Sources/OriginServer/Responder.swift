@@ -44,6 +44,7 @@ struct Responder: Sendable {
                     status: plan.status.code,
                     range: plan.range,
                     bytesSent: bytesSent,
+                    bytesReceived: 0,
                     duration: duration,
                     ending: ending
                 )

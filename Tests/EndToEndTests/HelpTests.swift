@@ -20,7 +20,7 @@ import Testing
         ],
         "check": [],
         "profiles": [],
-        "origin": ["--host", "--port"],
+        "origin": ["--host", "--port", "--uploads", "--upload-limit"],
         "get": [
             "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",
             "--netrc-file", "--attempts", "--seed", "--events",

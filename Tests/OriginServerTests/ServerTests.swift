@@ -152,6 +152,7 @@ import Testing
             status: 206,
             range: .bytes(first: 0, last: 9, total: 100),
             bytesSent: 10,
+            bytesReceived: 0,
             duration: .microseconds(1_530),
             ending: .disconnected
         )

@@ -1,1 +1,146 @@
+import Crypto
+import DurableFiles
+import HTTPTypes
 import ResumableUploads
+import SimulatedDisk
+import SystemPackage
+import TransferProtocol
+import Units
+
+/// A server of uploads on a simulated disk: the core, the store, and the commands that the store hasn't got to yet.
+struct SimulatedServer {
+    static let folder = FilePath("/up")
+
+    let disk: SimulatedDisk
+    var policy = UploadPolicy()
+    var now = UploadInstant(elapsed: .zero, wall: 1_800_000_000)
+    /// Everything sent to clients, oldest first.
+    var sent: [UploadAction] = []
+    private var core: UploadCore?
+    private var store: UploadStore?
+    private var commands: [(UploadToken, UploadStoreCommand)] = []
+    private var random: SeededGenerator
+
+    init(seed: UInt64) throws {
+        disk = SimulatedDisk(seed: seed)
+        random = SeededGenerator(seed: seed ^ 0x5EED)
+        try disk.makeFolder(SimulatedServer.folder)
+        try disk.synchronizeFolder("/")
+    }
+
+    var isRunning: Bool { core != nil }
+    var isBusy: Bool { !commands.isEmpty }
+    var count: Int { core?.count ?? 0 }
+
+    /// Starts the server; `false` when the machine stops meanwhile.
+    mutating func start() -> Bool {
+        do {
+            let store = try UploadStore(folder: SimulatedServer.folder, in: disk)
+            let found = try store.recover()
+            self.store = store
+            core = UploadCore(policy: policy, found: found, now: now) { "/.uploads/\($0)" }
+        } catch {
+            stop()
+        }
+        return isRunning && !disk.isStopped
+    }
+
+    /// Starts the server on a machine that works.
+    mutating func begin() throws {
+        guard start() else { throw ScriptedUploader.Broken(reason: "the server didn't start") }
+    }
+
+    /// Forgets everything that a process has in memory.
+    mutating func stop() {
+        core = nil
+        store = nil
+        commands = []
+        sent = []
+    }
+
+    mutating func handle(_ event: UploadCore.Event) {
+        guard var core else { return }
+        self.core = nil
+        let actions = core.handle(event, at: now)
+        self.core = core
+        for action in actions {
+            if case .store(let token, let command) = action {
+                commands.append((token, command))
+            } else {
+                sent.append(action)
+            }
+        }
+    }
+
+    /// Sends a request, and gives its ID.
+    mutating func request(
+        _ id: UInt64,
+        _ method: HTTPRequest.Method,
+        _ resource: UploadRequest.Resource,
+        _ fields: HTTPFields,
+        contentLength: Int64?
+    ) {
+        let request = UploadRequest(resource: resource, method: method, fields: fields, contentLength: contentLength)
+        handle(.request(UploadRequestID(id), request, token: UploadToken(using: &random)))
+    }
+
+    /// Has the store carry out its next command.
+    mutating func advance() {
+        guard let store, !commands.isEmpty else { return }
+        let (token, command) = commands.removeFirst()
+        let result = store.perform(command, for: token)
+        guard !disk.isStopped else { return }
+        handle(.stored(token, result))
+    }
+
+    /// Has the store carry out everything.
+    mutating func settle() {
+        while isBusy, !disk.isStopped { advance() }
+    }
+
+    /// Everything that was sent since the last call.
+    mutating func takeSent() -> [UploadAction] {
+        defer { sent = [] }
+        return sent
+    }
+
+    /// The bytes of a complete file; `nil` where there is none.
+    func file(_ name: String) throws -> [UInt8]? {
+        let path = SimulatedServer.folder.appending(name)
+        guard try disk.kind(of: path) != nil else { return nil }
+        let file = try disk.open(path, .reading)
+        return try file.read(Int(try file.size()), at: 0)
+    }
+}
+
+extension UploadTarget {
+    static let file = UploadTarget(name: "file.bin", location: "/file.bin")
+}
+
+extension UploadDialect {
+    /// The fields of a request in this dialect.
+    func fields(
+        isComplete: Bool? = nil,
+        offset: Int64? = nil,
+        length: Int64? = nil,
+        isAppend: Bool = false
+    ) -> HTTPFields {
+        var fields: HTTPFields = [.uploadDraftInteropVersion: interopVersionValue]
+        UploadFields(isComplete: isComplete, offset: offset, length: length).write(to: &fields, in: self)
+        if isAppend, let type = rules.appendMediaType { fields[.contentType] = type }
+        return fields
+    }
+}
+
+extension [UInt8] {
+    /// `count` bytes, each telling its place.
+    static func numbered(_ count: Int, seed: UInt64 = 0) -> [UInt8] {
+        var random = SeededGenerator(seed: seed &+ 77)
+        return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    }
+
+    var digest: ReprDigest {
+        guard let digest = ReprDigest(sha256: Array(SHA256.hash(data: self))) else { preconditionFailure("32 bytes") }
+        return digest
+    }
+}

@@ -42,7 +42,7 @@ public final class SimulatedDisk: FileSystem {
     }
 
     /// The error of every call after the machine has stopped.
-    static let stopped = Errno.ownerDead
+    static let stopped = Errno(rawValue: 10_000)
 
     let state: Mutex<State>
 

@@ -46,6 +46,10 @@ public enum UploadStoreFailure: Hashable, Sendable {
     case disk
     /// What was promised isn't there any more.
     case lost
+    /// Something that isn't a file has the name of the target.
+    case notReplaceable
+    /// The target exists, and the request demanded that it doesn't.
+    case exists
 }
 
 /// An action that follows from an event.

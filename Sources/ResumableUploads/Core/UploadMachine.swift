@@ -344,9 +344,7 @@ struct UploadMachine {
         isOpen = false
         // What isn't on the disk is forgotten: the store goes back to its last checkpoint.
         received = promised
-        let answer =
-            failure == .noSpace
-            ? UploadResponse.message(507, "The disk is full.") : .message(500, "The disk failed.")
+        let answer = UploadResponse.failure(failure)
         if let transfer { end(flagged(answer, in: transfer.dialect), at: now) }
         if command == .restore, let (id, request) = waiting {
             waiting = nil

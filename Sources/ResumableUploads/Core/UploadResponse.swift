@@ -58,10 +58,20 @@ public struct UploadResponse: Hashable, Sendable {
             switch outcome.status {
             case .created, .replaced: UploadResponse(outcome.status.rawValue, [.location: target.location])
             case .digestMismatch: message(400, "The bytes do not have the digest of Repr-Digest.")
-            case .notReplaceable: message(409, "Something that is not a file has this name.")
-            case .exists: message(412, "The file exists.")
+            case .notReplaceable: failure(.notReplaceable)
+            case .exists: failure(.exists)
             }
         return response.with(.reprDigest, outcome.digest.headerValue)
+    }
+
+    /// The answer to a request that the store failed.
+    static func failure(_ failure: UploadStoreFailure) -> UploadResponse {
+        switch failure {
+        case .noSpace: message(507, "The disk is full.")
+        case .disk, .lost: message(500, "The disk failed.")
+        case .notReplaceable: message(409, "Something that is not a file has this name.")
+        case .exists: message(412, "The file exists.")
+        }
     }
 }
 

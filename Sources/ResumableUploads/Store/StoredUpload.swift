@@ -1,5 +1,6 @@
 import Crypto
 import DurableFiles
+import Glibc
 import Synchronization
 import SystemPackage
 import TransferProtocol
@@ -74,10 +75,13 @@ final class StoredUpload: Sendable {
         case file(FileError)
         /// The file is shorter than was promised.
         case lost
+        /// The file can't be put in its place.
+        case refused(UploadStoreFailure)
 
         var storeFailure: UploadStoreFailure {
             switch self {
-            case .file(let error): error.errno == .noSpace || error.errno == .quotaExceeded ? .noSpace : .disk
+            case .refused(let failure): failure
+            case .file(let error): [.noSpace, Errno(rawValue: EDQUOT)].contains(error.errno) ? .noSpace : .disk
             case .lost: .lost
             }
         }
@@ -92,6 +96,12 @@ final class StoredUpload: Sendable {
     }
 
     private func create(_ record: UploadRecord, _ isDurable: Bool, _ state: inout State) throws(Failure) {
+        // It is looked at again at the end; here it saves the client from sending in vain.
+        let target = folder.appending(record.target.name)
+        if let there = try file({ () throws(FileError) in try files.kind(of: target) }) {
+            if record.isOnlyNew { throw .refused(.exists) }
+            if there != .regular { throw .refused(.notReplaceable) }
+        }
         state.isDurable = isDurable
         state.data = try file { () throws(FileError) in try files.open(dataPath, .creating) }
         state.hasher = SHA256()

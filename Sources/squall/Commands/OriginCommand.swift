@@ -1,6 +1,8 @@
 import ArgumentParser
 import EventLoop
 import OriginServer
+import ResumableUploads
+import Units
 
 /// `squall origin`: an HTTP server whose files can be resumed.
 struct OriginCommand: AsyncParsableCommand {
@@ -19,10 +21,35 @@ struct OriginCommand: AsyncParsableCommand {
     @Option(help: "The port to listen on; 0 takes a free one.")
     var port = 0
 
+    @Option(help: "Take uploads by PUT and POST, resumable ones too, and put complete files in this folder.")
+    var uploads: String?
+
+    @Option(
+        help: "The largest file that is taken, such as 500MB; 16GiB if nothing is said.",
+        transform: ArgumentReading.size
+    )
+    var uploadLimit: ByteCount?
+
+    func validate() throws {
+        guard let uploadLimit else { return }
+        guard uploads != nil else { throw ValidationError("--upload-limit needs --uploads") }
+        guard (1...OriginCommand.largestUpload).contains(uploadLimit.bytes) else {
+            throw ValidationError("--upload-limit is from 1B to 900TB")
+        }
+    }
+
+    /// The largest size that the fields of an upload can tell has 15 digits.
+    private static let largestUpload: Int64 = 900_000_000_000_000
+
     func run() async throws {
         ProcessLimits.raiseOpenFiles()
         let log = Console.isTerminal ? Console.Log() : nil
         var configuration = OriginConfiguration(folder: folder, host: host, port: port)
+        if let uploads {
+            var policy = UploadPolicy()
+            if let uploadLimit { policy.maximumSize = uploadLimit.bytes }
+            configuration.uploads = .init(folder: uploads, policy: policy)
+        }
         if let log { configuration.onRequest = { log.write($0.description) } }
         let interrupt: Interrupt
         do throws(SystemError) {
@@ -36,7 +63,8 @@ struct OriginCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(code: error.code.isInput ? .wrongInput : .failed, message: error.description)
         }
-        Console.print("ready: \(server.address.url) serves \(folder)")
+        let taking = uploads.map { ", takes uploads into \($0)" } ?? ""
+        Console.print("ready: \(server.address.url) serves \(folder)\(taking)")
         await interrupt.wait()
         await server.shutdown()
         log?.finish()
@@ -47,7 +75,8 @@ extension OriginError.Code {
     /// Whether another command line would do, whatever the state of the machine.
     fileprivate var isInput: Bool {
         switch self {
-        case .folderMissing, .notAFolder, .folderUnreadable, .invalidPort, .unknownHost: true
+        case .folderMissing, .notAFolder, .folderUnreadable, .uploadsFolderHidden, .invalidPort, .unknownHost: true
+        case .uploadsFolderInUse, .uploadsFolderUnusable: false
         case .addressInUse, .addressNotAvailable, .addressForbidden, .listenFailed: false
         }
     }

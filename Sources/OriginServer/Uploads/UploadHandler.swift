@@ -1,0 +1,368 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypesHTTP1
+import ResumableUploads
+import TransferProtocol
+
+/// Receives uploads on a connection: content goes to an `UploadService` while responses go out.
+///
+/// It stands between the `HTTPServerPipelineHandler` and the `RequestHandler`, which gets every request that isn't about
+/// an upload. Of one that is, it hears that the request was taken and that it was answered, and keeps the rest of the
+/// connection's rules: unsent bytes, lingering, idle time. In memory are at most `OriginLimits.uploadBufferBytes`, and a
+/// read more, and as much on its way to the disk.
+final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Tells the `RequestHandler` of a request that it doesn't get.
+    enum Delegation: Hashable, Sendable {
+        /// The request was taken.
+        case taken
+        /// Its last response follows, and the connection is over with it.
+        case endsConnection
+    }
+
+    /// A request about an upload.
+    private struct Exchange {
+        let head: HTTPRequestHead
+        let start: NIODeadline
+        var id: UploadRequestID?
+        var buffer = ByteBuffer()
+        var received: Int64 = 0
+        var hasEnded = false
+        var isAwaited = false
+        var awaitsContinue: Bool
+        var throughput: MinimumThroughput
+    }
+
+    private enum State {
+        /// Requests go on to the next handler.
+        case passing
+        case exchanging(Exchange)
+        /// A request was answered before its content had arrived; the connection is over, the rest is dropped.
+        case dropping
+    }
+
+    private let service: UploadService
+    private let area: UploadArea
+    private let configuration: OriginConfiguration
+    private var state = State.passing
+    private var isReadHeld = false
+    private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
+
+    init(service: UploadService, area: UploadArea, configuration: OriginConfiguration) {
+        self.service = service
+        self.area = area
+        self.configuration = configuration
+    }
+
+    private var limits: OriginLimits { configuration.limits }
+
+    // MARK: - What arrives
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        switch state {
+        case .dropping: break
+        case .passing:
+            if case .head(let head) = part, begin(head, context) { return }
+            context.fireChannelRead(data)
+        case .exchanging:
+            change { exchange in
+                switch part {
+                case .head: break
+                case .body(var content):
+                    exchange.received += Int64(content.readableBytes)
+                    exchange.throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
+                    if exchange.buffer.readableBytes == 0 {
+                        exchange.buffer = content
+                    } else {
+                        exchange.buffer.writeBuffer(&content)
+                    }
+                case .end:
+                    exchange.throughput.bytesArrived(0, at: context.eventLoop.now)
+                    exchange.hasEnded = true
+                }
+            }
+            deliver(context)
+        }
+    }
+
+    /// Takes a request if it is about an upload.
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Bool {
+        let subject = area.subject(of: head)
+        // A request that isn't valid gets its answer from the next handler, whatever it is about.
+        if subject == .other || !RequestHead(head, drainedBytes: limits.drainedBytes).isValid { return false }
+        context.fireUserInboundEventTriggered(Delegation.taken)
+        let expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        state = .exchanging(
+            Exchange(
+                head: head,
+                start: context.eventLoop.now,
+                awaitsContinue: expectsContinue && head.version != .http1_0,
+                throughput: MinimumThroughput(rate: limits.uploadRate, window: limits.uploadWindow)
+            )
+        )
+        switch subject {
+        case .other: break
+        case .missing: respond(.message(404, "There is no such upload."), context)
+        case .refused(let reason): respond(.message(400, reason), context)
+        case .resource(let resource):
+            let request = UploadRequest(
+                resource: resource,
+                method: HTTPRequest.Method(head.method.rawValue) ?? .get,
+                fields: HTTPFields(head.headers, splitCookie: false),
+                contentLength: head.announcedContentLength
+            )
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            let eventLoop = context.eventLoop
+            let id = service.begin(request) { action in
+                eventLoop.execute {
+                    let (handler, context) = bound.value
+                    handler.perform(action, context)
+                }
+            }
+            change { $0.id = id }
+        }
+        return true
+    }
+
+    /// Changes the exchange in place: the state gives its reference to the bytes up first, so they aren't copied.
+    private func change(_ body: (inout Exchange) -> Void) {
+        guard case .exchanging(var exchange) = state else { return }
+        state = .passing
+        body(&exchange)
+        state = .exchanging(exchange)
+    }
+
+    /// Hands over what has arrived, if the service has asked for it.
+    private func deliver(_ context: ChannelHandlerContext) {
+        guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
+        if exchange.isAwaited {
+            if exchange.buffer.readableBytes > 0 {
+                let bytes = Array(exchange.buffer.readableBytesView)
+                change { exchange in
+                    exchange.buffer = ByteBuffer()
+                    exchange.isAwaited = false
+                }
+                service.handle(.content(id, bytes))
+            } else if exchange.hasEnded {
+                change { $0.isAwaited = false }
+                service.handle(.contentEnded(id))
+            } else {
+                change { $0.throughput.waitBegan(at: context.eventLoop.now) }
+            }
+        }
+        releaseRead(context)
+        setTimer(context)
+    }
+
+    // MARK: - Reading
+
+    /// Holds the next read back while there is enough in memory.
+    func read(context: ChannelHandlerContext) {
+        if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes {
+            isReadHeld = true
+        } else {
+            context.read()
+        }
+    }
+
+    private func releaseRead(_ context: ChannelHandlerContext) {
+        if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes { return }
+        guard isReadHeld else { return }
+        isReadHeld = false
+        context.read()
+    }
+
+    // MARK: - What the service says
+
+    private func perform(_ action: UploadAction, _ context: ChannelHandlerContext) {
+        // An action for an earlier request may come late.
+        guard case .exchanging(let exchange) = state, let id = exchange.id, action.request == id else { return }
+        switch action {
+        case .inform(_, let response):
+            // RFC 9110, section 15.2: none to a client of HTTP/1.0.
+            if exchange.head.version != .http1_0 {
+                let status = HTTPResponse.Status(code: response.status)
+                write(HTTPResponseHead(HTTPResponse(status: status, headerFields: response.fields)), context)
+            }
+        case .receive:
+            if exchange.awaitsContinue {
+                if exchange.buffer.readableBytes == 0, !exchange.hasEnded {
+                    write(HTTPResponseHead(version: .http1_1, status: .continue), context)
+                }
+                change { $0.awaitsContinue = false }
+            }
+            change { $0.isAwaited = true }
+            deliver(context)
+        case .respond(_, let response): respond(response, context)
+        case .close:
+            state = .dropping
+            report(exchange, nil, context)
+            context.close(promise: nil)
+        case .store: break
+        }
+    }
+
+    /// Writes the head of an informational response. It passes the `RequestHandler`, which watches over unsent bytes.
+    private func write(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
+        context.channel.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
+    }
+
+    /// Writes the final response. Where content is missing, the connection is over: the rest can't be told from a request.
+    private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext) {
+        guard case .exchanging(let exchange) = state else { return }
+        let hasAll = exchange.hasEnded || exchange.head.announcedContentLength == 0
+        let keepsAlive = hasAll && exchange.head.keepsConnectionAlive
+        var fields = response.fields
+        fields[.date] = configuration.now().headerValue
+        let hasContent = response.status != 204 && exchange.head.method != .HEAD
+        if response.status != 204 { fields[.contentLength] = String(response.content.count) }
+        var head = HTTPResponseHead(HTTPResponse(status: .init(code: response.status), headerFields: fields))
+        if !keepsAlive {
+            head.headers.add(name: "Connection", value: "close")
+        } else if exchange.head.version == .http1_0 {
+            head.headers.add(name: "Connection", value: "keep-alive")
+        }
+        // The end of a request without content may come next; the next handler makes nothing of it.
+        state = keepsAlive ? .passing : .dropping
+        setTimer(context)
+        if !keepsAlive { context.fireUserInboundEventTriggered(Delegation.endsConnection) }
+        releaseRead(context)
+        let channel = context.channel
+        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        if hasContent, !response.content.isEmpty {
+            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: response.content))), promise: nil)
+        }
+        report(exchange, response.status, context)
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+    }
+
+    private func report(_ exchange: Exchange, _ status: Int?, _ context: ChannelHandlerContext) {
+        configuration.onRequest?(
+            RequestRecord(
+                method: exchange.head.method.rawValue,
+                target: exchange.head.uri,
+                status: status ?? 0,
+                range: nil,
+                bytesSent: 0,
+                bytesReceived: exchange.received,
+                duration: .nanoseconds((context.eventLoop.now - exchange.start).nanoseconds),
+                ending: status == nil ? .disconnected : .complete
+            )
+        )
+    }
+
+    // MARK: - The end of a connection
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // Bytes of a request that the next handler doesn't get are none of the next request.
+        if event is ByteArrivalHandler.Event, isReceiving { return }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private var isReceiving: Bool {
+        switch state {
+        case .passing: false
+        case .exchanging(let exchange): !exchange.hasEnded
+        case .dropping: true
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard case .exchanging(let exchange) = state, !exchange.hasEnded else {
+            return context.fireErrorCaught(error)
+        }
+        if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
+        if let id = exchange.id { service.handle(.broke(id)) }
+        if error is HTTPParserError, context.channel.isActive {
+            respond(.message(400, "The content is not valid."), context)
+        } else {
+            state = .dropping
+            report(exchange, nil, context)
+            context.close(promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        abandon(context)
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        abandon(context)
+    }
+
+    private func abandon(_ context: ChannelHandlerContext) {
+        guard case .exchanging(let exchange) = state else { return }
+        state = .dropping
+        setTimer(context)
+        report(exchange, nil, context)
+        if let id = exchange.id { service.handle(.broke(id)) }
+    }
+
+    /// Has the throughput looked at when its time has come. A timer that is too early stays: it then finds the later one.
+    private func setTimer(_ context: ChannelHandlerContext) {
+        guard case .exchanging(let exchange) = state else {
+            timer?.task.cancel()
+            timer = nil
+            return
+        }
+        guard let deadline = exchange.throughput.deadline else { return }
+        if let timer, timer.deadline <= deadline { return }
+        timer?.task.cancel()
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.timer = nil
+            self.timeAdvanced(context)
+        }
+        timer = (deadline, task)
+    }
+
+    private func timeAdvanced(_ context: ChannelHandlerContext) {
+        var isTooSlow = false
+        change { isTooSlow = $0.throughput.isTooSlow(at: context.eventLoop.now) }
+        guard isTooSlow, case .exchanging(let exchange) = state else { return setTimer(context) }
+        if let id = exchange.id { service.handle(.broke(id)) }
+        respond(.message(408, "The content arrives too slowly."), context)
+    }
+}
+
+extension UploadAction {
+    /// The request that the action is for.
+    fileprivate var request: UploadRequestID? {
+        switch self {
+        case .inform(let id, _), .receive(let id), .respond(let id, _), .close(let id): id
+        case .store: nil
+        }
+    }
+}
+
+extension RequestHead {
+    /// Whether the next handler would look at what the request is for.
+    fileprivate var isValid: Bool {
+        switch intent {
+        case .invalid, .tooLong: false
+        default: true
+        }
+    }
+}
+
+extension HTTPRequestHead {
+    /// The bytes of the content; `nil` when it is in chunks, 0 when there is none.
+    fileprivate var announcedContentLength: Int64? {
+        if headers.contains(name: "transfer-encoding") { return nil }
+        return headers.first(name: "content-length").map { Int64($0) ?? .max } ?? 0
+    }
+
+    /// Whether the connection can go on after the response, as far as the request is concerned.
+    fileprivate var keepsConnectionAlive: Bool {
+        // The decoder stops after a request that offers to change the protocol. A message of HTTP/1.0 in chunks has a
+        // faulty framing (RFC 9112, section 6.1).
+        isKeepAlive && !headers.contains(name: "upgrade")
+            && !(version == .http1_0 && headers.contains(name: "transfer-encoding"))
+    }
+}

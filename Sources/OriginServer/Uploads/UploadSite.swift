@@ -1,0 +1,48 @@
+import DurableFiles
+import NIOCore
+import NIOPosix
+import ResumableUploads
+import SystemPackage
+
+/// The part of a server that takes uploads.
+struct UploadSite: Sendable {
+    let service: UploadService
+    let area: UploadArea
+
+    /// Opens the folder of a configuration that has one, and finds the uploads of an earlier run.
+    static func open(_ configuration: OriginConfiguration) async throws(OriginError) -> UploadSite? {
+        guard let uploads = configuration.uploads else { return nil }
+        // The store waits for threads of the shared pool, so it is opened on one of another.
+        let threads = NIOThreadPool(numberOfThreads: 1)
+        threads.start()
+        let opened: Result<UploadSite, OriginError>? = try? await threads.runIfActive {
+            Result { () throws(OriginError) in try open(uploads, configuration) }
+        }
+        try? await threads.shutdownGracefully()
+        guard let opened else { preconditionFailure("The pool is active until it is shut down") }
+        return try opened.get()
+    }
+
+    private static func open(
+        _ uploads: OriginConfiguration.Uploads,
+        _ configuration: OriginConfiguration
+    ) throws(OriginError) -> UploadSite {
+        let area = try UploadArea(served: configuration.folder, uploads: uploads.folder)
+        do {
+            let service = try UploadService(
+                folder: FilePath(uploads.folder),
+                policy: uploads.policy,
+                now: { [now = configuration.now] in
+                    let elapsed = Duration.nanoseconds(Int64(NIODeadline.now().uptimeNanoseconds))
+                    return UploadInstant(elapsed: elapsed, wall: now().secondsSinceEpoch)
+                },
+                location: { UploadArea.uploadPath + $0.description }
+            )
+            return UploadSite(service: service, area: area)
+        } catch {
+            let code: OriginError.Code = error.errno == .wouldBlock ? .uploadsFolderInUse : .uploadsFolderUnusable
+            let cause = OriginError.Cause(call: error.call, errno: error.errno)
+            throw OriginError(code: code, subject: uploads.folder, cause: cause)
+        }
+    }
+}
