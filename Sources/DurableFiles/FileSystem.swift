@@ -23,7 +23,7 @@ public protocol FileSystem: Sendable {
 
 /// How a file is opened.
 public enum FileOpening: Hashable, Sendable {
-    /// For reading and writing; there must be none yet. Others than the owner get `permissions` at most.
+    /// For reading and writing; there must be none yet.
     case creating
     /// For reading and writing; it must exist.
     case existing

@@ -12,6 +12,7 @@ public struct SystemFiles: FileSystem {
     /// Makes the value; all are alike.
     public init() {}
 
+    /// open(2) with O_NOFOLLOW, and with O_CREAT and O_EXCL for a new file.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
         let common: SystemPackage.FileDescriptor.OpenOptions = [.noFollow, .closeOnExec, .nonBlocking]
         let descriptor = try FileError.naming("open", path) {
@@ -38,16 +39,19 @@ public struct SystemFiles: FileSystem {
         }
     }
 
+    /// rename(2).
     public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
         try FileError.naming("rename", new) {
             try files.rename(path: old.string, newName: new.string, eventLoop: loop).wait()
         }
     }
 
+    /// unlink(2).
     public func remove(_ path: FilePath) throws(FileError) {
         try FileError.naming("unlink", path) { try files.unlink(path: path.string, eventLoop: loop).wait() }
     }
 
+    /// mkdir(2) with the mode 0700.
     public func makeFolder(_ path: FilePath) throws(FileError) {
         do throws(FileError) {
             try FileError.naming("mkdir", path) {
@@ -63,6 +67,7 @@ public struct SystemFiles: FileSystem {
         }
     }
 
+    /// readdir(3).
     public func names(in folder: FilePath) throws(FileError) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder.string)
@@ -71,6 +76,7 @@ public struct SystemFiles: FileSystem {
         }
     }
 
+    /// lstat(2).
     public func kind(of path: FilePath) throws(FileError) -> FileKind? {
         do throws(FileError) {
             let status = try FileError.naming("lstat", path) { try path.stat(followTargetSymlink: false) }
@@ -85,6 +91,7 @@ public struct SystemFiles: FileSystem {
         }
     }
 
+    /// fsync(2) of the folder.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
         let descriptor = try FileError.naming("open", path) {
             try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.directory, .closeOnExec])

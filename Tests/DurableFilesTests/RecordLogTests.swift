@@ -7,7 +7,9 @@ import Units
 /// The format of a log, and a log on a disk that loses what wasn't synchronized.
 @Suite struct RecordLogTests {
     private static let format = RecordLog(magic: "TestLog1", version: 2)
-    private static let records = (1...5).map { RecordLog.Record(kind: UInt8($0), payload: Array(repeating: UInt8($0), count: $0 * 7)) }
+    private static let records = (1...5).map {
+        RecordLog.Record(kind: UInt8($0), payload: Array(repeating: UInt8($0), count: $0 * 7))
+    }
 
     @Test func `records are read as they were written`() throws {
         let contents = try RecordLogTests.format.read(RecordLogTests.format.encoded(RecordLogTests.records))
@@ -77,7 +79,8 @@ import Units
             let old = Array(RecordLogTests.records.prefix(2))
             try DurableLog.replace(path, RecordLogTests.format, with: old, in: disk).close()
             disk.setFaults(.init(stop: Int(seed % 8) + 1))
-            let isDone = (try? DurableLog.replace(path, RecordLogTests.format, with: RecordLogTests.records, in: disk)) != nil
+            let isDone =
+                (try? DurableLog.replace(path, RecordLogTests.format, with: RecordLogTests.records, in: disk)) != nil
             disk.restart(after: .power)
             let contents = try DurableLog.read(path, RecordLogTests.format, limit: 1 << 20, in: disk).get()
             if isDone {

@@ -84,7 +84,9 @@ struct ScriptedUploader {
                     let piece = Array(bytes[Int(next)..<Int(next + count)])
                     mostSent = max(mostSent, next + count)
                     state = .asking(
-                        id, .content(next: next + count, end: end, completes: completes, isCreation: isCreation))
+                        id,
+                        .content(next: next + count, end: end, completes: completes, isCreation: isCreation)
+                    )
                     server.handle(.content(UploadRequestID(id), piece))
                 }
             }
@@ -116,7 +118,10 @@ struct ScriptedUploader {
     }
 
     private mutating func askOffset(_ server: inout SimulatedServer) {
-        guard let token else { return state = .fresh }
+        guard let token else {
+            state = .fresh
+            return
+        }
         resumptions += 1
         let id = nextID()
         state = .asking(id, .offset)
@@ -124,7 +129,10 @@ struct ScriptedUploader {
     }
 
     private mutating func append(from offset: Int64, _ server: inout SimulatedServer) {
-        guard let token else { return state = .fresh }
+        guard let token else {
+            state = .fresh
+            return
+        }
         let id = nextID()
         let end = chance(0.3) ? offset + Int64(random.next() % UInt64(length - offset + 1)) : length
         let completes = end == length

@@ -16,7 +16,11 @@ import TransferProtocol
         server.policy = policy
         try server.begin()
         server.request(
-            1, .post, .target(.file), dialect.fields(isComplete: false, length: length), contentLength: Int64(received)
+            1,
+            .post,
+            .target(.file),
+            dialect.fields(isComplete: false, length: length),
+            contentLength: Int64(received)
         )
         server.settle()
         let sent = server.takeSent()
@@ -64,14 +68,22 @@ import TransferProtocol
         #expect(fields.length == (dialect.rules.hasLengthField ? 10 : nil))
         #expect((fields.limits != nil) == dialect.rules.hasLimits)
         let part = try answer(
-            &server, 3, .patch, .upload(token), dialect.fields(isComplete: false, offset: 4, isAppend: true),
+            &server,
+            3,
+            .patch,
+            .upload(token),
+            dialect.fields(isComplete: false, offset: 4, isAppend: true),
             content: Array(bytes[4..<6])
         )
         #expect(part.status == dialect.rules.incompleteAppendStatus)
         #expect(UploadFields(part.fields, in: dialect).isComplete == false)
         #expect(UploadFields(part.fields, in: dialect).offset == 6)
         let final = try answer(
-            &server, 4, .patch, .upload(token), dialect.fields(isComplete: true, offset: 6, isAppend: true),
+            &server,
+            4,
+            .patch,
+            .upload(token),
+            dialect.fields(isComplete: true, offset: 6, isAppend: true),
             content: Array(bytes[6...])
         )
         #expect(final.status == 201)
@@ -86,7 +98,13 @@ import TransferProtocol
         var (server, token) = try Self.server(dialect, received: 4)
         let append = dialect.fields(isComplete: true, offset: 4, isAppend: true)
         let final = try answer(
-            &server, 2, .patch, .upload(token), append, content: Array([UInt8].numbered(10)[4...]))
+            &server,
+            2,
+            .patch,
+            .upload(token),
+            append,
+            content: Array([UInt8].numbered(10)[4...])
+        )
         let head = UploadFields(try answer(&server, 3, .head, .upload(token), dialect.fields()).fields, in: dialect)
         #expect(head.offset == 10)
         #expect(head.isComplete == true)
@@ -118,13 +136,21 @@ import TransferProtocol
         }
     }
 
-    @Test func `lengths that contradict each other are refused, and content beyond the length ends the upload`() throws {
+    @Test func `lengths that contradict each other are refused, and content beyond the length ends the upload`() throws
+    {
         let dialect = UploadDialect.v10
         var (server, token) = try Self.server(received: 4)
         func append(_ id: UInt64, _ length: Int64?, _ count: Int, isChunked: Bool = false) throws -> Int {
             let fields = dialect.fields(isComplete: true, offset: 4, length: length, isAppend: true)
             let response = try answer(
-                &server, id, .patch, .upload(token), fields, content: .numbered(count), isChunked: isChunked)
+                &server,
+                id,
+                .patch,
+                .upload(token),
+                fields,
+                content: .numbered(count),
+                isChunked: isChunked
+            )
             #expect(response.status == 404 || ProblemDetails(json: response.content) == .inconsistentLength)
             return response.status
         }
@@ -174,7 +200,14 @@ import TransferProtocol
         let dialect = UploadDialect.v10
         let fields = dialect.fields(isComplete: false, offset: 4, isAppend: true)
         let refused = try answer(
-            &server, 2, .patch, .upload(token), fields, content: .numbered(9), isChunked: true)
+            &server,
+            2,
+            .patch,
+            .upload(token),
+            fields,
+            content: .numbered(9),
+            isChunked: true
+        )
         #expect(refused.status == 413)
         #expect(UploadFields(refused.fields, in: dialect).limits?.maximumAppendSize == 8)
         let accepted = try answer(&server, 3, .patch, .upload(token), fields, content: .numbered(8), isChunked: true)
@@ -267,7 +300,9 @@ import TransferProtocol
             server.handle(.content(UploadRequestID(1), [1, 2, 3]))
             server.handle(.contentEnded(UploadRequestID(1)))
             server.settle()
-            guard case .respond(_, let response)? = server.takeSent().last else { throw ScriptedUploader.Broken(reason: "") }
+            guard case .respond(_, let response)? = server.takeSent().last else {
+                throw ScriptedUploader.Broken(reason: "")
+            }
             #expect(response.status == 201)
             #expect(response.fields[.uploadComplete] == nil)
             #expect(try server.file("file.bin") == [1, 2, 3])

@@ -27,6 +27,7 @@ public final class SimulatedDisk: FileSystem {
         /// Whether synchronizing does nothing, as on a disk that lies.
         public var ignoresSynchronization = false
 
+        /// Makes the faults; nothing goes wrong if nothing is said.
         public init(stop: Int? = nil, failures: [Int: Errno] = [:], chance: Double = 0) {
             self.stop = stop
             self.failures = failures
@@ -60,6 +61,7 @@ public final class SimulatedDisk: FileSystem {
         var lastHandle = 0
     }
 
+    /// Makes an empty disk.
     public init(seed: UInt64, faults: Faults = Faults()) {
         state = Mutex(State(faults: faults, random: SeededGenerator(seed: seed)))
     }
@@ -94,6 +96,7 @@ public final class SimulatedDisk: FileSystem {
 
     // MARK: - FileSystem
 
+    /// Opens a file; the name of a new one is lost with the power until its folder is synchronized.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
         try call("open", path) { state throws(Errno) in
             let (folder, name) = try state.place(of: path)
@@ -114,6 +117,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Changes a name in one step, which the power can take back until a folder of the two is synchronized.
     public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
         try call("rename", new) { state throws(Errno) in
             let (oldFolder, oldName) = try state.place(of: old)
@@ -126,6 +130,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Removes a name.
     public func remove(_ path: FilePath) throws(FileError) {
         try call("unlink", path) { state throws(Errno) in
             let (folder, name) = try state.place(of: path)
@@ -135,6 +140,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Makes a folder.
     public func makeFolder(_ path: FilePath) throws(FileError) {
         try call("mkdir", path) { state throws(Errno) in
             let (folder, name) = try state.place(of: path)
@@ -148,12 +154,14 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// The names as the system shows them.
     public func names(in folder: FilePath) throws(FileError) -> [String] {
         try call("readdir", folder) { state throws(Errno) in
             state.folder(try state.node(at: folder)).names.keys.sorted()
         }
     }
 
+    /// The kind as the system shows it; there are no links.
     public func kind(of path: FilePath) throws(FileError) -> FileKind? {
         try call("lstat", path) { state throws(Errno) in
             guard let id = try? state.node(at: path) else { return nil }
@@ -162,6 +170,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Brings all changes to names in the folder to the disk.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
         try call("fsync", path) { state throws(Errno) in
             state.synchronizeNames(in: try state.node(at: path))
