@@ -8,7 +8,7 @@ import Units
 ///
 /// `SQUALL_UPLOAD_RUNS` asks for more runs.
 @Suite struct CrashTests {
-    private static let runs = UInt64(ProcessInfo.processInfo.environment["SQUALL_UPLOAD_RUNS"] ?? "") ?? 1_000
+    private static let runs = UInt64(ProcessInfo.processInfo.environment["SQUALL_UPLOAD_RUNS"] ?? "") ?? 300
 
     /// What became of a run.
     struct Story: Hashable {

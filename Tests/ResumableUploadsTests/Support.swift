@@ -36,8 +36,8 @@ struct SimulatedServer {
     mutating func start() -> Bool {
         do {
             let store = try UploadStore(folder: SimulatedServer.folder, in: disk)
-            let found = try store.recover()
             self.store = store
+            let found = try store.recover()
             core = UploadCore(policy: policy, found: found, now: now) { "/.uploads/\($0)" }
         } catch {
             stop()
@@ -53,6 +53,8 @@ struct SimulatedServer {
     /// Forgets everything that a process has in memory.
     mutating func stop() {
         core = nil
+        // A killed process gives its locks up as well.
+        store?.close()
         store = nil
         commands = []
         sent = []

@@ -62,20 +62,31 @@ enum NameChange {
 
 extension SimulatedDisk.State {
     /// The number of the folder that a path is in, and the last name.
-    func place(of path: FilePath) throws(Errno) -> (folder: Int, name: String) {
-        guard let name = path.lastComponent?.string else { throw .invalidArgument }
-        return (try node(at: path.removingLastComponent()), name)
+    mutating func place(of path: FilePath) throws(Errno) -> (folder: Int, name: String) {
+        let names = names(of: path)
+        guard let name = names.last else { throw .invalidArgument }
+        return (try node(at: names.dropLast()), name)
     }
 
-    func node(at path: FilePath) throws(Errno) -> Int {
+    mutating func node(at path: FilePath) throws(Errno) -> Int { try node(at: names(of: path)[...]) }
+
+    private func node(at names: ArraySlice<String>) throws(Errno) -> Int {
         var id = 0
-        for component in path.components {
-            guard case .folder(let folder) = nodes[id], let next = folder.names[component.string] else {
+        for name in names {
+            guard case .folder(let folder) = nodes[id], let next = folder.names[name] else {
                 throw .noSuchFileOrDirectory
             }
             id = next
         }
         return id
+    }
+
+    /// The names of a path. To take paths apart is what takes the most time in a debug build.
+    private mutating func names(of path: FilePath) -> [String] {
+        if let names = knownPaths[path] { return names }
+        let names = path.components.map(\.string)
+        knownPaths[path] = names
+        return names
     }
 
     func folder(_ id: Int) -> Folder {

@@ -59,6 +59,7 @@ public final class SimulatedDisk: FileSystem {
         /// How often the machine was started: what was opened before is closed.
         var era = 0
         var lastHandle = 0
+        var knownPaths: [FilePath: [String]] = [:]
     }
 
     /// Makes an empty disk.
@@ -157,7 +158,8 @@ public final class SimulatedDisk: FileSystem {
     /// The names as the system shows them.
     public func names(in folder: FilePath) throws(FileError) -> [String] {
         try call("readdir", folder) { state throws(Errno) in
-            state.folder(try state.node(at: folder)).names.keys.sorted()
+            let node = try state.node(at: folder)
+            return state.folder(node).names.keys.sorted()
         }
     }
 
@@ -173,7 +175,8 @@ public final class SimulatedDisk: FileSystem {
     /// Brings all changes to names in the folder to the disk.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
         try call("fsync", path) { state throws(Errno) in
-            state.synchronizeNames(in: try state.node(at: path))
+            let node = try state.node(at: path)
+            state.synchronizeNames(in: node)
         }
     }
 

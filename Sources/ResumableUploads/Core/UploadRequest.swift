@@ -59,7 +59,7 @@ public struct UploadRequest: Hashable, Sendable {
         let coding = fields[.contentEncoding]?.lowercased() ?? "identity"
         content = fields[.contentRange] != nil ? .range : coding != "identity" ? .coded : .plain
         // A request to create an upload without the flag is an ordinary one.
-        if case .target = resource, self.fields.isComplete == nil { dialect = nil }
+        if case .target = resource, method != .options, self.fields.isComplete == nil { dialect = nil }
     }
 
     /// Whether the fields say nothing of an upload, as a request about its offset should be.

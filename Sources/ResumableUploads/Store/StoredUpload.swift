@@ -250,9 +250,10 @@ final class StoredUpload: Sendable {
             return .finished(outcome)
         }
         guard isThere, try sizeOfData(&state) >= summary.length else { throw .lost }
+        // The log goes first: one that was written in vain may tell of bytes that are cut off here.
+        try writeLog(summary, &state)
         let data = try openData(&state)
         try file { () throws(FileError) in try data.resize(to: summary.length) }
-        try writeLog(summary, &state)
         state.length = summary.length
         state.hasher = summary.length == 0 ? SHA256() : nil
         return .restored(length: summary.length)

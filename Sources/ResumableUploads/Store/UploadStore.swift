@@ -87,7 +87,10 @@ public final class UploadStore: Sendable {
                 uploads.withLock { $0[token] = upload }
             }
         }
-        for name in names where !kept.contains(name) && Self.isOwn(name) { try files.remove(inside.appending(name)) }
+        // What bringing an upload back has replaced or removed meanwhile isn't in the new list.
+        for name in try files.names(in: inside) where !kept.contains(name) && Self.isOwn(name) {
+            try files.remove(inside.appending(name))
+        }
         try files.synchronizeFolder(inside)
         return found
     }

@@ -1,0 +1,201 @@
+import HTTPTypes
+import ResumableUploads
+import Testing
+import TransferProtocol
+
+/// The end of uploads, the limits, and ordinary requests. The store works, unless a test says otherwise.
+@Suite struct UploadLimitTests {
+    @Test func `a removed upload is gone, and so is one that expired`() throws {
+        var (server, token) = try UploadTable.server(received: 4)
+        let dialect = UploadDialect.v10
+        #expect(try UploadTable.answer(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
+        #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
+        #expect(try server.disk.names(in: "/up/.squall-uploads") == ["lock"])
+        (server, token) = try UploadTable.server(received: 4)
+        server.now.wall += 3_599
+        #expect(try UploadTable.answer(&server, 2, .head, .upload(token), dialect.fields()).status == 204)
+        server.now.wall += 3_600
+        server.handle(.tick)
+        server.settle()
+        #expect(server.count == 0)
+        #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
+    }
+
+    @Test func `an upload lives no longer than its lifetime, however busy it is`() throws {
+        var (server, token) = try UploadTable.server(received: 4)
+        for id in 2..<26 {
+            server.now.wall += 3_590
+            #expect(
+                try UploadTable.answer(&server, UInt64(id), .head, .upload(token), UploadDialect.v10.fields()).status
+                    == 204
+            )
+        }
+        server.now.wall += 240
+        server.handle(.tick)
+        server.settle()
+        #expect(server.count == 0)
+    }
+
+    @Test func `there are as many uploads as the limit says`() throws {
+        var policy = UploadPolicy()
+        policy.uploads = 1
+        var (server, _) = try UploadTable.server(received: 4, policy: policy)
+        let refused = try UploadTable.answer(&server, 2, .put, .target(.file), [:], content: [1])
+        #expect(refused.status == 503)
+        #expect(refused.fields[.retryAfter] == "60")
+    }
+
+    @Test func `a request of no version, or of an unknown one, is an ordinary one`() throws {
+        let versions: [HTTPFields] = [[:], [.uploadDraftInteropVersion: "99", .uploadComplete: "?1"]]
+        for fields in versions {
+            var server = try SimulatedServer(seed: 1)
+            try server.begin()
+            server.request(1, .put, .target(.file), fields, contentLength: 3)
+            server.settle()
+            #expect(server.takeSent() == [.receive(UploadRequestID(1))])
+            server.handle(.content(UploadRequestID(1), [1, 2, 3]))
+            server.handle(.contentEnded(UploadRequestID(1)))
+            server.settle()
+            guard case .respond(_, let response)? = server.takeSent().last else {
+                throw ScriptedUploader.Broken(reason: "")
+            }
+            #expect(response.status == 201)
+            #expect(response.fields[.uploadComplete] == nil)
+            #expect(try server.file("file.bin") == [1, 2, 3])
+            #expect(server.count == 0)
+        }
+    }
+
+    @Test func `a part in a version that isn't spoken is refused, and the newest version named`() throws {
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        let partial: [HTTPFields] = [
+            [.uploadDraftInteropVersion: "4", .uploadComplete: "?0"], [.uploadIncomplete: "?1"],
+        ]
+        for (id, fields) in partial.enumerated() {
+            let refused = try UploadTable.answer(&server, UInt64(id + 1), .put, .target(.file), fields, content: [1])
+            #expect(refused.status == 400)
+            #expect(refused.fields[.uploadDraftInteropVersion] == "10")
+        }
+    }
+
+    @Test func `an ordinary request that breaks leaves nothing`() throws {
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        server.request(1, .put, .target(.file), [:], contentLength: 3)
+        server.settle()
+        server.handle(.content(UploadRequestID(1), [1, 2]))
+        server.settle()
+        server.handle(.broke(UploadRequestID(1)))
+        server.settle()
+        #expect(try server.disk.names(in: "/up") == [".squall-uploads"])
+        #expect(try server.disk.names(in: "/up/.squall-uploads") == ["lock"])
+    }
+
+    @Test func `bytes without the digest that was announced replace nothing`() throws {
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        #expect(try UploadTable.answer(&server, 1, .put, .target(.file), [:], content: [1]).status == 201)
+        var fields = UploadDialect.v10.fields(isComplete: true)
+        fields[.reprDigest] = [UInt8]([1, 2, 3]).digest.headerValue
+        let refused = try UploadTable.answer(&server, 2, .put, .target(.file), fields, content: [1, 2, 4])
+        #expect(refused.status == 400)
+        #expect(refused.fields[.uploadComplete] == "?1")
+        #expect(try server.file("file.bin") == [1])
+        #expect(try UploadTable.answer(&server, 3, .put, .target(.file), fields, content: [1, 2, 3]).status == 204)
+        #expect(try server.file("file.bin") == [1, 2, 3])
+    }
+
+    @Test func `a file that must be new replaces nothing, and neither does one replace a folder`() throws {
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        let isNew: HTTPFields = [.ifNoneMatch: "*"]
+        #expect(try UploadTable.answer(&server, 1, .put, .target(.file), isNew, content: [1]).status == 201)
+        #expect(try UploadTable.answer(&server, 2, .put, .target(.file), isNew, content: [2]).status == 412)
+        #expect(try server.file("file.bin") == [1])
+        try server.disk.makeFolder("/up/folder")
+        let folder = UploadTarget(name: "folder", location: "/folder")
+        #expect(try UploadTable.answer(&server, 3, .put, .target(folder), [:], content: [1]).status == 409)
+    }
+
+    @Test func `parts and codings of an ordinary upload are refused`() throws {
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        let part: HTTPFields = [.contentRange: "bytes 4-5/6"]
+        #expect(try UploadTable.answer(&server, 1, .put, .target(.file), part, content: [1]).status == 400)
+        #expect(
+            try UploadTable.answer(&server, 2, .put, .target(.file), [.contentEncoding: "gzip"], content: [1]).status
+                == 415
+        )
+    }
+
+    @Test func `a full disk is told, and the upload goes on from its last checkpoint`() throws {
+        var (server, token) = try UploadTable.server(received: 4)
+        let dialect = UploadDialect.v10
+        let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)
+        server.request(2, .patch, .upload(token), fields, contentLength: 6)
+        server.settle()
+        // The first call of an append opens the file, the second writes.
+        server.disk.setFaults(.init(failures: [server.disk.calls + 1: .noSpace, server.disk.calls + 2: .noSpace]))
+        server.handle(.content(UploadRequestID(2), .numbered(6)))
+        server.settle()
+        guard case .respond(_, let refused)? = server.takeSent().last else { throw ScriptedUploader.Broken(reason: "") }
+        #expect(refused.status == 507)
+        #expect(refused.fields[.uploadComplete] == "?0")
+        server.disk.setFaults(.init())
+        let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
+        #expect(UploadFields(head.fields, in: dialect).offset == 4)
+        let rest = Array([UInt8].numbered(10)[4...])
+        #expect(try UploadTable.answer(&server, 4, .patch, .upload(token), fields, content: rest).status == 201)
+        #expect(try server.file("file.bin") == .numbered(10))
+    }
+
+    @Test func `progress is told once a second at most, and fifty times`() throws {
+        var server = try SimulatedServer(seed: 1)
+        server.policy.checkpointBytes = 1
+        try server.begin()
+        let fields = UploadDialect.v10.fields(isComplete: true)
+        server.request(1, .put, .target(.file), fields, contentLength: nil)
+        server.settle()
+        var told: [Int64] = []
+        for step in 0..<20_000 {
+            server.handle(.content(UploadRequestID(1), [UInt8(truncatingIfNeeded: step)]))
+            server.settle()
+            let before = told.count
+            for case .inform(_, let response) in server.takeSent() where response.fields[.location] == nil {
+                #expect(response.status == 104)
+                told.append(try #require(UploadFields(response.fields, in: .v10).offset))
+            }
+            #expect(told.count <= before + 1)
+            server.now.elapsed += step < 10_000 ? .milliseconds(100) : .seconds(100_000)
+        }
+        #expect(told == told.sorted())
+        #expect(told.count == 49)
+    }
+
+    @Test func `OPTIONS tells the limits, with a status that every client takes`() throws {
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        let response = try UploadTable.answer(&server, 1, .options, .target(.file), [:])
+        #expect(response.status == 200)
+        #expect(response.fields[.uploadLimit] == "max-size=17179869184, max-age=3600")
+        let old = try UploadTable.answer(&server, 2, .options, .target(.file), UploadDialect.v6.fields())
+        #expect(old.fields[.uploadLimit] == "max-size=17179869184, expires=3600")
+    }
+
+    @Test func `what a dialect demands of a request is demanded`() throws {
+        var (server, token) = try UploadTable.server(.v6, received: 4)
+        let upload = UploadRequest.Resource.upload(token)
+        var fields = UploadDialect.v6.fields(isComplete: true, offset: 4)
+        #expect(try UploadTable.answer(&server, 2, .patch, upload, fields, content: [1]).status == 415)
+        fields = UploadDialect.v6.fields(isComplete: true, isAppend: true)
+        #expect(try UploadTable.answer(&server, 3, .patch, upload, fields, content: [1]).status == 400)
+        fields = UploadDialect.v10.fields(offset: 4, isAppend: true)
+        #expect(try UploadTable.answer(&server, 4, .patch, upload, fields, content: [1]).status == 400)
+        #expect(try UploadTable.answer(&server, 5, .head, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
+        #expect(try UploadTable.answer(&server, 6, .delete, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
+        #expect(try UploadTable.answer(&server, 7, .post, upload, UploadDialect.v6.fields()).status == 405)
+        let head = try UploadTable.answer(&server, 8, .get, upload, UploadDialect.v10.fields())
+        #expect(UploadFields(head.fields, in: .v10).offset == 4)
+    }
+}
