@@ -237,8 +237,10 @@ final class StoredUpload: Sendable {
         }
         let isThere = try kindOfData() != nil
         if let outcome = summary.finishing {
+            if isThere, try sizeOfData(&state) != outcome.length { throw .lost }
+            // The record may be one that the system shows and the disk doesn't have: the rename must not outlive it.
+            try writeLog(summary, &state)
             if isThere {
-                guard try sizeOfData(&state) == outcome.length else { throw .lost }
                 let target = folder.appending(summary.record.target.name)
                 try file { () throws(FileError) in try files.rename(dataPath, to: target) }
             }
