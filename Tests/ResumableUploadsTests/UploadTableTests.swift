@@ -212,4 +212,20 @@ import TransferProtocol
         server.settle()
         #expect(server.takeSent().isEmpty)
     }
+
+    @Test func `what arrived before a connection broke, or was replaced, is kept`() throws {
+        let dialect = UploadDialect.v10
+        for isReplaced in [false, true] {
+            var (server, token) = try UploadTable.server(received: 4)
+            let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)
+            server.request(2, .patch, .upload(token), fields, contentLength: 6)
+            server.settle()
+            server.handle(.content(UploadRequestID(2), [7, 8]))
+            // The store is still busy with the first piece.
+            server.handle(.content(UploadRequestID(2), [9]))
+            if !isReplaced { server.handle(.broke(UploadRequestID(2))) }
+            let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
+            #expect(UploadFields(head.fields, in: dialect).offset == 7)
+        }
+    }
 }

@@ -278,7 +278,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return context.fireErrorCaught(error)
         }
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
-        if let id = exchange.id { service.handle(.broke(id)) }
+        giveUp(exchange)
         if error is HTTPParserError, context.channel.isActive {
             respond(.message(400, "The content is not valid."), context)
         } else {
@@ -302,7 +302,16 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         state = .dropping
         setTimer(context)
         report(exchange, nil, context)
-        if let id = exchange.id { service.handle(.broke(id)) }
+        giveUp(exchange)
+    }
+
+    /// Tells the service that no more comes, after the last of what has come.
+    private func giveUp(_ exchange: Exchange) {
+        guard let id = exchange.id else { return }
+        if exchange.buffer.readableBytes > 0 {
+            service.handle(.content(id, Array(exchange.buffer.readableBytesView)))
+        }
+        service.handle(.broke(id))
     }
 
     /// Has the throughput looked at when its time has come. A timer that is too early stays: it then finds the later one.
@@ -326,7 +335,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         var isTooSlow = false
         change { isTooSlow = $0.throughput.isTooSlow(at: context.eventLoop.now) }
         guard isTooSlow, case .exchanging(let exchange) = state else { return setTimer(context) }
-        if let id = exchange.id { service.handle(.broke(id)) }
+        giveUp(exchange)
         respond(.message(408, "The content arrives too slowly."), context)
     }
 }

@@ -49,6 +49,8 @@ struct UploadMachine {
     var promised: Int64
     var command: UploadStoreCommand?
     var transfer: Transfer?
+    /// Content of a request that is over, which the store hasn't got yet.
+    var leftover: [UInt8]?
     /// The newest request, while it waits for the store.
     var waiting: (id: UploadRequestID, request: UploadRequest)?
     /// The store failed: it has to go back to the last checkpoint first.
@@ -121,6 +123,7 @@ struct UploadMachine {
         lastUse = now
         if let old = transfer {
             actions.append(.close(old.id))
+            leftover = old.pending
             transfer = nil
         }
         if let old = waiting { actions.append(.close(old.id)) }
@@ -128,11 +131,15 @@ struct UploadMachine {
         advance(at: now)
     }
 
-    /// Content has arrived, after it was asked for.
+    /// Content has arrived: after it was asked for, or the last before the request breaks.
     mutating func contentArrived(_ id: UploadRequestID, _ bytes: [UInt8], at now: UploadInstant) {
         guard transfer?.id == id else { return }
         lastUse = now
-        transfer?.pending = bytes
+        if let before = transfer?.pending {
+            transfer?.pending = before + bytes
+        } else {
+            transfer?.pending = bytes
+        }
         transfer?.isAwaited = false
         advance(at: now)
     }
@@ -148,6 +155,7 @@ struct UploadMachine {
     mutating func requestBroke(_ id: UploadRequestID, at now: UploadInstant) {
         if waiting?.id == id { waiting = nil }
         guard transfer?.id == id else { return }
+        leftover = transfer?.pending
         transfer = nil
         // Nobody could ask for it again.
         if !isDurable || phase == .creating, command != .finish { phase = .doomed }
@@ -176,6 +184,13 @@ struct UploadMachine {
     mutating func advance(at now: UploadInstant) {
         guard command == nil, phase != .removed else { return }
         if phase == .doomed { return order(.remove) }
+        if let bytes = leftover {
+            leftover = nil
+            let end = received + Int64(bytes.count)
+            if phase == .receiving, !isBroken, end <= min(record.length ?? .max, policy.maximumSize) {
+                return order(.append(bytes, offset: received))
+            }
+        }
         if waiting != nil {
             if isBroken { return order(.restore) }
             if received > promised { return order(.checkpoint(length: record.length)) }
