@@ -145,7 +145,7 @@ struct ScriptedUploader {
     // MARK: - What the server sends
 
     /// Takes what the server has sent.
-    mutating func receive(_ action: UploadAction) throws {
+    mutating func receive(_ action: UploadServerAction) throws {
         guard case .asking(let current, let ask) = state else { return }
         switch action {
         case .store: break

@@ -15,7 +15,7 @@ struct SimulatedServer {
     var policy = UploadPolicy()
     var now = UploadInstant(elapsed: .zero, wall: 1_800_000_000)
     /// Everything sent to clients, oldest first.
-    var sent: [UploadAction] = []
+    var sent: [UploadServerAction] = []
     private var core: UploadCore?
     private var store: UploadStore?
     private var commands: [(UploadToken, UploadStoreCommand)] = []
@@ -101,7 +101,7 @@ struct SimulatedServer {
     }
 
     /// Everything that was sent since the last call.
-    mutating func takeSent() -> [UploadAction] {
+    mutating func takeSent() -> [UploadServerAction] {
         defer { sent = [] }
         return sent
     }

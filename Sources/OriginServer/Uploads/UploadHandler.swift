@@ -180,7 +180,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - What the service says
 
-    private func perform(_ action: UploadAction, _ context: ChannelHandlerContext) {
+    private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
         // An action for an earlier request may come late.
         guard case .exchanging(let exchange) = state, let id = exchange.id, action.request == id else { return }
         switch action {
@@ -340,7 +340,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-extension UploadAction {
+extension UploadServerAction {
     /// The request that the action is for.
     fileprivate var request: UploadRequestID? {
         switch self {
@@ -354,8 +354,8 @@ extension RequestHead {
     /// Whether the next handler would look at what the request is for.
     fileprivate var isValid: Bool {
         switch intent {
-        case .invalid, .tooLong: false
-        default: true
+        case .invalid, .notImplemented: false
+        case .read, .options, .notAllowed: true
         }
     }
 }

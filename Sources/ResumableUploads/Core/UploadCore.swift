@@ -78,7 +78,7 @@ public struct UploadCore: Sendable {
     public var count: Int { uploads.count }
 
     /// Takes an event, and gives the actions that follow from it.
-    public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadAction] {
+    public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadServerAction] {
         switch event {
         case .request(let id, let request, let token):
             switch request.resource {
@@ -110,7 +110,7 @@ public struct UploadCore: Sendable {
         _ token: UploadToken?,
         at now: UploadInstant,
         _ body: (inout UploadMachine) -> Void
-    ) -> [UploadAction] {
+    ) -> [UploadServerAction] {
         guard let token, var upload = uploads.removeValue(forKey: token) else { return [] }
         body(&upload)
         let actions = upload.actions
@@ -126,7 +126,7 @@ public struct UploadCore: Sendable {
         _ request: UploadRequest,
         _ token: UploadToken,
         at now: UploadInstant
-    ) -> [UploadAction] {
+    ) -> [UploadServerAction] {
         guard let upload = uploads[token], upload.expiry > now.wall, upload.isDurable, upload.phase != .creating else {
             let expiry = change(token, at: now) { upload in
                 if upload.isDurable, upload.phase != .creating { upload.expired(at: now) }
@@ -144,7 +144,7 @@ public struct UploadCore: Sendable {
         _ target: UploadTarget,
         _ token: UploadToken,
         at now: UploadInstant
-    ) -> [UploadAction] {
+    ) -> [UploadServerAction] {
         if request.method == .options {
             return [.respond(id, options(request, "GET, HEAD, OPTIONS, PUT, POST"))]
         }

@@ -53,7 +53,7 @@ public enum UploadStoreFailure: Hashable, Sendable {
 }
 
 /// An action that follows from an event.
-public enum UploadAction: Hashable, Sendable {
+public enum UploadServerAction: Hashable, Sendable {
     /// Send an informational response.
     case inform(UploadRequestID, UploadResponse)
     /// Hand over the next content of the request, or its end.

@@ -59,7 +59,7 @@ struct UploadMachine {
     var isOpen = false
     var lastUse: UploadInstant
     var lastCheckpoint: Duration
-    var actions: [UploadAction] = []
+    var actions: [UploadServerAction] = []
 
     /// Makes an upload that `request` creates.
     init(

@@ -9,7 +9,7 @@ import SystemPackage
 /// All functions may be called on any thread. The actions for one request are handed out in their order.
 public final class UploadService: Sendable {
     /// Takes an action for a request; called with a lock held, so it must do no more than pass the action on.
-    public typealias Connection = @Sendable (UploadAction) -> Void
+    public typealias Connection = @Sendable (UploadServerAction) -> Void
 
     private struct State {
         var core: UploadCore
@@ -110,7 +110,7 @@ public final class UploadService: Sendable {
         store.close()
     }
 
-    private func perform(_ actions: [UploadAction], _ state: inout State) {
+    private func perform(_ actions: [UploadServerAction], _ state: inout State) {
         for action in actions {
             switch action {
             case .inform(let id, _), .receive(let id): state.connections[id]?(action)

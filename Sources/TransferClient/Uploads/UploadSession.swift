@@ -23,10 +23,6 @@ final class UploadSession {
     var schedule: RetrySchedule
     var tally = Tally()
 
-    /// The bytes beyond the farthest acknowledged offset that start the count of attempts again, unless the policy has
-    /// fewer: 64 KiB. They are fewer than a download's, because the draft has the count start again with any progress.
-    static let progress = ByteCount.kibibytes(64)
-
     /// What is counted on the way.
     struct Tally {
         var connections = 0
@@ -62,10 +58,8 @@ final class UploadSession {
         group = client.eventLoopGroup
         startedAt = configuration.clock.now()
         metadata = UploadMetadata(creationFields: request.fields, digest: ReprDigest(sha256: sha256))
-        var policy = configuration.retry
-        policy.progress = min(policy.progress, Self.progress)
         schedule = RetrySchedule(
-            policy: policy,
+            policy: configuration.retry,
             generator: SeededGenerator(seed: configuration.seed),
             startedAt: startedAt
         )
@@ -96,6 +90,7 @@ final class UploadSession {
 
     private func restarted(_ reason: UploadRestartReason) {
         tally.restarts += 1
+        schedule.restarted()
         onEvent(.restarted(reason))
     }
 
@@ -119,7 +114,7 @@ final class UploadSession {
         let now = configuration.clock.now()
         switch schedule.failed(at: now, retryAfter: retryAfter, isImmediate: isImmediate) {
         case .giveUp(let limit): throw .gaveUp(limit, setback)
-        case .wait(let delay):
+        case .wait(let delay, _):
             onEvent(.retrying(in: delay, setback))
             guard delay > .zero else { return }
             do {
