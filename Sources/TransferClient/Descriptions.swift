@@ -10,7 +10,8 @@ extension DownloadURLProblem: CustomStringConvertible {
         case .noHost: "it names no host"
         case .invalidHost: "its host is no host name; write names beyond ASCII in Punycode"
         case .invalidPort: "its port is no number from 1 to 65535"
-        case .userInformation: "it names a user, which no URL does here; give the name with --user"
+        case .userInformation:
+            "it names a user, which no URL does here; leave it out, and give it with --user where the command has that"
         case .controlCharacter: "it has a control character"
         case .tooLong: "it is longer than \(DownloadURL.longest) bytes"
         }

@@ -85,7 +85,7 @@ struct LifecycleTests {
             upstream: Endpoint(host: server.address.host, port: server.address.port),
             profile: Profile(
                 [.outage(Outage(how: .silence))],
-                phases: [Phase("soon", .seconds(60)), Phase("later", nil, .refuse)]
+                phases: [Phase("soon", .seconds(3_600)), Phase("later", nil, .refuse)]
             ),
             seed: 1
         )
