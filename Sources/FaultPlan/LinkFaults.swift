@@ -46,6 +46,10 @@ struct LinkFaults: Sendable {
     private static let largestReceive: Int64 = 1 << 20
     /// Whether one of the stages is a rate.
     private let hasRates: Bool
+    /// How late a simplified link may be asked at any moment, and whether other bounds come and go, because the evenness
+    /// of a rate matters to another.
+    private var steadyAllowance = Int64.max
+    private var hasUnevenRates = false
     /// How late the link is asked.
     private var lateness = Lateness()
     /// The bytes of rates that were due and are lost, because the link was asked too late.
@@ -214,19 +218,15 @@ struct LinkFaults: Sendable {
         let isBesideRate = slots.contains { $0.stage.isPaced }
         for index in slots.indices { slots[index].stage.simplify(isBesideRate: isBesideRate) }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
+        steadyAllowance = slots.reduce(.max) { min($0, $1.stage.latenessAllowance) }
+        hasUnevenRates = slots.count { $0.stage.isPaced } > 1
     }
 
     /// See `Link.latenessAllowance`.
     func latenessAllowance(at now: Moment) -> Int64 {
-        var allowance = Int64.max
-        var paced = 0
-        for slot in slots {
-            allowance = min(allowance, slot.stage.latenessAllowance)
-            if slot.stage.isPaced { paced += 1 }
-        }
-        guard paced > 1 else { return allowance }
+        guard hasUnevenRates else { return steadyAllowance }
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        return slots.reduce(allowance) { min($0, $1.stage.evenness(after: now, age: age)) }
+        return slots.reduce(steadyAllowance) { min($0, $1.stage.evenness(after: now, age: age)) }
     }
 
     /// See `Link.work`.

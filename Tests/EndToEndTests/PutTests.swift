@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import TestUploadServers
 import Testing
 
@@ -22,8 +23,9 @@ import Testing
     @Test func `a command that was killed goes on where it was, also more than once`() async throws {
         let size = 12_000_000
         var habits = UploadServerHabits()
-        // The creation, and the append after the first request for the offset, get stuck and don't end by themselves.
-        habits.stall = { [0, 2].contains($0) ? 2_000_000 : nil }
+        // Until the last run every request with content gets stuck and doesn't end by itself.
+        let isStuck = Mutex(true)
+        habits.stall = { _ in isStuck.withLock { $0 } ? 2_000_000 : nil }
         try await withUploadServer(.nioExtras, habits) { server in
             try await withFolder { folder in
                 try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
@@ -39,6 +41,7 @@ import Testing
                         #expect(await child.finish().status == 128 + SIGKILL)
                     }
                 }
+                isStuck.withLock { $0 = false }
                 let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
                 #expect(last.status == 0, "\(last.errors)")
                 #expect(last.lines.first?.contains("\"continued\":true") == true)

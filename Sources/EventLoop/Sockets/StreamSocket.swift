@@ -280,7 +280,9 @@ public final class StreamSocket {
     /// Sends up to `length` bytes, 1 or more, that are in a pipe.
     func send(from pipe: Int32, length: Int) -> SendResult {
         loop.preconditionOnLoop()
-        return sent(squall_splice(pipe, descriptor, length), of: length)
+        let count = squall_splice(pipe, descriptor, length)
+        // A splice may move less than it could, so that a part tells nothing of the socket: only EAGAIN says that it is full.
+        return count > 0 ? .sent(count) : sent(count, of: length)
     }
 
     /// Sends `length` bytes of the loop's scratch buffer, from `offset`. With `endFollows` they may wait for the end of
