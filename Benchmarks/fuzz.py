@@ -25,7 +25,7 @@ import argparse, json, os, queue, random, select, shutil, signal, socket, subpro
 from kit import programs
 
 PLAN_SECONDS, IDLE_PART, JOURNAL_RATE, END_SECONDS, CHECK_SECONDS = 2.0, 0.05, 1e6, 5.0, 2.0
-PLAN_PATIENCE, IDLE_TIME, TRAFFIC_TIME, STILL_CLIENTS = 10, 0.5, 0.6, 8
+PLAN_PATIENCE, IDLE_TIME, TRAFFIC_TIME, STILL_CLIENTS = 60, 0.5, 0.6, 8
 SIZES = ("64MiB", "16384GiB")
 HUGE = "9223372036854775807"
 

@@ -189,7 +189,7 @@ private struct Wave {
     func time(reaching integral: Int128) -> Int64 {
         let (rounds, rest) = integral.quotientAndRemainder(dividingBy: total)
         let isRising = rest <= rise(period / 2)
-        let flank = flank(reaching: Double(isRising ? rest : total - rest))
+        let flank = flank(reaching: Wave.double(isRising ? rest : total - rest))
         let begin = rounds * Int128(period)
         let guess = begin + (isRising ? Int128(flank) : Int128(period) - Int128(flank))
         var time = Int64(clamping: max(begin, guess - 2))
@@ -205,8 +205,14 @@ private struct Wave {
     /// The root of low × t + difference × t² / period = `part`, in the form that loses no digits.
     private func flank(reaching part: Double) -> Double {
         guard part > 0 else { return 0 }
-        let low = Double(low)
-        let root = (low * low + 4 * Double(difference) / Double(period) * part).squareRoot()
+        let low = Wave.double(low)
+        let root = (low * low + 4 * Wave.double(difference) / Double(period) * part).squareRoot()
         return min(2 * part / (low + root), Double(period))
+    }
+
+    /// A number of zero or more as a floating-point one; the conversion of the standard library goes bit by bit and takes
+    /// many times as long.
+    private static func double(_ number: Int128) -> Double {
+        Double(UInt64(truncatingIfNeeded: number >> 64)) * 0x1p64 + Double(UInt64(truncatingIfNeeded: number))
     }
 }

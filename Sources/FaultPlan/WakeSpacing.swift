@@ -20,8 +20,20 @@ public struct WakeSpacing: Sendable {
     /// When to wake up for a change at `change`, if it is `now`, which never goes back.
     public mutating func wake(for change: Moment, now: Moment) -> Moment {
         if now >= planned { full = max(full, now).advanced(byNanoseconds: WakeSpacing.interval) }
-        planned = max(change, full.advanced(byNanoseconds: -WakeSpacing.burst * WakeSpacing.interval))
+        let earliest = full.advanced(byNanoseconds: -WakeSpacing.burst * WakeSpacing.interval)
+        // Those that have to wait come at the same moments, whatever connection they are of, so they share a wake-up.
+        planned = change
+        if earliest > change {
+            planned = WakeSpacing.shared(notBefore: earliest)
+            full = planned.advanced(byNanoseconds: WakeSpacing.burst * WakeSpacing.interval)
+        }
         return planned
+    }
+
+    /// The first multiple of the interval that isn't before `moment`.
+    private static func shared(notBefore moment: Moment) -> Moment {
+        let rest = moment.nanoseconds % interval
+        return rest == 0 ? moment : moment.advanced(byNanoseconds: rest > 0 ? interval - rest : -rest)
     }
 
     /// Something has moved: the next wake-ups are on time again.

@@ -30,6 +30,8 @@ struct LinkPump {
     private static let bulk = 64 << 10
     /// With chunks of fewer bytes a pipe doesn't pay any more: 16 KiB.
     private static let leastSpliced = 16 << 10
+    /// Bytes of a receive that may be changed, each of which may cost a draw: 64 KiB, so that others have their turn.
+    private static let mostAltered = 64 << 10
     /// Receives in one run at most: 8.
     private static let roundLimit = 8
 
@@ -186,7 +188,10 @@ struct LinkPump {
         guard source.isReadable, link.sourceEnd == nil else { return nil }
         // What can't be handed over at once stays with the sender, unless the link is there to hold it.
         guard link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
-        if decision.readLimit > 0 { return Int(min(decision.readLimit, Int64(EventLoop.scratchCapacity))) }
+        if decision.readLimit > 0 {
+            let most = link.altersBytes ? LinkPump.mostAltered : EventLoop.scratchCapacity
+            return Int(min(decision.readLimit, Int64(most)))
+        }
         // Nothing is there to be counted, but the end or an error may be: one byte of room finds out.
         return available == 0 && link.hasRoom ? 1 : nil
     }
