@@ -30,8 +30,10 @@ final class Parting {
 
     let receiver: StreamSocket
     private let manner: Manner
-    private let deadline: Moment
-    private let dropLimit: Int
+    private let limits: DrainLimits
+    private var deadline: Moment
+    /// What the receiver had to acknowledge at the last look.
+    private var unacknowledged: Int
     private var pause = Parting.firstPause
     private var dropped = 0
     /// Whether the receiver's own stream has ended.
@@ -40,17 +42,20 @@ final class Parting {
     init(receiver: StreamSocket, manner: Manner, limits: DrainLimits, now: Moment) {
         self.receiver = receiver
         self.manner = manner
-        switch manner {
-        case .reset: (deadline, dropLimit) = (now + limits.resetGrace, limits.resetDropLimit)
-        case .close: (deadline, dropLimit) = (now + limits.closeGrace, limits.closeDropLimit)
-        }
+        self.limits = limits
+        deadline = now + (manner == .reset ? limits.resetGrace : limits.closeGrace)
+        unacknowledged = manner == .reset ? receiver.unacknowledged() : 0
     }
+
+    private var dropLimit: Int { manner == .reset ? limits.resetDropLimit : limits.closeDropLimit }
 
     /// Ends the socket if its time has come.
     func step(at now: Moment) -> Step {
         switch manner {
         case .reset:
             let remaining = receiver.unacknowledged()
+            // A receiver that takes something is given the time for the rest.
+            if remaining < unacknowledged { (deadline, unacknowledged) = (now + limits.resetGrace, remaining) }
             if remaining == 0 || now >= deadline || dropped > dropLimit {
                 receiver.reset()
                 return .done(unacknowledged: remaining)

@@ -91,11 +91,14 @@ struct RingTests {
         await loops.stop()
     }
 
-    /// An address on which nobody listens.
+    /// An address on which nobody listens, on a host that no other test has: its port can't be taken meanwhile.
     private func free() -> SocketAddress {
         let (socket, address) = TestSocket.refusing()
         socket.close()
-        return address
+        guard let own = SocketAddress(numericHost: "127.7.1.1", port: address.port) else {
+            preconditionFailure("a numeric address is always read")
+        }
+        return own
     }
 
     @Test func `a proxy that closes a ring isn't started, and one that is stopped is in none`() async throws {
