@@ -37,7 +37,6 @@ import Testing
     private static let addresses = ["--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9"]
 
     @Test(
-        .timeLimit(.minutes(1)),
         arguments: [
             (["check", "./pipe"], "it is a FIFO"), (["run", "./pipe"] + addresses, "it is a FIFO"),
             (["plan", "./pipe"], "it is a FIFO"), (["demo", "./pipe"], "it is a FIFO"),

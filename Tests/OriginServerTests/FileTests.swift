@@ -45,7 +45,7 @@ import TransferProtocol
     @Test func `a file of many chunks arrives whole`() async throws {
         let bytes = (0..<300_001).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
         for chunkBytes in [1_000, 65_536, 300_001] {
-            var limits = OriginLimits()
+            var limits = OriginLimits.patient
             limits.chunkBytes = chunkBytes
             try await TestOrigin.with(["big.bin": bytes], limits: limits) { origin in
                 #expect(try await origin.response("GET", "/big.bin").body == bytes)
@@ -122,7 +122,7 @@ import TransferProtocol
     }
 
     @Test func `an answer doesn't wait for a digest that takes too long`() async throws {
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.digestTimeout = .zero
         try await TestOrigin.with([:], limits: limits) { origin in
             // Reading it to the end would take longer than any test.
@@ -136,7 +136,7 @@ import TransferProtocol
     }
 
     @Test func `a file is sent while its digest is computed`() async throws {
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.digestTimeout = .zero
         try await TestOrigin.with([:], limits: limits) { origin in
             try origin.writeSparse(1 << 40, to: "huge")

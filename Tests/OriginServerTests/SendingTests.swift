@@ -108,7 +108,7 @@ import Testing
 
     @Test func `for a client that doesn't read, two chunks wait and no third`() async throws {
         let chunks = 20
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.chunkBytes = 1_000
         try await TestOrigin.with(["file": Array(repeating: 1, count: chunks * 1_000)]) { [limits] origin in
             let responder = Responder(

@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `connections beyond the limit are told so, and far beyond it closed`() async throws {
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.connections = 1
         limits.refusedConnections = 1
         try await TestOrigin.with(limits: limits) { origin in
@@ -104,7 +104,7 @@ import Testing
     @Test func `a shutdown lets an answer that is under way finish`() async throws {
         // Much more than the sockets hold.
         let size = 16 << 20
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.shutdownTimeout = .seconds(120)
         try await TestOrigin.with([:], limits: limits) { origin in
             try origin.writeSparse(size, to: "big.bin")
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `a shutdown doesn't wait for ever`() async throws {
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.shutdownTimeout = .milliseconds(1)
         try await TestOrigin.with([:], limits: limits) { origin in
             try origin.writeSparse(64 << 20, to: "big.bin")

@@ -4,6 +4,18 @@ import OriginServer
 import Testing
 import TransferProtocol
 
+extension OriginLimits {
+    /// The limits with no time limit that a test on a busy machine meets; a test of one of them sets it.
+    static let patient: OriginLimits = {
+        var limits = OriginLimits()
+        limits.requestTimeout = .hours(1)
+        limits.idleTimeout = .hours(1)
+        limits.stallTimeout = .hours(1)
+        limits.lingerTimeout = .hours(1)
+        return limits
+    }()
+}
+
 /// A server over a fresh folder, for one test.
 struct TestOrigin: Sendable {
     /// The `Date` of every answer: a day after the files' last change.
@@ -30,7 +42,7 @@ struct TestOrigin: Sendable {
 
     static func with<Result: Sendable>(
         _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
-        limits: OriginLimits = OriginLimits(),
+        limits: OriginLimits = .patient,
         _ body: (TestOrigin) async throws -> Result
     ) async throws -> Result {
         let parent = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

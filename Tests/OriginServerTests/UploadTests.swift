@@ -6,7 +6,7 @@ import TransferProtocol
 
 /// A server that takes uploads into the folder that it serves.
 private func withUploads<Result: Sendable>(
-    limits: OriginLimits = OriginLimits(),
+    limits: OriginLimits = .patient,
     policy: UploadPolicy = UploadPolicy(),
     _ body: (OriginServer, URL) async throws -> Result
 ) async throws -> Result {
@@ -19,7 +19,7 @@ private func withUploads<Result: Sendable>(
 /// A server over a folder that is there already.
 private func withServer<Result: Sendable>(
     _ folder: URL,
-    limits: OriginLimits = OriginLimits(),
+    limits: OriginLimits = .patient,
     policy: UploadPolicy = UploadPolicy(),
     _ body: (OriginServer) async throws -> Result
 ) async throws -> Result {
@@ -185,7 +185,7 @@ private struct AppleShape: Sendable {
     }
 
     @Test func `megabytes arrive whole with little in memory`() async throws {
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.uploadBufferBytes = 4_096
         let bytes = Self.bytes(6_000_000)
         try await withUploads(limits: limits) { server, folder in
@@ -320,7 +320,7 @@ private struct AppleShape: Sendable {
     }
 
     @Test func `a client that sends too slowly gets 408, and can resume`() async throws {
-        var limits = OriginLimits()
+        var limits = OriginLimits.patient
         limits.uploadWindow = .milliseconds(20)
         let version = "Upload-Draft-Interop-Version: 10"
         try await withUploads(limits: limits) { server, _ in
