@@ -26,11 +26,15 @@ struct ForecastCost {
 extension FaultKind {
     /// What it adds to a question, in quarters of a step.
     fileprivate var weight: Int {
-        guard case .bandwidth(let bandwidth) = self else { return 1 }
-        return switch bandwidth.course {
-        case .steady: 1
-        case .steps: 4
-        case .wave: 32
+        switch self {
+        case .bandwidth(let bandwidth):
+            switch bandwidth.course {
+            case .steady: 1
+            case .steps: 4
+            case .wave: 32
+            }
+        case .trace: 4
+        default: 1
         }
     }
 }

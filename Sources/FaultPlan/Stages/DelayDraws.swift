@@ -12,6 +12,8 @@ struct DelayDraws {
     private let jitter: Double
     private let minimum: Double
     private let distribution: Latency.Distribution
+    /// The quantiles in nanoseconds, if those are given; empty otherwise.
+    private let quantiles: [Double]
     private let correlation: Double
     private let key: RandomKey
     /// What a draw costs, in quarters of the answer of a stage: the functions of a distribution cost more than its bits.
@@ -26,6 +28,8 @@ struct DelayDraws {
         jitter = Double(latency.jitter.nanoseconds)
         minimum = Double(latency.minimum.nanoseconds)
         distribution = latency.distribution
+        quantiles =
+            if case .quantiles(let table) = latency.distribution { table.map { Double($0.nanoseconds) } } else { [] }
         correlation = latency.correlation.fraction
         self.key = key
         let isPlain =
@@ -61,11 +65,11 @@ struct DelayDraws {
             guard delay > 0 else { return 0 }
             let variance = log1p(jitter / delay * (jitter / delay))
             return delay * exp(deviate(at: position) * variance.squareRoot() - variance / 2)
-        case .quantiles(let table):
-            let place = level(at: position).below * Double(table.count - 1)
-            let index = min(Int(place), table.count - 2)
-            let low = Double(table[index].nanoseconds)
-            return delay + low + (place - Double(index)) * (Double(table[index + 1].nanoseconds) - low)
+        case .quantiles:
+            let place = level(at: position).below * Double(quantiles.count - 1)
+            let index = min(Int(place), quantiles.count - 2)
+            let low = quantiles[index]
+            return delay + low + (place - Double(index)) * (quantiles[index + 1] - low)
         }
     }
 
