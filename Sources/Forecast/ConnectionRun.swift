@@ -1,4 +1,5 @@
 import FaultPlan
+import FaultProfile
 import Units
 
 /// One connection of a forecast: a request, an answer, and both links in virtual time.
@@ -17,6 +18,7 @@ struct ConnectionRun {
     private static let questionLimit = 4_096
 
     private var plan: ConnectionPlan
+    private let faults: [Fault]
     private let client: ClientModel
     private let transfer: Transfer
     private let held: Int64
@@ -26,6 +28,8 @@ struct ConnectionRun {
     private let requestTotal: Int64
     private let answerTotal: Int64
     private var hasAnswered = false
+    /// The head of the answer that comes in the server's place, in bytes; `nil` as long as none does.
+    private var substitute: Int64?
     private var firstByteDeadline: Moment
     private var stall: StallWatch
     private var interruptions: [Strike] = []
@@ -47,8 +51,10 @@ struct ConnectionRun {
     /// The bytes that had passed, and when the last of them did.
     private var passed: (bytes: Int64, moment: Moment)
 
-    init(_ plan: ConnectionPlan, _ transfer: Transfer, _ client: ClientModel, held: Int64) {
+    /// - Parameter faults: those of the whole plan, by whose indices a link names them.
+    init(_ plan: ConnectionPlan, of faults: [Fault], _ transfer: Transfer, _ client: ClientModel, held: Int64) {
         self.plan = plan
+        self.faults = faults
         self.plan.upstream.simplify()
         self.plan.downstream.simplify()
         longestLateness = (plan.interruptions.shortestIdleness?.nanoseconds ?? .max) / 2
@@ -77,6 +83,7 @@ struct ConnectionRun {
     /// The bytes of the file that have arrived where they were to go, those of earlier connections included.
     var fileBytes: Int64 {
         switch transfer.direction {
+        case .downstream where substitute != nil: held
         case .downstream: held + max(0, plan.downstream.delivered - client.headBytes)
         case .upstream: held + max(0, plan.upstream.delivered - client.requestBytes)
         }
@@ -87,15 +94,26 @@ struct ConnectionRun {
         if isSilent { return silence(at: now) }
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
-        let up = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions)
-        if let end = up.end { return ended(end, at: now) }
+        let up =
+            substitute == nil
+            ? ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions) : (.distantFuture, nil)
+        if case .answer(_, let fault)? = up.end {
+            answer(by: fault)
+        } else if let end = up.end {
+            return ended(end, at: now)
+        }
         if !hasAnswered, plan.upstream.delivered == requestTotal {
             hasAnswered = true
             answer = answerTotal
             if plan.reading.messages { noteAnswer() }
         }
         let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now, &questions)
-        if plan.downstream.delivered == answerTotal { return .complete }
+        if let substitute {
+            // The client knows from the head that it has to try again.
+            if plan.downstream.delivered >= substitute { return .lost(.cut) }
+        } else if plan.downstream.delivered == answerTotal {
+            return .complete
+        }
         if let end = down.end { return ended(end, at: now) }
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
@@ -160,6 +178,16 @@ struct ConnectionRun {
         plan.downstream.note(.message(message, at: 0))
         plan.downstream.note(.body(offset: 0, at: client.headBytes, count: answerTotal - client.headBytes))
         plan.downstream.note(.end(at: answerTotal))
+    }
+
+    /// The answer of an `http` fault takes its way to the client, in the place of the server's.
+    private mutating func answer(by fault: Int) {
+        guard case .http(.answer(let text)) = faults[fault].kind else { return }
+        // A status line, Connection and Content-Length, and what the profile adds.
+        let head = text.fields.reduce(80) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        substitute = Int64(head)
+        hasAnswered = true
+        answer = Int64(head + text.body.utf8.count)
     }
 
     private mutating func ended(_ end: Ending, at now: Moment) -> Step {

@@ -95,7 +95,7 @@ struct ForecastRun {
         let connection = plan.accept(at: now, client: client.address)
         let ordinal = connection.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
-        var run = ConnectionRun(connection, transfer, client, held: held)
+        var run = ConnectionRun(connection, of: plan.faults, transfer, client, held: held)
         let loss = follow(&run)
         run.close()
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }

@@ -92,8 +92,9 @@ actor DigestStore {
         giveTurns()
     }
 
-    private func remember(_ digest: ReprDigest, for tag: EntityTag) {
-        guard capacity > 0 else { return }
+    /// Remembers a digest that is known already, unless the store is to remember none.
+    func remember(_ digest: ReprDigest, for tag: EntityTag) {
+        guard capacity > 0, known[tag] == nil else { return }
         if oldestFirst.count >= capacity { known[oldestFirst.removeFirst()] = nil }
         known[tag] = digest
         oldestFirst.append(tag)

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SystemPackage
+import TransferProtocol
 
 /// An HTTP/1.1 server for the files below a folder, made for transfers that are interrupted and resumed.
 ///
@@ -28,7 +29,7 @@ public final class OriginServer: Sendable {
 
     private let listener: any Channel
     private let connections: ConnectionRegistry
-    private let digests: DigestStore
+    private let responder: Responder
     private let limits: OriginLimits
     private let uploads: UploadSite?
 
@@ -43,7 +44,7 @@ public final class OriginServer: Sendable {
         self.listener = listener
         self.address = address
         self.connections = connections
-        digests = responder.digests
+        self.responder = responder
         limits = responder.configuration.limits
     }
 
@@ -93,6 +94,18 @@ public final class OriginServer: Sendable {
         )
     }
 
+    /// Takes the SHA-256 of a served file as it is now, 32 bytes, so that no answer waits until it is computed. Does nothing
+    /// where the server wouldn't serve a file.
+    ///
+    /// - Parameter name: a name in the served folder.
+    public func remember(sha256: [UInt8], ofFile name: String) async {
+        let responder = responder
+        let tag = try? await responder.threadPool.runIfActive {
+            try responder.folder.open(components: [name], isFolder: false).facts.entityTag
+        }
+        if let tag, let digest = ReprDigest(sha256: sha256) { await responder.digests.remember(digest, for: tag) }
+    }
+
     /// How many connections are open.
     public var connectionCount: Int { connections.count }
 
@@ -111,7 +124,7 @@ public final class OriginServer: Sendable {
         }
         for channel in channels { try? await channel.closeFuture.get() }
         limit.cancel()
-        await digests.shutDown()
+        await responder.digests.shutDown()
         if isFirst { await uploads?.service.shutDown() }
     }
 

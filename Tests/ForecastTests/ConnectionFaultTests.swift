@@ -15,6 +15,24 @@ struct ConnectionFaultTests {
     }
 
     @Test
+    func `has the answer of a fault go the way of the server's`() throws {
+        // The request takes 0.3 s, the answer as long and what the rate makes of its head; its content isn't waited for.
+        let body = String(repeating: "x", count: 5_000)
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "latency", "delay": "300 ms" },
+                { "kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s" },
+                { "kind": "http", "answer": { "status": 503, "body": "\(body)" }, "when": { "connection": "1..2" } } ] }
+            """
+        let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1)))
+        #expect(forecast.outcome == .complete && forecast.connections == 3)
+        let content = Duration.milliseconds(110)
+        let heads = forecast.duration - .milliseconds(3 * 600 + 2 * 1_000) - content
+        #expect(heads >= .zero && heads < .milliseconds(40))
+        #expect(forecast.strikes.filter { $0.fault == "http answers" }.map(\.count) == [2])
+    }
+
+    @Test
     func `waits for the client's limit where nobody answers`() throws {
         let text = fault(#""kind": "connect", "how": "hang""#)
         let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1), attempts: 3))

@@ -135,6 +135,26 @@ import TransferProtocol
         }
     }
 
+    @Test func `a digest that was known before is given at once, as long as the file is the same`() async throws {
+        var limits = OriginLimits.patient
+        limits.digestTimeout = .zero
+        try await TestOrigin.with([:], limits: limits) { origin in
+            // Reading it to the end would take longer than any test.
+            try origin.writeSparse(1 << 40, to: "huge")
+            let digest = [UInt8](repeating: 7, count: 32)
+            await origin.server.remember(sha256: digest, ofFile: "huge")
+            await origin.server.remember(sha256: digest, ofFile: "../huge")
+            await origin.server.remember(sha256: digest, ofFile: "missing")
+            let want = "Want-Repr-Digest: sha-256=9"
+            #expect(
+                try await origin.response("HEAD", "/huge", want)["repr-digest"]
+                    == ReprDigest(sha256: digest)?.headerValue
+            )
+            try origin.setModified("huge", to: "Fri, 20 Nov 2026 12:00:00 GMT")
+            #expect(try await origin.response("HEAD", "/huge", want)["repr-digest"] == nil)
+        }
+    }
+
     @Test func `a file is sent while its digest is computed`() async throws {
         var limits = OriginLimits.patient
         limits.digestTimeout = .zero

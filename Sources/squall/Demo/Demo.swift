@@ -23,6 +23,8 @@ struct Demo {
         } catch {
             throw .failed(error.description)
         }
+        // What is shown is the time of the network, not that of reading the file before the first byte.
+        await origin.remember(sha256: files.sentDigest, ofFile: DemoFiles.name)
         if format == .text {
             Console.print("\(profile.name): \(profile.summary)")
             Console.print("sending \(Formatting.size(files.size)) with seed \(seed)")
