@@ -61,6 +61,8 @@ public struct Link: Sendable {
     /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
     /// best left where they are until they may pass.
     public let takesAhead: Bool
+    /// Whether bytes have left their sender when the link has taken them in, and only take time to arrive.
+    private let delays: Bool
     /// Whether it counts when bytes came, and not only when they were taken: whoever knows tells by `noteArrival`.
     public let countsFromArrival: Bool
     /// Whether `nextAlteration` is to be asked about what is taken from the source.
@@ -88,6 +90,7 @@ public struct Link: Sendable {
         altersBytes = !alterSlots.isEmpty
         measuresAvailability = slots.contains { $0.stage.measuresAvailability }
         takesAhead = slots.contains { $0.holds }
+        delays = slots.contains { $0.holds && !$0.stage.isSender }
         countsFromArrival = slots.first { $0.holds }?.stage.countsFromArrival ?? false
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
@@ -236,7 +239,7 @@ public struct Link: Sendable {
         let position = arrived + (hasEnded ? 1 : 0)
         let horizon = hasEnded ? position : position.addingSaturated(available)
         let reach = Reach(position: position, horizon: horizon, hasEnded: hasEnded)
-        let settled = takesAhead ? arrived : delivered
+        let settled = delays ? min(arrived, faults[0].sentLimit) : delivered
         let passing = faults[0].advance(
             reach,
             hasRoom: hasRoom,

@@ -5,35 +5,10 @@ import Units
 ///
 /// Stages and all else are changed where they are: nothing is copied, allocated or counted when a link is asked.
 struct LinkFaults: Sendable {
-    /// What the stages say in one round.
-    struct Passing {
-        /// How far the stream may have come behind the last of them.
-        var reach: Reach
-        /// Up to where bytes may be taken in, as far as the stages that hold them say, if there are any.
-        fileprivate(set) var readHorizon: Int64?
-        /// Up to where they may be handed over at a time.
-        fileprivate(set) var writeLimit = Int64.max
-        /// When to ask again.
-        fileprivate(set) var wake = Moment.distantFuture
-        /// The offset at which a fault ends the stream.
-        fileprivate(set) var stop: Int64?
-        /// Whether nothing passes any more.
-        fileprivate(set) var isDeaf = false
-        /// Whether nothing passes for now.
-        fileprivate(set) var isSilent = false
-
-        fileprivate init(_ reach: Reach) {
-            self.reach = reach
-        }
-
-        /// What the first stage that holds bytes could take in, if all of them have room for it.
-        fileprivate mutating func take(_ horizon: Int64, upTo limit: Int64) {
-            readHorizon = min(readHorizon ?? horizon, limit)
-        }
-    }
-
     private let opened: Moment
     private var spacing = WakeSpacing()
+    /// How far bytes may have come behind a sender on a lossy path, as far as there is room.
+    private(set) var sentLimit = Int64.max
     /// The bytes that had come and gone when it was last asked.
     private var lastMoved: Int64 = 0
     private let schedule: Schedule
@@ -261,20 +236,18 @@ struct LinkFaults: Sendable {
         visit.waiting = reach.bytesAtHorizon
         visit.catchUp = lateness.ask(at: now.nanoseconds)
         var passing = Passing(reach)
-        var uncarried = Int64.min
         for index in slots.indices {
             if slots[index].rests(at: passing.reach) {
-                if slots[index].holds { passing.take(passing.reach.horizon, upTo: .max) }
+                if slots[index].holds { passing.take(passing.reach.horizon, upTo: .max, isSender: false) }
             } else if slots[index].gate == nil {
                 advance(index, passing.reach, isPicked: true, &visit, &passing, &strikes)
             } else {
                 advanceByMessages(index, &visit, &passing, &strikes)
             }
             if slots[index].holds { visit.arrival = now }
-            if visit.carried != nil, uncarried == .min { uncarried = passing.reach.horizon }
         }
         passing.readHorizon = passing.readHorizon ?? passing.reach.horizon
-        if hasRates { settleRates(reach, passing, carried: visit.carried, uncarried: uncarried, now: now) }
+        if hasRates { settleRates(reach, passing, now: now) }
         lostBytes = lostBytes.addingSaturated(visit.lostBytes)
         let wasOpen = isOpen
         let wanted = min(reach.horizon - reach.position, LinkFaults.largestReceive)
@@ -303,20 +276,10 @@ struct LinkFaults: Sendable {
     mutating func sinkIsFull() { lateness.sinkIsFull() }
 
     /// Tells the rates how far the link lets bytes come, if one of its stages holds some back.
-    ///
-    /// - Parameters:
-    ///   - carried: how far the segments of a sender on a lossy path have come, and `uncarried` what its receiver has.
-    private mutating func settleRates(
-        _ reach: Reach,
-        _ passing: Passing,
-        carried: Int64?,
-        uncarried: Int64,
-        now: Moment
-    ) {
+    private mutating func settleRates(_ reach: Reach, _ passing: Passing, now: Moment) {
         let horizon = passing.readHorizon ?? passing.reach.horizon
         guard horizon < reach.horizon else { return }
-        let used = if let carried, horizon == uncarried { max(horizon, carried) } else { horizon }
-        for index in slots.indices where slots[index].isRate { slots[index].stage.settle(at: used, now: now) }
+        for index in slots.indices where slots[index].isRate { slots[index].stage.settle(at: horizon, now: now) }
     }
 
     /// How a fault ended the stream, if one did, and what the journal is told.
@@ -375,8 +338,19 @@ struct LinkFaults: Sendable {
         _ strikes: inout [Strike]
     ) {
         passing.reach = slots[index].advance(reach, isPicked: isPicked, phase: stretch.phase, &visit)
-        if slots[index].holds { passing.take(reach.horizon, upTo: visit.takeLimit) }
+        if slots[index].holds { hold(index, reach, visit, &passing) }
         if visit.hasStruck { take(&visit, of: slots[index].fault, &strikes) }
+    }
+
+    /// Bounds what is taken in by what a stage that holds bytes has room for.
+    private mutating func hold(_ index: Int, _ reach: Reach, _ visit: Visit, _ passing: inout Passing) {
+        let isSender = slots[index].stage.isSender
+        passing.take(reach.horizon, upTo: visit.takeLimit, isSender: isSender)
+        if isSender {
+            sentLimit = passing.reach.horizon
+        } else if sentLimit < .max {
+            sentLimit = min(sentLimit, visit.takeLimit)
+        }
     }
 
     /// Keeps what a stage did.

@@ -63,6 +63,26 @@ struct LossTests {
         #expect(bursts > 1.2 * (try goodput(0.01, roundTrip: 50, .cubic)))
     }
 
+    @Test(arguments: [Loss.Sender.reno, .cubic, .bbr])
+    func `takes as long where the system keeps 64 KiB of the stream as where it keeps all of it`(
+        sender: Loss.Sender
+    ) throws {
+        let loss = Fault.loss(try #require(Probability(0.02)), burst: 6, 20, sender, link: Self.link)
+        let trace = Fault(name: "t", kind: .trace(Trace(file: "", opportunities: [1, 2, 5], queue: ByteCount(65_536))))
+        for faults in [[loss], [loss, .latency(.milliseconds(40))], [loss, trace]] {
+            let ends = [Int64.max, 65_536].map { window in
+                var plan = Plan.of(.of(faults))
+                var pump = Pump(plan.accept(at: .zero).downstream, waiting: 2_000_000)
+                pump.window = window
+                pump.end = .finish
+                pump.run(until: .seconds(600))
+                #expect(pump.ended == .finish && pump.violations.isEmpty)
+                return pump.now
+            }
+            #expect(ends[0] == ends[1], "\(faults)")
+        }
+    }
+
     @Test
     func `stalls the stream for about a round trip, or until the timer fires, and never for less`() throws {
         let rate = try #require(Probability(0.02))

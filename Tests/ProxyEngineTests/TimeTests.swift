@@ -300,4 +300,39 @@ struct TimeTests {
             #expect(MonotonicClock.now - start >= .milliseconds(30))
         }
     }
+
+    @Test func `a loop that was held up says how late it was, and a rate makes up for it`() async throws {
+        let server = TestServer { try $0.send([UInt8](repeating: 7, count: 400_000)) }
+        defer { server.stop() }
+        let rate = FaultKind.bandwidth(Bandwidth(rate: BitRate(bitsPerSecond: 8_000_000)))
+        try await withProxy(to: server.address, Profile([rate], on: .downstream), threads: 1) { fixture in
+            var shortest = TimeTests.generous
+            // Without making up for it, 190,000 bytes would never take less than 190 ms.
+            for _ in 0..<20 where shortest >= .milliseconds(100) {
+                let client = try fixture.client()
+                let time = try await blocking {
+                    _ = try client.receive(exactly: 1_000)
+                    let isHeld = Slot<Void>()
+                    fixture.loops.loops[0].post {
+                        let end = MonotonicClock.now + .milliseconds(200)
+                        while MonotonicClock.now < end {}
+                        isHeld.put(())
+                    }
+                    try isHeld.next()
+                    let time = try duration { _ = try client.receive(exactly: 190_000) }
+                    #expect(client.receiveAll().bytes.count == 400_000 - 191_000)
+                    return time
+                }
+                shortest = min(shortest, time)
+            }
+            #expect(shortest < .milliseconds(100))
+            let statistics = await fixture.proxy.statistics()
+            #expect(statistics.lateTimes >= 1 && statistics.longestLateness >= .milliseconds(150))
+            #expect(statistics.lostBytes == 0)
+            let told = fixture.events.rest.compactMap { event -> Duration? in
+                if case .late(let lateness) = event { lateness } else { nil }
+            }
+            #expect(told.contains { $0 >= .milliseconds(150) })
+        }
+    }
 }

@@ -2,10 +2,16 @@ import FaultProfile
 import Units
 
 /// Packet loss as a stream shows it: bytes leave when a virtual TCP sender on a lossy path would have
-/// delivered them. They stay at the source until then, and none is ever dropped.
+/// delivered them. None is ever dropped.
+///
+/// The sender has a buffer, as a socket has: whether more follows a lost segment decides when its loss is noticed, and
+/// what the system keeps of a stream in front of the proxy may be less than a window.
 struct LossStage {
     /// What the virtual receiver takes in before whoever is behind the link has taken it, at least: 1 MiB.
     static let receiveBuffer: Int64 = 1 << 20
+
+    /// The bytes that the sender's buffer takes beside two windows: 64 KiB.
+    static let sendBuffer: Int64 = 64 << 10
 
     private var sender: VirtualSender
     private var announcement = Announcement()
@@ -47,7 +53,8 @@ struct LossStage {
             visit.effectOffset = firstLoss
         }
         // What follows a hole has been sent, and waits for what is missing.
-        visit.carried = min(wanted, sender.sent)
+        let windows = sender.windowBytes.addingSaturated(sender.windowBytes)
+        visit.takeLimit = sender.sent.addingSaturated(windows).addingSaturated(Self.sendBuffer)
         guard wanted > sender.released else { return reach }
         visit.wake(at: Moment(nanoseconds: wake))
         var passing = reach

@@ -22,11 +22,14 @@ enum Stage {
     /// Whether the stage takes bytes in before it lets them out.
     var holds: Bool {
         switch self {
-        case .latency, .trace: true
-        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader, .loss, .http: false
+        case .latency, .trace, .loss: true
+        case .bandwidth, .sharedBandwidth, .cut, .stall, .silence, .slice, .slowReader, .http: false
         case .halfOpen, .slowClose: false
         }
     }
+
+    /// Whether the stage stands for the way to a receiver, which has not taken the bytes that the stage holds.
+    var isSender: Bool { if case .loss = self { true } else { false } }
 
     /// Whether the stage decides about bytes as they enter it, however long they stay.
     var decidesOnEntry: Bool { if case .latency = self { true } else { false } }

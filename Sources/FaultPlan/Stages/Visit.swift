@@ -36,8 +36,6 @@ struct Visit {
     var isSilent = false
     /// Set by a stage that nothing will pass any more, the end of the stream included.
     var isDeaf = false
-    /// How far the stages in front of a stage that waits for a retransmission have been used, see `LossStage`.
-    var carried: Int64?
     /// The bytes of rates that were due and are lost, because the link was asked too late.
     private(set) var lostBytes: Int64 = 0
     /// Whether the stage did something that is to be kept: what is said from here on.

@@ -13,6 +13,8 @@ struct Pump {
     let holdLimit: Int64
     /// Bytes waiting in front of the link; `nil` is a source that never runs dry.
     var waiting: Int64?
+    /// How many of them the link sees at a time: the others follow as soon as those are taken.
+    var window = Int64.max
     /// How the source ends behind them.
     var end: Ending?
     /// What the sink takes at a time at most; 0 is a sink that is stuck.
@@ -38,7 +40,7 @@ struct Pump {
             let decision = ask()
             if ended != nil || decisions > Self.decisionLimit { return .distantFuture }
             let writable = min(decision.writeOffset - link.delivered, sinkSize)
-            let readable = min(decision.readLimit, waiting ?? .max, readSize)
+            let readable = min(decision.readLimit, waiting ?? .max, readSize, window)
             if writable > 0 {
                 link.bytesDelivered(writable)
             } else if readable > 0 {
@@ -70,7 +72,7 @@ struct Pump {
     private mutating func ask() -> Decision {
         decisions += 1
         check(decisions <= Self.decisionLimit, "is asked for ever")
-        let decision = link.decide(available: waiting ?? Link.uncounted, now: now)
+        let decision = link.decide(available: min(waiting ?? Link.uncounted, window), now: now)
         strikes += link.takeStrikes()
         check(decision.readLimit >= 0, "a negative read limit")
         check(decision.writeOffset >= link.delivered, "takes back what was delivered")
