@@ -21,6 +21,8 @@ struct LinkFaults: Sendable {
     private static let largestReceive: Int64 = 1 << 20
     /// Whether one of the stages is a rate.
     private let hasRates: Bool
+    /// Whether one of the stages is off at times.
+    private let hasWindows: Bool
     /// How late a simplified link may be asked at any moment, and whether other bounds come and go, because the evenness
     /// of a rate matters to another.
     private var steadyAllowance = Int64.max
@@ -50,6 +52,7 @@ struct LinkFaults: Sendable {
     ) {
         self.slots = slots
         hasRates = slots.contains { $0.isRate }
+        hasWindows = slots.contains { !$0.isAlwaysOpen }
         self.alterSlots = alterSlots
         self.messageFault = messageFault
         self.schedule = schedule
@@ -265,8 +268,9 @@ struct LinkFaults: Sendable {
             lastMoved = moved
             spacing.refresh()
         }
-        if passing.reach.position < furthest || visit.awaitsWindow {
-            passing.wake = min(passing.wake, spacing.wake(for: nextWindowChange(after: now), now: now))
+        if hasWindows, passing.reach.position < furthest || visit.awaitsWindow {
+            let change = nextWindowChange(after: now)
+            passing.wake = min(passing.wake, spacing.wake(for: change, now: now))
         }
         lateness.wait(until: passing.wake.nanoseconds)
         return passing
@@ -338,18 +342,18 @@ struct LinkFaults: Sendable {
         _ strikes: inout [Strike]
     ) {
         passing.reach = slots[index].advance(reach, isPicked: isPicked, phase: stretch.phase, &visit)
-        if slots[index].holds { hold(index, reach, visit, &passing) }
+        if slots[index].holds { hold(index, reach, upTo: visit.takeLimit, &passing) }
         if visit.hasStruck { take(&visit, of: slots[index].fault, &strikes) }
     }
 
     /// Bounds what is taken in by what a stage that holds bytes has room for.
-    private mutating func hold(_ index: Int, _ reach: Reach, _ visit: Visit, _ passing: inout Passing) {
+    private mutating func hold(_ index: Int, _ reach: Reach, upTo limit: Int64, _ passing: inout Passing) {
         let isSender = slots[index].stage.isSender
-        passing.take(reach.horizon, upTo: visit.takeLimit, isSender: isSender)
+        passing.take(reach.horizon, upTo: limit, isSender: isSender)
         if isSender {
             sentLimit = passing.reach.horizon
         } else if sentLimit < .max {
-            sentLimit = min(sentLimit, visit.takeLimit)
+            sentLimit = min(sentLimit, limit)
         }
     }
 

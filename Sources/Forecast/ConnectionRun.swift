@@ -35,6 +35,10 @@ struct ConnectionRun {
     private var interruptions: [Strike] = []
     /// The questions that both links were asked so far.
     private(set) var questions = 0
+    /// When each link is to be asked again; before, nothing can change that it said.
+    private var upstreamWake = Moment.zero
+    private var downstreamWake = Moment.zero
+
     /// How late the connection may be looked at, in nanoseconds: both links make up for it, and what passed meanwhile isn't
     /// taken for idleness.
     func latenessAllowance(at now: Moment) -> Int64 {
@@ -94,34 +98,44 @@ struct ConnectionRun {
         if isSilent { return silence(at: now) }
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
-        let up =
-            substitute == nil
-            ? ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions) : (.distantFuture, nil)
-        if case .answer(_, let fault)? = up.end {
-            answer(by: fault)
-        } else if let end = up.end {
-            return ended(end, at: now)
+        if now >= upstreamWake {
+            let end = ConnectionRun.settle(&plan.upstream, waiting: &request, now: now, &questions, wake: &upstreamWake)
+            if case .answer(_, let fault)? = end {
+                answer(by: fault, at: now)
+            } else if let end {
+                return ended(end, at: now)
+            }
         }
         if !hasAnswered, plan.upstream.delivered == requestTotal {
             hasAnswered = true
             answer = answerTotal
+            downstreamWake = now
             if plan.reading.messages { noteAnswer() }
         }
-        let down = ConnectionRun.settle(&plan.downstream, waiting: &answer, now: now, &questions)
+        var downstreamEnd: Ending?
+        if now >= downstreamWake {
+            downstreamEnd = ConnectionRun.settle(
+                &plan.downstream,
+                waiting: &answer,
+                now: now,
+                &questions,
+                wake: &downstreamWake
+            )
+        }
         if let substitute {
             // The client knows from the head that it has to try again.
             if plan.downstream.delivered >= substitute { return .lost(.cut) }
         } else if plan.downstream.delivered == answerTotal {
             return .complete
         }
-        if let end = down.end { return ended(end, at: now) }
+        if let end = downstreamEnd { return ended(end, at: now) }
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
         if bytes != passed.bytes { passed = (bytes, now) }
         let change = plan.interruptions.nextChange(after: now, lastPassed: passed.moment)
         let deadline = min(firstByteDeadline, stall.next, change)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
-        return .waiting(wake: min(up.wake, down.wake), deadline: deadline, isFull: isFull)
+        return .waiting(wake: min(upstreamWake, downstreamWake), deadline: deadline, isFull: isFull)
     }
 
     /// What keeps bytes from passing at `now` at all: an end of the connection, or that nobody has made it yet.
@@ -181,12 +195,15 @@ struct ConnectionRun {
     }
 
     /// The answer of an `http` fault takes its way to the client, in the place of the server's.
-    private mutating func answer(by fault: Int) {
+    private mutating func answer(by fault: Int, at now: Moment) {
         guard case .http(.answer(let text)) = faults[fault].kind else { return }
         // A status line, Connection and Content-Length, and what the profile adds.
         let head = text.fields.reduce(80) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         substitute = Int64(head)
         hasAnswered = true
+        // What follows of the request is of no interest any more.
+        upstreamWake = .distantFuture
+        downstreamWake = now
         answer = Int64(head + text.body.utf8.count)
     }
 
@@ -244,26 +261,37 @@ struct ConnectionRun {
     }
 
     /// Moves what may move through a link at `now`, from a source that never stops to a sink that takes everything.
+    ///
+    /// - Parameter wake: set to when the link is to be asked again.
+    /// - Returns: the end of the stream, if it is due.
     private static func settle(
         _ link: inout Link,
         waiting: inout Int64,
         now: Moment,
-        _ questions: inout Int
-    ) -> (wake: Moment, end: Ending?) {
+        _ questions: inout Int,
+        wake: inout Moment
+    ) -> Ending? {
         for _ in 0..<questionLimit {
             questions += 1
             let decision = link.decide(available: waiting, now: now)
-            if let end = decision.end { return (.distantFuture, end) }
+            if let end = decision.end {
+                wake = .distantFuture
+                return end
+            }
             let writable = decision.writeOffset - link.delivered
             if writable > 0 {
                 link.bytesDelivered(writable)
                 continue
             }
             let readable = min(decision.readLimit, waiting)
-            guard readable > 0 else { return (decision.wake, nil) }
+            guard readable > 0 else {
+                wake = decision.wake
+                return nil
+            }
             link.bytesTaken(readable, now: now)
             waiting -= readable
         }
-        return (now, nil)
+        wake = now
+        return nil
     }
 }

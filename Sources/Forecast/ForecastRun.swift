@@ -138,12 +138,14 @@ struct ForecastRun {
     /// Follows a connection until it is lost; `nil` when the file is complete, or the time is over.
     private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
+        var before = (questions: 0, work: 0)
         while hasTime {
-            let before = (questions: run.questions, work: run.work)
             let step = run.step(at: now)
-            steps += (run.questions - before.questions) * cost.question + run.work - before.work
+            let after = (questions: run.questions, work: run.work)
+            steps += (after.questions - before.questions) * cost.question + after.work - before.work
+            before = after
             steps += run.isInterruptible ? cost.change : 1
-            note(run)
+            reached(run.fileBytes)
             for (strike, direction) in run.takeStrikes() {
                 steps += cost.strike
                 plan.note(strike)
@@ -164,16 +166,16 @@ struct ForecastRun {
                     now.advanced(byNanoseconds: isFull ? 1 : max(1, min(grain, run.latenessAllowance(at: now))))
                 )
                 // What has passed by then has passed, so it is looked at just before a fault comes on, and again when it has.
-                let before = change.advanced(byNanoseconds: -1)
-                now = min(coarse, deadline, now < before ? before : change, end)
+                let eve = change.advanced(byNanoseconds: -1)
+                now = min(coarse, deadline, now < eve ? eve : change, end)
             }
         }
         return nil
     }
 
-    private mutating func note(_ run: ConnectionRun) {
-        guard run.fileBytes > forecast.bytes else { return }
-        forecast.bytes = run.fileBytes
+    private mutating func reached(_ bytes: Int64) {
+        guard bytes > forecast.bytes else { return }
+        forecast.bytes = bytes
         forecast.notePause(from: lastArrival, to: now)
         lastArrival = now
         forecast.progress.reached(forecast.bytes, at: now)
