@@ -1,0 +1,19 @@
+import Foundation
+import Glibc
+
+/// Two ends of a stream of bytes in this process, which no program inherits that another test starts meanwhile.
+///
+/// A socket pair, since Glibc doesn't show pipe2(2) to Swift; see socketpair(2).
+struct StreamPair {
+    /// Whoever reads from it closes it.
+    let reader: Int32
+    let writer: FileHandle
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Complaint("socketpair: errno \(errno)") }
+        reader = ends[0]
+        writer = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    }
+}
