@@ -90,7 +90,7 @@ extension DownloadFailure: CustomStringConvertible {
 
 extension DownloadChallenge {
     /// What the server asked for, and what to do about it.
-    fileprivate func sentence(_ use: CredentialUse) -> String {
+    func sentence(_ use: CredentialUse) -> String {
         let realm = realm.map { " for \($0.quoted)" } ?? ""
         let schemes = schemes.isEmpty ? "" : " (\(schemes.joined(separator: ", ").shortened(to: 60)))"
         let answer = isFromProxy ? "a proxy answered 407" : "the server answered 401"

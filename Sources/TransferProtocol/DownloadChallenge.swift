@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// What a 401 or a 407 asks for (RFC 9110, section 11.6).
 public struct DownloadChallenge: Hashable, Sendable {
     /// Whether a proxy asks (407), and not the server (401).
@@ -11,9 +13,9 @@ public struct DownloadChallenge: Hashable, Sendable {
     static let mostSchemes = 4
 
     /// Reads the challenges of a response; what is none is passed over.
-    init(_ head: DownloadResponseHead) {
-        isFromProxy = head.status == 407
-        var scanner = FieldScanner(head.fields[isFromProxy ? .proxyAuthenticate : .wwwAuthenticate] ?? "")
+    init(status: Int, _ fields: HTTPFields) {
+        isFromProxy = status == 407
+        var scanner = FieldScanner(fields[isFromProxy ? .proxyAuthenticate : .wwwAuthenticate] ?? "")
         while !scanner.isAtEnd {
             scanner.skipWhitespace()
             if scanner.skip(",") { continue }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a download may show of its caller, and to whom.
+/// What a transfer may show of its caller, and to whom.
 ///
 /// A name with its password, and fields that the caller adds, go to the origin of the URL alone (RFC 9110, section 4.3.1:
 /// scheme, host and port), and no more once a redirection has left it. A `.netrc` is asked anew for each host. Nothing here

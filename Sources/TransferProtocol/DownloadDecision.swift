@@ -17,7 +17,8 @@ extension DownloadState {
             }
             return .follow(location: location)
         // It says nothing of the file, so another request must not ask the same.
-        case 401, 407: return .fail(.unauthorized(DownloadChallenge(head), head.credentialUse))
+        case 401, 407:
+            return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
             // Only a condition can fail so; without one it is a status like any other.
             guard case .rest = ask else { return decideOnRefusal(head, ask) }

@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// A header field that the caller adds to the requests of a download (RFC 9110, section 5).
+/// A header field that the caller adds to the requests of a transfer (RFC 9110, section 5).
 public struct RequestField: Hashable, Sendable, Confidential {
     /// The bytes of a value that are taken: 8,192.
     public static let longestValue = 8_192
-    /// The fields that a download takes: 64.
+    /// The fields that a transfer takes: 64.
     public static let most = 64
 
     /// The fields that the client needs for itself: those of the connection and its framing, of the range and its
@@ -15,6 +15,11 @@ public struct RequestField: Hashable, Sendable, Confidential {
         "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-connection",
         "range", "te", "trailer", "transfer-encoding", "upgrade", "want-content-digest", "want-repr-digest",
     ]
+    /// The fields that an upload needs for itself in addition: those of the drafts, and of what is uploaded.
+    static let governedByUploads: Set<String> = [
+        "content-range", "content-type", "location", "repr-digest", "upload-complete", "upload-draft-interop-version",
+        "upload-incomplete", "upload-length", "upload-limit", "upload-offset",
+    ]
     /// The fields that tell nothing of the caller but what is wanted, so that another origin may have them.
     private static let harmless: Set<String> = ["accept", "accept-language", "user-agent"]
 
@@ -22,10 +27,12 @@ public struct RequestField: Hashable, Sendable, Confidential {
     let value: String
 
     /// Reads `Name: value`; the value may be empty, and loses the white space around it.
-    public init(_ line: String) throws(RequestFieldProblem) {
+    public init(_ line: String, isForUpload: Bool = false) throws(RequestFieldProblem) {
         guard let colon = line.firstIndex(of: ":") else { throw .noColon }
         guard let name = HTTPField.Name(String(line[..<colon])), !name.isPseudo else { throw .invalidName }
-        guard !Self.governed.contains(name.canonicalName) else { throw .governed(name.canonicalName) }
+        guard !Self.governed.contains(name.canonicalName),
+            !isForUpload || !Self.governedByUploads.contains(name.canonicalName)
+        else { throw .governed(name.canonicalName) }
         let blanks: [Character] = [" ", "\t"]
         var value = line[line.index(after: colon)...].drop { blanks.contains($0) }
         while value.last.map(blanks.contains) == true { value.removeLast() }

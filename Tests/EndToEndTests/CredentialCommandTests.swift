@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
+import TestUploadServers
 import Testing
 
-/// The credentials of `squall get`: where they come from, and where they never appear.
+/// The credentials of `squall get` and `squall put`: where they come from, and where they never appear.
 @Suite(.timeLimit(.minutes(5))) struct CredentialCommandTests {
     /// Base64 of ada:hunter2.
     private static let basic = "Basic YWRhOmh1bnRlcjI="
@@ -120,6 +121,42 @@ import Testing
             let shown = outcome.output + outcome.errors
             for secret in ["hunter", "YWRh", "\u{9B}", "\u{202E}"] { #expect(!shown.contains(secret)) }
             #expect(server.heads.count == 1)
+        }
+    }
+
+    @Test(arguments: ["text", "json"])
+    func `an upload sends them as a download does`(format: String) async throws {
+        var habits = UploadServerHabits()
+        habits.refuse = { _, fields in fields[.authorization] == Self.basic ? nil : 401 }
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            try await withFolder { folder in
+                try bytes(100_000).write(to: folder.appendingPathComponent("file.bin"))
+                for (options, status) in [(["--user", "ada:hunter3"], Int32(1)), (["--user", "ada:hunter2"], 0)] {
+                    let arguments = ["put", "file.bin", server.url, "--state", "state", "--events", format] + options
+                    let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                    #expect(outcome.status == status, "\(outcome.errors)")
+                    #expect(
+                        outcome.errors.contains("refuses the credentials that it was sent for “files”") == (status == 1)
+                    )
+                    let shown = outcome.output + outcome.errors
+                    for secret in ["hunter", "YWRh"] { #expect(!shown.contains(secret)) }
+                }
+                #expect(server.delivered.map { Data($0) } == [bytes(100_000)])
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("Upload-Offset: hunter2", "the client sets the field upload-offset itself"),
+        ("Content-Type: hunter2", "use --content-type"),
+    ])
+    func `a field that an upload needs for itself is exit 2`(field: String, words: String) async throws {
+        try await withFolder { folder in
+            try bytes(10).write(to: folder.appendingPathComponent("file.bin"))
+            let outcome = try await squall("put", "file.bin", "http://127.0.0.1:1/x", "--header", field, folder: folder)
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains(words), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("hunter"))
         }
     }
 

@@ -26,7 +26,9 @@ import Testing
             "--netrc-file", "--attempts", "--seed", "--events",
         ],
         "put": [
-            "--dialect", "--method", "--repeatable", "--content-type", "--attempts", "--seed", "--state", "--events",
+            "--dialect", "--method", "--repeatable", "--content-type", "--user", "--password-file", "--header",
+            "--netrc",
+            "--netrc-file", "--attempts", "--seed", "--state", "--events",
         ],
     ]
 

@@ -45,6 +45,9 @@ final class DialectHandler: ChannelInboundHandler {
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
         let told = UploadFields(head.headerFields, in: dialect)
         let length = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
+        if let status = server.habits.refuse(ordinal, head.headerFields) {
+            return answer(status, context) { $0[.wwwAuthenticate] = status == 401 ? UploadServer.challenge : nil }
+        }
         guard UploadFields.interopVersion(of: head.headerFields) == dialect.interopVersion else {
             return answer(400, context) { $0[.uploadDraftInteropVersion] = self.dialect.interopVersionValue }
         }
@@ -64,7 +67,6 @@ final class DialectHandler: ChannelInboundHandler {
     }
 
     private func create(_ told: UploadFields, _ context: ChannelHandlerContext) {
-        if let status = server.habits.earlyStatus { return answer(status, context) }
         let id = server.record.withLock { record in
             let id = record.uploads.count + 1
             record.uploads[id] = UploadServer.Upload()

@@ -26,8 +26,9 @@ public struct UploadServerHabits: Sendable {
     public var stall: @Sendable (Int) -> Int? = { _ in nil }
     /// The ordinals of the connections that are closed in place of a final response.
     public var mute: Set<Int> = []
-    /// Answers requests to the target at once, before their content, with this status.
-    public var earlyStatus: Int?
+    /// The status that answers a request at once, before its content, by the ordinal of the connection and the request's
+    /// fields; `nil` for none.
+    public var refuse: @Sendable (Int, HTTPFields) -> Int? = { _, _ in nil }
     /// The `max-append-size`.
     public var maximumAppend: Int64?
     /// The `Repr-Digest` of the final response.
@@ -41,6 +42,9 @@ public struct UploadServerHabits: Sendable {
 
 /// A server on the loopback, and what it has seen.
 public final class UploadServer: Sendable {
+    /// The `WWW-Authenticate` of a 401.
+    static let challenge = "Basic realm=\"files\""
+
     /// A request as a test looks at it.
     public struct Seen: Sendable {
         /// The method.
@@ -201,9 +205,9 @@ private final class TargetHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
             bytes = []
-            if let status = server.habits.earlyStatus { answer(status, context) }
+            if let status = server.habits.refuse(ordinal, head.headerFields) { answer(status, context) }
         case .body(let buffer): bytes += buffer.readableBytesView
         case .end:
             guard !isAnswered else { return }
@@ -217,6 +221,7 @@ private final class TargetHandler: ChannelInboundHandler {
         isAnswered = true
         var fields: HTTPFields = [.contentLength: "0"]
         fields[.reprDigest] = server.habits.digest
+        if status == 401 { fields[.wwwAuthenticate] = UploadServer.challenge }
         context.write(
             wrapOutboundOut(.head(HTTPResponse(status: .init(code: status), headerFields: fields))),
             promise: nil

@@ -45,9 +45,9 @@ import Testing
     func `credentials stay with the origin of the first URL`(urls: [String], isSent: Bool) throws {
         var trail = RequestTrail(try DownloadURL(urls[0]))
         for url in urls.dropFirst() { trail.follow(try DownloadURL(url)) }
-        let fields = try ["Authorization: Bearer hunter2", "Cookie: c=1", "X-Api-Key: k", "Accept: text/*"].map(
-            RequestField.init
-        )
+        let fields = try ["Authorization: Bearer hunter2", "Cookie: c=1", "X-Api-Key: k", "Accept: text/*"].map {
+            try RequestField($0)
+        }
         let (byField, use) = sent(DownloadCredentials(fields: fields), trail)
         let all = ["authorization: Bearer hunter2", "cookie: c=1", "x-api-key: k", "accept: text/*"]
         #expect(byField == (isSent ? all : ["accept: text/*"]))
@@ -129,7 +129,7 @@ import Testing
     private func challenge(_ status: Int, _ value: String?) -> DownloadChallenge {
         var fields = HTTPFields()
         fields[status == 407 ? .proxyAuthenticate : .wwwAuthenticate] = value
-        return DownloadChallenge(DownloadResponseHead(status: status, fields: fields))
+        return DownloadChallenge(status: status, fields)
     }
 
     @Test(
@@ -156,7 +156,7 @@ import Testing
         let fields: HTTPFields = [.wwwAuthenticate: "Basic realm=\"r\""]
         for use in [CredentialUse.none, .sent, .withheld] {
             let head = DownloadResponseHead(status: 401, fields: fields, credentialUse: use)
-            let expected = DownloadAction.fail(.unauthorized(DownloadChallenge(head), use))
+            let expected = DownloadAction.fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), use))
             let tag = try #require(EntityTag("\"v\""))
             for ask in [DownloadAsk.whole(nil), .rest(from: 5, .entityTag(tag)), .probe] {
                 var state = DownloadState(resuming: DownloadRepresentation(), length: 5)

@@ -33,6 +33,7 @@ extension UploadFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .refused(let status): "the server answered \(status); check the URL"
+        case .accessRefused(let challenge, let use): challenge.sentence(use)
         case .sizeRefused(let limits): Self.sizeSentence(limits)
         case .appendLimitTooSmall(let limit):
             "the server takes only \(limit) bytes in a request, too few to upload with"

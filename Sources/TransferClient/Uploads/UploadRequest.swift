@@ -12,9 +12,10 @@ public struct UploadRequest: Sendable {
     public var dialects = UploadDialectChoice.automatic
     /// Whether sending the whole request twice is harmless although the method isn't idempotent.
     public var isRepeatable = false
-    /// Fields of the representation and of the caller, such as `Content-Type`. They go with the creation; credentials
-    /// also go to the upload's own URL, and never to another origin.
+    /// Fields of the representation, such as `Content-Type`. They go with the creation.
     public var fields: HTTPFields = [.contentType: "application/octet-stream"]
+    /// What the caller shows of itself, and to whom.
+    public var credentials = DownloadCredentials.none
     /// The folder for the memory of unfinished uploads; it is made if it isn't there.
     public var journalFolder: FilePath
 

@@ -77,7 +77,12 @@ extension UploadSession {
             guard head.status.kind == .informational, head.status.code != 101 else {
                 let problem = await problem(of: head, &iterator)
                 if sending?.hasBegunCompletion == true { state.completionBegan() }
-                let response = UploadResponseHead(status: head.status.code, fields: head.headerFields, problem: problem)
+                let response = UploadResponseHead(
+                    status: head.status.code,
+                    fields: head.headerFields,
+                    problem: problem,
+                    credentialUse: request.credentials.use(for: state.trail(of: plan))
+                )
                 return .decided(state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now))
             }
             sending?.pause()

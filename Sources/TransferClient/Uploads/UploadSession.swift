@@ -57,7 +57,11 @@ final class UploadSession {
         configuration = client.configuration
         group = client.eventLoopGroup
         startedAt = configuration.clock.now()
-        metadata = UploadMetadata(creationFields: request.fields, digest: ReprDigest(sha256: sha256))
+        metadata = UploadMetadata(
+            creationFields: request.fields,
+            digest: ReprDigest(sha256: sha256),
+            credentials: request.credentials
+        )
         schedule = RetrySchedule(
             policy: configuration.retry,
             generator: SeededGenerator(seed: configuration.seed),
@@ -153,6 +157,7 @@ final class UploadSession {
     /// Leaves the journal as the next run can best use it. What fails now is less than the error that is thrown anyway.
     private func leave(after error: UploadError) async {
         switch error {
+        case .refused(.accessRefused) where state.resource != nil: return
         case .sourceChanged, .refused, .digestMismatch:
             state.abandon()
             await cancelAbandoned()

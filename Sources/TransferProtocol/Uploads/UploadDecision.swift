@@ -12,6 +12,9 @@ extension UploadState {
         let told = plan.dialect.map { UploadFields(head.fields, in: $0) } ?? UploadFields()
         learn(told.limits, now: now)
         if head.status == 307 || head.status == 308 { return follow(head, plan) }
+        if head.status == 401 || head.status == 407 {
+            return fail(.accessRefused(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
+        }
         switch plan {
         case .create, .reserve, .append:
             let response = ContentResponse(

@@ -24,6 +24,8 @@ public enum UploadSetback: Hashable, Sendable {
 public enum UploadFailure: Hashable, Sendable {
     /// A status that no repetition changes.
     case refused(status: Int)
+    /// 401 or 407: what is asked for, and whether the request carried credentials. The upload can be continued with others.
+    case accessRefused(DownloadChallenge, CredentialUse)
     /// The representation has more bytes than the server takes, or fewer.
     case sizeRefused(limits: UploadLimits)
     /// The server takes so few bytes in a request that the upload would need too many of them.
@@ -68,11 +70,19 @@ public struct UploadResponseHead: Hashable, Sendable {
     public var fields: HTTPFields
     /// The problem that the content explains, if it does.
     public var problem: ProblemDetails?
+    /// Whether the request carried credentials.
+    public var credentialUse: CredentialUse
 
     /// Makes a head.
-    public init(status: Int, fields: HTTPFields, problem: ProblemDetails? = nil) {
+    public init(
+        status: Int,
+        fields: HTTPFields,
+        problem: ProblemDetails? = nil,
+        credentialUse: CredentialUse = .none
+    ) {
         self.status = status
         self.fields = fields
         self.problem = problem
+        self.credentialUse = credentialUse
     }
 }

@@ -1,16 +1,23 @@
 import HTTPTypes
 
-/// The fields that a caller adds to an upload.
+/// The fields that a caller adds to an upload, and what it shows of itself.
 public struct UploadMetadata: Hashable, Sendable {
     /// The fields of the representation, such as `Content-Type`: they go with the creation only.
     public var creationFields: HTTPFields
     /// The digest of the representation; it goes with the creation.
     public var digest: ReprDigest?
+    /// Go with every request to the origin of the target.
+    public var credentials: DownloadCredentials
 
     /// Makes metadata.
-    public init(creationFields: HTTPFields = [:], digest: ReprDigest? = nil) {
+    public init(
+        creationFields: HTTPFields = [:],
+        digest: ReprDigest? = nil,
+        credentials: DownloadCredentials = .none
+    ) {
         self.creationFields = creationFields
         self.digest = digest
+        self.credentials = credentials
     }
 
     /// The fields that prove who asks; they never go to another origin than the target's.
@@ -53,6 +60,8 @@ extension UploadState {
         for name in UploadMetadata.credentialNames {
             fields[name] = origin.sharesOrigin(with: parameters.target) ? metadata.creationFields[name] : nil
         }
+        let shown = metadata.credentials.fields(for: trail(of: plan))
+        for field in shown { fields[fields: field.name] = shown.filter { $0.name == field.name } }
         let request = HTTPRequest(
             method: method,
             scheme: url.scheme.rawValue,
@@ -61,6 +70,16 @@ extension UploadState {
             headerFields: fields
         )
         return (request, url)
+    }
+
+    /// The way of the request for `plan`: from the target through the redirections of the creation, and to the resource that
+    /// the server named.
+    public func trail(of plan: UploadPlan) -> RequestTrail {
+        var trail = RequestTrail(parameters.target)
+        for url in [creationURL, plan.resource?.url] {
+            if let url, url != trail.current { trail.follow(url) }
+        }
+        return trail
     }
 
     private func add(_ metadata: UploadMetadata, to fields: inout HTTPFields) {

@@ -184,6 +184,8 @@ public struct UploadState: Hashable, Sendable {
     mutating func fail(_ failure: UploadFailure) -> UploadAction {
         switch failure {
         case .violation, .sizeRefused, .appendLimitTooSmall, .redirection, .dialectRefused: abandon()
+        // A run with other credentials goes on.
+        case .accessRefused: created = resource
         // The target has answered, or there is nothing left to forget.
         case .refused, .answeredEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
         }

@@ -16,6 +16,9 @@ struct PutCommand: AsyncParsableCommand {
             when the program is killed, goes on when the same command is run again. Otherwise it is an ordinary \
             upload. Exits with 75 when it gave up for now.
 
+            Credentials go to the server of the URL alone, not to one that it redirects to or names, and are never shown or \
+            kept. A server that refuses them is exit code 1; a run with others goes on.
+
             Example: squall put file.bin http://127.0.0.1:8081/file.bin
             """
     )
@@ -42,6 +45,8 @@ struct PutCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The media type of the file.", valueName: "type"))
     var contentType = "application/octet-stream"
+
+    @OptionGroup var credentials: CredentialOptions
 
     @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
     var attempts = 10
@@ -115,6 +120,7 @@ struct PutCommand: AsyncParsableCommand {
         request.dialects = dialect.choice
         request.isRepeatable = repeatable
         request.fields = [.contentType: contentType]
+        request.credentials = try credentials.credentials(forUpload: true)
         return request
     }
 

@@ -5,7 +5,7 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-/// The credentials of a download, as the command line says them. No message shows a value of theirs.
+/// The credentials of a transfer, as the command line says them. No message shows a value of theirs.
 struct CredentialOptions: ParsableArguments {
     @Option(
         name: [.customShort("u"), .long],
@@ -50,8 +50,8 @@ struct CredentialOptions: ParsableArguments {
     }
 
     /// The credentials, for which files are read and the person may be asked.
-    func credentials() throws(CommandFailure) -> DownloadCredentials {
-        let fields = try fields()
+    func credentials(forUpload isForUpload: Bool = false) throws(CommandFailure) -> DownloadCredentials {
+        let fields = try fields(isForUpload)
         if user != nil, fields.contains(where: \.isAuthorization) {
             throw .wrongInput("--user and the field Authorization are for the same: give one of them")
         }
@@ -90,11 +90,11 @@ struct CredentialOptions: ParsableArguments {
         throw .wrongInput("no password was given")
     }
 
-    private func fields() throws(CommandFailure) -> [RequestField] {
+    private func fields(_ isForUpload: Bool) throws(CommandFailure) -> [RequestField] {
         var fields: [RequestField] = []
         for (index, text) in header.enumerated() {
             guard text.hasPrefix("@") else {
-                fields.append(try CredentialOptions.field(text, "--header \(index + 1)"))
+                fields.append(try CredentialOptions.field(text, isForUpload, "--header \(index + 1)"))
                 continue
             }
             let path = String(text.dropFirst())
@@ -102,7 +102,9 @@ struct CredentialOptions: ParsableArguments {
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             for (number, line) in lines.enumerated() {
                 let text = String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
-                if !text.isEmpty { fields.append(try CredentialOptions.field(text, "\(path):\(number + 1)")) }
+                if !text.isEmpty {
+                    fields.append(try CredentialOptions.field(text, isForUpload, "\(path):\(number + 1)"))
+                }
             }
         }
         guard fields.count <= RequestField.most else {
@@ -111,9 +113,11 @@ struct CredentialOptions: ParsableArguments {
         return fields
     }
 
-    private static func field(_ text: String, _ place: String) throws(CommandFailure) -> RequestField {
+    private static func field(_ text: String, _ isForUpload: Bool, _ place: String) throws(CommandFailure)
+        -> RequestField
+    {
         do throws(RequestFieldProblem) {
-            return try RequestField(text)
+            return try RequestField(text, isForUpload: isForUpload)
         } catch {
             throw .wrongInput("\(place): \(error)")
         }
@@ -176,6 +180,7 @@ extension RequestFieldProblem: CustomStringConvertible {
         case .invalidName: "the name in front of the colon is none of a field: write 'Name: value'"
         case .invalidValue: "the value has a control character: leave it out"
         case .governed("host"): "the field host is the URL's: name the host there"
+        case .governed("content-type"): "the field content-type has an option of its own: use --content-type"
         case .governed(let name): "the client sets the field \(name) itself: leave it out"
         case .tooLong: "the value is longer than \(RequestField.longestValue) bytes"
         }

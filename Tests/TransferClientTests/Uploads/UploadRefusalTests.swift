@@ -9,10 +9,10 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(5))) struct UploadRefusalTests {
     private static let bytes = uploadBytes(300_000)
 
-    @Test(arguments: [UploadServerKind.ordinary, .dialect(.v10)], [401, 413])
+    @Test(arguments: [UploadServerKind.ordinary, .dialect(.v10)], [403, 413])
     func `a refusal that comes before the content is heard`(kind: UploadServerKind, status: Int) async throws {
         var habits = UploadServerHabits()
-        habits.earlyStatus = status
+        habits.refuse = { _, _ in status }
         try await withUploadServer(kind, habits) { server in
             let folder = try UploadFolder(Self.bytes)
             let attempted = await upload(folder, folder.request(server.url)) { $0.uploadHoldLimit = .seconds(30) }

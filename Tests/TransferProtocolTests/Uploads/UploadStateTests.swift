@@ -118,11 +118,66 @@ import TransferProtocol
         _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
         _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
-        let metadata = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
-        let (request, _) = state.request(for: ask, creation: .put, metadata)
-        #expect(request.headerFields[.authorization] == (isSent ? "Bearer x" : nil))
-        #expect(request.headerFields[.contentType] == nil)
-        #expect(request.headerFields[.uploadOffset] == nil)
+        let inFields = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
+        let credentials = DownloadCredentials(fields: [try RequestField("Authorization: Bearer x")])
+        for metadata in [
+            inFields, UploadMetadata(creationFields: [.contentType: "text/plain"], credentials: credentials),
+        ] {
+            let (request, _) = state.request(for: ask, creation: .put, metadata)
+            #expect(request.headerFields[.authorization] == (isSent ? "Bearer x" : nil))
+            #expect(request.headerFields[.contentType] == nil)
+            #expect(request.headerFields[.uploadOffset] == nil)
+        }
+        #expect(credentials.use(for: state.trail(of: ask)) == (isSent ? .sent : .withheld))
+    }
+
+    @Test func `credentials don't follow a redirection to another origin, nor back`() throws {
+        var state = try Self.state()
+        let credentials = DownloadCredentials(fields: [try RequestField("X-Key: k")])
+        let metadata = UploadMetadata(credentials: credentials)
+        var sent: [String?] = []
+        for location in ["/here", "http://other.example/there", "http://host.example/back"] {
+            let plan = UploadPlan.create(.v10)
+            let (request, _) = state.request(for: plan, creation: .put, metadata)
+            sent.append(request.headerFields[HTTPField.Name("X-Key")!])
+            #expect(state.decide(on: Self.head(307, [.location: location]), to: plan, sent: 0, now: 0) == .proceed)
+        }
+        #expect(sent == ["k", "k", nil])
+    }
+
+    @Test(arguments: [401, 407], UploadDialect.allCases)
+    func `a refusal of access ends the run, and the upload stays to be continued`(status: Int, dialect: UploadDialect)
+        throws
+    {
+        var state = try Self.created(dialect)
+        _ = state.exchangeFailed(.create(dialect), sent: 5, .stalled)
+        let resource = try #require(state.resource)
+        let field = status == 401 ? HTTPField.Name.wwwAuthenticate : .proxyAuthenticate
+        let fields: HTTPFields = [field: "Basic realm=\"r\", Bearer"]
+        for use in [CredentialUse.none, .sent, .withheld] {
+            let head = UploadResponseHead(status: status, fields: fields, credentialUse: use)
+            _ = state.decide(on: head, to: .askOffset(resource), sent: 0, now: 0)
+            guard case .fail(.accessRefused(let challenge, use)) = state.nextStep(now: 0) else {
+                Issue.record("\(state)")
+                return
+            }
+            #expect(challenge.schemes == ["Basic", "Bearer"])
+            #expect(challenge.realm == "r")
+            #expect(challenge.isFromProxy == (status == 407))
+        }
+        #expect(state.resource == resource)
+        #expect(state.takeAbandoned().isEmpty)
+    }
+
+    @Test func `a field that an upload needs for itself isn't taken from the caller`() throws {
+        for name in [
+            "Upload-Offset", "upload-draft-interop-version", "Content-Type", "Repr-Digest", "Content-Range", "Host",
+        ] {
+            #expect(throws: RequestFieldProblem.governed(name.lowercased())) {
+                try RequestField("\(name): 5", isForUpload: true)
+            }
+        }
+        #expect(throws: Never.self) { try RequestField("Content-Type: x") }
     }
 
     @Test func `a Retry-After is handed on`() throws {
