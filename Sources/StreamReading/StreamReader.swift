@@ -198,11 +198,14 @@ public final class StreamReader {
     ) -> Portion {
         let hasMore = count < bytes.count && side.marks.count >= MessageScanner.markLimit
         for index in side.finders.indices { side.finders[index].read(bytes, count: count, into: &side.marks) }
-        if side.finders.count > 0, side.marks.count > 1 { side.marks.sort { $0.offset < $1.offset } }
-        for mark in side.marks { link.note(mark) }
-        side.marks.removeAll(keepingCapacity: true)
+        // Most reads have neither marks nor an unfinished head, and to empty an empty array counts a reference.
+        if !side.marks.isEmpty {
+            if side.finders.count > 0, side.marks.count > 1 { side.marks.sort { $0.offset < $1.offset } }
+            for mark in side.marks { link.note(mark) }
+            side.marks.removeAll(keepingCapacity: true)
+        }
         if count > 0 || side.held.isEmpty {
-            side.held.removeAll(keepingCapacity: true)
+            if !side.held.isEmpty { side.held.removeAll(keepingCapacity: true) }
             side.began = now
         }
         if !hasMore, count + side.held.count < bytes.count {
