@@ -26,11 +26,14 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
@@ -78,8 +81,29 @@ let package = Package(
             swiftSettings: strictAndSafe
         ),
         .target(
+            name: "HTTPTransport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "LocalAuthority",
+            dependencies: [
+                "HTTPTransport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
             name: "TransferClient",
             dependencies: [
+                "HTTPTransport",
                 "TransferProtocol",
                 "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -121,6 +145,7 @@ let package = Package(
             name: "OriginServer",
             dependencies: [
                 "DurableFiles",
+                "HTTPTransport",
                 "ResumableUploads",
                 "TransferProtocol",
                 "Units",
@@ -142,6 +167,8 @@ let package = Package(
                 "FaultPlan",
                 "FaultProfile",
                 "Forecast",
+                "HTTPTransport",
+                "LocalAuthority",
                 "OriginServer",
                 "ProxyEngine",
                 "Replay",
@@ -203,6 +230,7 @@ let package = Package(
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/TestUploadServers",
             swiftSettings: strict
@@ -228,14 +256,22 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: [
+                "HTTPTransport", "LocalAuthority", .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
+                "HTTPTransport", "LocalAuthority", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict

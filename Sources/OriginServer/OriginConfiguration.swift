@@ -1,3 +1,4 @@
+import HTTPTransport
 import NIOCore
 import ResumableUploads
 import TransferProtocol
@@ -10,6 +11,8 @@ public struct OriginConfiguration: Sendable {
     public var host: String
     /// The port to listen on, 0 to 65,535; 0 lets the system choose one.
     public var port: Int
+    /// What clients are shown to prove the server, which speaks TLS then; `nil` for plain HTTP.
+    public var tls: TLSIdentity?
     /// How much the server takes on.
     public var limits: OriginLimits
     /// The wall clock, in whole seconds: what `Date` says, and what file dates are compared with.

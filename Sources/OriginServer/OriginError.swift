@@ -10,6 +10,7 @@ public struct OriginError: Error, Hashable, Sendable {
         case uploadsFolderHidden = "uploads-folder-hidden"
         case uploadsFolderInUse = "uploads-folder-in-use"
         case uploadsFolderUnusable = "uploads-folder-unusable"
+        case identityUnusable = "identity-unusable"
         case invalidPort = "invalid-port"
         case unknownHost = "unknown-host"
         case addressInUse = "address-in-use"
@@ -20,7 +21,7 @@ public struct OriginError: Error, Hashable, Sendable {
 
     /// What was wrong.
     public let code: Code
-    /// What it was wrong with: the folder, the host or the address.
+    /// What it was wrong with: the folder, the host or the address, or what is wrong with the certificate.
     public let subject: String
     /// The system call that failed and its error, where one did.
     public let cause: Cause?
@@ -49,6 +50,7 @@ extension OriginError: CustomStringConvertible {
         case .uploadsFolderHidden: "“\(subject)” is a hidden folder in the served one"
         case .uploadsFolderInUse: "another server takes uploads in “\(subject)”"
         case .uploadsFolderUnusable: "uploads can't be kept in “\(subject)”"
+        case .identityUnusable: "the certificate can't be used: \(subject)"
         case .invalidPort: "\(subject) is no port"
         case .unknownHost: "the host “\(subject)” can't be resolved to an address"
         case .addressInUse: "\(subject) is already in use"
@@ -66,6 +68,7 @@ extension OriginError: CustomStringConvertible {
         case .uploadsFolderHidden: "name a folder whose path has no name that starts with a dot"
         case .uploadsFolderInUse: "stop it, or name another folder"
         case .uploadsFolderUnusable: "check its permissions and its disk"
+        case .identityUnusable: "name a certificate with its key"
         case .invalidPort: "use 1 to 65535, or 0 for any free port"
         case .unknownHost: "use an address such as 127.0.0.1, or check the name"
         case .addressInUse: "use another port, or 0 for any free port"

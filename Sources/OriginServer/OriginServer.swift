@@ -1,10 +1,11 @@
+import HTTPTransport
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SystemPackage
 import TransferProtocol
 
-/// An HTTP/1.1 server for the files below a folder, made for transfers that are interrupted and resumed.
+/// An HTTP/1.1 server, plain or over TLS, for the files below a folder, made for transfers that are interrupted and resumed.
 ///
 /// GET and HEAD with single byte ranges, preconditions, strong entity tags and digests of the whole file (RFC 9110, RFC
 /// 9112, RFC 9530). What it doesn't serve: hidden files (a name on the way starts with a dot), partial files of
@@ -20,8 +21,13 @@ public final class OriginServer: Sendable {
         /// The port, never 0.
         public let port: Int
 
+        /// Whether clients have to speak TLS.
+        public let isSecure: Bool
+
         /// The root of the server as a URL, without a slash at the end.
-        public var url: String { "http://" + (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+        public var url: String {
+            (isSecure ? "https://" : "http://") + (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+        }
     }
 
     /// Where this server listens.
@@ -64,6 +70,14 @@ public final class OriginServer: Sendable {
             ),
             threadPool: .singleton
         )
+        var tls: TLSServer?
+        if let identity = configuration.tls {
+            do throws(TLSSettingsProblem) {
+                tls = try TLSServer(identity)
+            } catch {
+                throw OriginError(code: .identityUnusable, subject: error.description, cause: nil)
+            }
+        }
         let uploads = try await UploadSite.open(configuration)
         let connections = ConnectionRegistry(limits: configuration.limits)
         let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -71,8 +85,8 @@ public final class OriginServer: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder, uploads) }
+            .childChannelInitializer { [tls] channel in
+                channel.eventLoop.makeCompletedFuture { try configure(channel, connections, responder, uploads, tls) }
             }
         let listener: any Channel
         do {
@@ -84,7 +98,7 @@ public final class OriginServer: Sendable {
         guard let local = listener.localAddress, let host = local.ipAddress, let port = local.port else {
             preconditionFailure("A listener on a host and a port has an address with both")
         }
-        let address = Address(host: host, port: port)
+        let address = Address(host: host, port: port, isSecure: tls != nil)
         return OriginServer(
             listener: listener,
             address: address,
@@ -133,10 +147,12 @@ public final class OriginServer: Sendable {
         _ channel: any Channel,
         _ connections: ConnectionRegistry,
         _ responder: Responder,
-        _ uploads: UploadSite? = nil
+        _ uploads: UploadSite? = nil,
+        _ tls: TLSServer? = nil
     ) throws {
         let admission = connections.admit(channel)
         guard admission != .dropped else { throw ChannelError.eof }
+        try tls?.start(on: channel)
         let limits = responder.configuration.limits
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = limits.headBytes

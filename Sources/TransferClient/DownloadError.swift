@@ -1,3 +1,4 @@
+import HTTPTransport
 import SystemPackage
 import TransferProtocol
 import Units
@@ -6,8 +7,10 @@ import Units
 public enum DownloadError: Error, Hashable, Sendable {
     /// The URL can't be used.
     case invalidURL(String, DownloadURLProblem)
-    /// The URL asks for TLS, which this version doesn't speak.
-    case tlsUnsupported(String)
+    /// The settings for TLS can't be used.
+    case invalidTLSSettings(TLSSettingsProblem)
+    /// There is no way to talk to a server by TLS: its host, and why.
+    case tlsRefused(host: String, TLSFailure)
     /// The destination can't be a file: the path, and why.
     case invalidDestination(String, String)
     /// The expected digest hasn't 32 bytes, but so many.
@@ -50,9 +53,11 @@ public enum DownloadError: Error, Hashable, Sendable {
     /// What the caller can make of this error.
     public var disposition: Disposition {
         switch self {
-        case .invalidURL, .tlsUnsupported, .invalidDestination, .invalidDigest: .invalidInput
+        case .invalidURL, .invalidTLSSettings, .invalidDestination, .invalidDigest: .invalidInput
         case .locked, .gaveUp, .tooManyRestarts, .cancelled: .resumable
-        case .refused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing, .unproved: .final
+        case .refused, .tlsRefused, .tooManyRedirections, .invalidRedirection, .digestMismatch, .digestMissing,
+            .unproved:
+            .final
         case .fileSystem(_, _, let errno):
             switch errno {
             case .noSpace, .diskQuotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory: .resumable
@@ -73,7 +78,9 @@ extension DownloadError: CustomStringConvertible {
     public var reason: String {
         switch self {
         case .invalidURL(let url, let problem): "\(Self.shown(url)) can't be downloaded: \(problem.description)"
-        case .tlsUnsupported(let url): "\(Self.shown(url)) needs TLS, which comes with a later version"
+        case .invalidTLSSettings(let problem): "the settings for TLS can't be used: \(problem)"
+        case .tlsRefused(let host, let failure):
+            "can't talk to “\(host.shortened(to: Self.shownCharacters))” by TLS: \(failure)"
         case .invalidDestination(let path, let why): "can't download to “\(path)”: \(why)"
         case .invalidDigest(let count): "a SHA-256 has 32 bytes, and the expected one has \(count)"
         case .locked(let path): "another download is writing “\(path)”"
@@ -98,7 +105,6 @@ extension DownloadError: CustomStringConvertible {
 
     private var advice: String? {
         switch self {
-        case .tlsUnsupported: "use an http:// URL"
         case .locked: "wait for it, or choose another destination"
         case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
             "make room and run it again to continue"
@@ -108,7 +114,7 @@ extension DownloadError: CustomStringConvertible {
         case .gaveUp, .cancelled: "run it again to continue"
         case .tooManyRestarts: "run it again later"
         case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
-            .digestMismatch:
+            .digestMismatch, .invalidTLSSettings, .tlsRefused:
             nil
         }
     }

@@ -1,3 +1,4 @@
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -11,6 +12,8 @@ import Units
 /// One connection, one request, one response.
 struct DownloadExchange: Sendable {
     let group: any EventLoopGroup
+    let tls: TLSClient
+    /// How long connecting may take, the handshake of TLS included.
     let connectLimit: Duration
     let limits: ResponseLimits
 
@@ -55,6 +58,7 @@ struct DownloadExchange: Sendable {
     static func setback(of error: any Error) -> DownloadSetback? {
         switch error {
         case let error as WatchError: error.setback
+        case let error as TLSFailure: .connectFailed(error.description)
         case let error as HTTPParserError where error == .invalidEOFState:
             .connectionLost("it was closed in the middle of the answer")
         case let error as HTTPParserError: .malformedResponse(String(describing: error))
@@ -63,8 +67,14 @@ struct DownloadExchange: Sendable {
         case ChannelError.connectTimeout: .connectTimedOut
         case let error as NIOConnectionError: connectSetback(of: error)
         case is CancellationError: nil
-        default: .connectionLost(words(of: error))
+        default: .connectionLost(TLSFailure(error)?.description ?? words(of: error))
         }
+    }
+
+    /// Why TLS can't be had with this server, as long as nothing is changed.
+    static func refusal(of error: any Error) -> TLSFailure? {
+        guard let failure = TLSFailure(error), failure.isFinal else { return nil }
+        return failure
     }
 
     /// Whether an error after the end of a response means that more bytes came.
@@ -86,12 +96,14 @@ struct DownloadExchange: Sendable {
         return .connectFailed("the name \(error.host) can't be looked up: \(words(of: lookup))")
     }
 
-    /// Connects, with a handler of `watch` as the last; a cancelled task doesn't wait for the limit.
+    /// Connects, and proves the server of an `https` URL, with a handler of `watch` as the last; a cancelled task doesn't wait
+    /// for the limit.
     func connect(
         to url: DownloadURL,
         watch: @escaping @Sendable () -> any ChannelHandler
     ) async throws -> any Channel {
-        let connecting = ClientBootstrap(group: group)
+        let start = NIODeadline.now()
+        let connecting: EventLoopFuture<any Channel> = ClientBootstrap(group: group)
             .connectTimeout(.nanoseconds(connectLimit.nanoseconds))
             // Nothing is read before somebody listens.
             .channelOption(.autoRead, value: false)
@@ -114,6 +126,11 @@ struct DownloadExchange: Sendable {
                 }
             }
             .connect(host: url.host, port: url.port)
+            .flatMap { [tls, connectLimit] channel in
+                guard url.scheme == .https else { return channel.eventLoop.makeSucceededFuture(channel) }
+                let limit = start + .nanoseconds(connectLimit.nanoseconds)
+                return DownloadExchange.prove(channel, tls, host: url.host, until: limit)
+            }
         let promise = connecting.eventLoop.makePromise(of: (any Channel).self)
         connecting.cascade(to: promise)
         return try await withTaskCancellationHandler {
@@ -121,6 +138,32 @@ struct DownloadExchange: Sendable {
         } onCancel: {
             promise.fail(CancellationError())
             connecting.whenSuccess { $0.close(promise: nil) }
+        }
+    }
+
+    /// Goes through the handshake of TLS on a connected channel, which is closed if that fails.
+    private static func prove(
+        _ channel: any Channel,
+        _ tls: TLSClient,
+        host: String,
+        until limit: NIODeadline
+    ) -> EventLoopFuture<any Channel> {
+        channel.eventLoop.flatSubmit {
+            let timer = channel.eventLoop.scheduleTask(deadline: limit) {
+                // The handshake fails with the end of the channel, and the error of a connection stands for that.
+                channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(.zero))
+            }
+            let proved: EventLoopFuture<Void>
+            do {
+                proved = try tls.start(on: channel, to: host)
+            } catch {
+                proved = channel.eventLoop.makeFailedFuture(error)
+            }
+            proved.whenComplete { result in
+                timer.cancel()
+                if case .failure = result { channel.close(promise: nil) }
+            }
+            return proved.map { channel }
         }
     }
 

@@ -1,3 +1,4 @@
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -21,7 +22,6 @@ extension DownloadSession {
                 return .failed(.invalidRedirection(location, error))
             }
             let target = trail.current.text
-            guard trail.current.scheme == .http else { return .failed(.tlsUnsupported(target)) }
             onEvent(.redirected(url: target))
         }
         return .failed(.tooManyRedirections(Self.mostRedirections))
@@ -31,6 +31,7 @@ extension DownloadSession {
         summary.connections += 1
         let exchange = DownloadExchange(
             group: group,
+            tls: tls,
             connectLimit: configuration.connectLimit,
             limits: ResponseLimits(
                 firstByte: configuration.firstByteLimit,
@@ -45,8 +46,13 @@ extension DownloadSession {
             }
         } catch let error as DownloadError {
             return .failed(error)
+        } catch let problem as TLSSettingsProblem {
+            return .failed(.invalidTLSSettings(problem))
         } catch {
             state.bodyCut()
+            if let failure = DownloadExchange.refusal(of: error) {
+                return .failed(.tlsRefused(host: trail.current.host, failure))
+            }
             guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else {
                 return .failed(.cancelled)
             }

@@ -1,3 +1,4 @@
+import HTTPTransport
 import NIOCore
 import NIOHTTPTypes
 import NIOPosix
@@ -13,6 +14,7 @@ final class DownloadSession {
     let url: DownloadURL
     let configuration: TransferClientConfiguration
     let group: any EventLoopGroup
+    let tls: TLSClient
     let pool: NIOThreadPool
     let file: PartialFile
     let onEvent: @Sendable (DownloadEvent) -> Void
@@ -60,6 +62,7 @@ final class DownloadSession {
         self.onEvent = onEvent
         configuration = client.configuration
         group = client.eventLoopGroup
+        tls = client.tls
         pool = client.threadPool
         finalURL = url
         startedAt = configuration.clock.now()

@@ -1,3 +1,4 @@
+import HTTPTransport
 import NIOCore
 import NIOPosix
 import SystemPackage
@@ -11,6 +12,7 @@ public struct TransferClient: Sendable {
     public let configuration: TransferClientConfiguration
     let eventLoopGroup: any EventLoopGroup
     let threadPool: NIOThreadPool
+    let tls: TLSClient
 
     /// Makes a client. Connections live on `eventLoopGroup`; files are read and written on the threads of `threadPool`,
     /// which must be running. Both belong to the caller.
@@ -22,6 +24,7 @@ public struct TransferClient: Sendable {
         self.configuration = configuration
         self.eventLoopGroup = eventLoopGroup
         self.threadPool = threadPool
+        tls = TLSClient(configuration.tls)
     }
 
     /// Downloads a file, through as many connections as it takes (RFC 9110, sections 13 to 15).
@@ -34,7 +37,7 @@ public struct TransferClient: Sendable {
     /// more, and isn't believed without a digest then.
     ///
     /// - Parameters:
-    ///   - request: What to download. Only `http` URLs are served by this version.
+    ///   - request: What to download.
     ///   - destination: The file to be; its folder must exist. A link is followed once, at the start, and everything lies
     ///     where it leads. What is no regular file there is refused.
     ///   - onEvent: Called for each event, in order, on the task of the download, which waits for it; it should return
@@ -53,7 +56,7 @@ public struct TransferClient: Sendable {
         } catch {
             throw .invalidURL(request.url, error)
         }
-        guard url.scheme == .http else { throw .tlsUnsupported(request.url) }
+        if url.scheme == .https { try await prepareTLS() }
         if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
         let (file, remains) = try await PartialFile.open(
             destination,
@@ -69,5 +72,18 @@ public struct TransferClient: Sendable {
             await file.close()
             throw error
         }
+    }
+
+    /// Reads the authorities that are trusted, before anything is changed on the disk.
+    func prepareTLS() async throws(DownloadError) {
+        let result = try? await threadPool.runIfActive { [tls] () -> TLSSettingsProblem? in
+            do throws(TLSSettingsProblem) {
+                try tls.prepare()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let problem = result ?? nil { throw .invalidTLSSettings(problem) }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTransport
 import TransferProtocol
 import Units
 
@@ -7,7 +8,7 @@ public struct TransferClientConfiguration: Sendable {
     public var retry = RetryPolicy()
     /// When a body is given up as too slow.
     public var stall = DownloadStallRule()
-    /// How long connecting may take, names looked up included: 10 s unless told otherwise.
+    /// How long connecting may take, names looked up and the handshake of TLS included: 10 s unless told otherwise.
     public var connectLimit: Duration = .seconds(10)
     /// How long the final head of a response may take once connected: 30 s unless told otherwise.
     public var firstByteLimit: Duration = .seconds(30)
@@ -28,6 +29,8 @@ public struct TransferClientConfiguration: Sendable {
     /// How long the content of an upload waits at most for the server to name the upload's URL: 500 ms unless told
     /// otherwise.
     public var uploadHoldLimit: Duration = .milliseconds(500)
+    /// Whom `https` URLs are trusted to, and what is shown to them.
+    public var tls = TLSClientSettings()
     /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
     public var seed = UInt64.random(in: .min ... .max)
     /// The time to work by.

@@ -48,6 +48,9 @@ public struct DownloadURL: Hashable, Sendable {
         scheme == other.scheme && host == other.host && port == other.port && path == other.path
     }
 
+    /// Whether nothing that was kept secret on the way to `other` is sent in the clear to this one.
+    func isAsSafe(as other: DownloadURL) -> Bool { scheme == .https || other.scheme == .http }
+
     /// Reads an absolute URL. A fragment is dropped: it never goes to a server.
     public init(_ text: String) throws(DownloadURLProblem) {
         let parts = try URLReference(text)

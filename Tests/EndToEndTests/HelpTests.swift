@@ -20,15 +20,17 @@ import Testing
         ],
         "check": [],
         "profiles": [],
-        "origin": ["--host", "--port", "--uploads", "--upload-limit"],
+        "origin": [
+            "--host", "--port", "--uploads", "--upload-limit", "--tls-cert", "--tls-key", "--tls-self-signed",
+        ],
         "get": [
             "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",
-            "--netrc-file", "--attempts", "--seed", "--events",
+            "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--attempts", "--seed", "--events",
         ],
         "put": [
             "--dialect", "--method", "--repeatable", "--content-type", "--user", "--password-file", "--header",
-            "--netrc",
-            "--netrc-file", "--attempts", "--seed", "--state", "--events",
+            "--netrc", "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--attempts", "--seed", "--state",
+            "--events",
         ],
     ]
 

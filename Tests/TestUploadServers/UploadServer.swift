@@ -5,6 +5,7 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOPosix
 import NIOResumableUpload
+import NIOSSL
 import Synchronization
 import TransferProtocol
 
@@ -33,6 +34,8 @@ public struct UploadServerHabits: Sendable {
     public var maximumAppend: Int64?
     /// The `Repr-Digest` of the final response.
     public var digest: String?
+    /// The server's side of TLS; without it the server is a plain one.
+    public var tls: NIOSSLContext?
     /// Whether nothing more is read after a request's head.
     public var isDeaf = false
 
@@ -79,7 +82,7 @@ public final class UploadServer: Sendable {
     }
 
     /// The URL that files are uploaded to.
-    public var url: String { "http://127.0.0.1:\(port)/target" }
+    public var url: String { "\(habits.tls == nil ? "http" : "https")://127.0.0.1:\(port)/target" }
     /// The port on 127.0.0.1.
     public var port: Int { bound.withLock { $0?.localAddress?.port ?? 0 } }
     /// The representations that came whole, in order.
@@ -102,8 +105,9 @@ public final class UploadServer: Sendable {
                     if let budget = self.habits.stall(ordinal) {
                         try pipeline.addHandler(CutHandler(budget, isSilent: true))
                     }
+                    if let tls = self.habits.tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     try pipeline.configureHTTPServerPipeline()
-                    try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+                    try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: self.habits.tls != nil))
                     try pipeline.addHandler(RequestLog(self))
                     switch self.kind {
                     case .nioExtras:

@@ -16,7 +16,7 @@ import TransferProtocol
             (.refused(.status(404)), .final),
             (.tooManyRedirections(10), .final),
             (.invalidURL("x", .noScheme), .invalidInput),
-            (.tlsUnsupported("https://h/"), .invalidInput),
+            (.invalidTLSSettings(.otherKey), .invalidInput),
         ] as [(DownloadError, DownloadError.Disposition)]
     )
     func `an error tells whether it can be resumed`(error: DownloadError, disposition: DownloadError.Disposition) {
@@ -37,10 +37,6 @@ import TransferProtocol
         #expect(error.description.contains("run it again"))
     }
 
-    @Test func `TLS is refused with the news that it comes later`() {
-        #expect(DownloadError.tlsUnsupported("https://h/").description.contains("later version"))
-    }
-
     /// Ways to write a password into a URL, most of them wrong: `#`, `/` and `@` are to be encoded in one.
     @Test(arguments: [
         "http://user:secret@host/", "HTTP://user:secret@host/", "https://secret@host/", "//user:secret@host/",
@@ -50,7 +46,7 @@ import TransferProtocol
     ])
     func `what stands in front of an at sign is not shown`(url: String) throws {
         let problem = try #require(throws: DownloadURLProblem.self) { try DownloadURL(url) }
-        for error in [DownloadError.invalidURL(url, problem), .invalidRedirection(url, problem), .tlsUnsupported(url)] {
+        for error in [DownloadError.invalidURL(url, problem), .invalidRedirection(url, problem)] {
             #expect(!error.description.contains("secret"))
             #expect(error.description.contains("host/"))
         }

@@ -133,15 +133,11 @@ import TransferProtocol
     }
 
     @Test(arguments: [
-        ("ftp://h/", DownloadError.Disposition.final), ("http://u:p@h/", .final), ("http://", .final),
-        ("https://127.0.0.1/", .invalidInput),
+        "ftp://h/", "http://u:p@h/", "http://",
     ])
-    func `a redirection out of reach is an error`(
-        location: String,
-        disposition: DownloadError.Disposition
-    ) async throws {
+    func `a redirection out of reach is an error`(location: String) async throws {
         let (done, _, requests) = try await download { _ in [.head(301, ["Location: \(location)"])] }
-        #expect(done.error?.disposition == disposition)
+        #expect(done.error?.disposition == .final)
         #expect(requests.count == 1)
     }
 

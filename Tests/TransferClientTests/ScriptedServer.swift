@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A request as a test looks at it.
@@ -23,6 +24,8 @@ enum Step: Sendable {
     case send([UInt8])
     /// Closes with a reset instead of an orderly end.
     case reset
+    /// Closes in order, but without the end that TLS has.
+    case sever
     /// Stays silent, and keeps the connection.
     case stall
 
@@ -42,9 +45,12 @@ final class ScriptedServer: Sendable {
     /// The requests so far, in order.
     var requests: [ReceivedRequest] { log.requests.withLock { $0 } }
 
-    func url(_ path: String = "/file.bin") -> String { "http://127.0.0.1:\(port)\(path)" }
+    func url(_ path: String = "/file.bin") -> String { "\(isSecure ? "https" : "http")://127.0.0.1:\(port)\(path)" }
 
-    fileprivate init(channel: any Channel, port: Int, log: Log) {
+    private let isSecure: Bool
+
+    fileprivate init(channel: any Channel, port: Int, log: Log, isSecure: Bool) {
+        self.isSecure = isSecure
         self.channel = channel
         self.port = port
         self.log = log
@@ -63,19 +69,30 @@ struct Script: Sendable {
         self.respond = respond
     }
 
-    /// Runs `body` against a server of this script.
-    func serve<Value>(_ body: (ScriptedServer) async throws -> Value) async throws -> Value {
+    /// Runs `body` against a server of this script, which speaks TLS if it is given a context for it.
+    func serve<Value>(over tls: NIOSSLContext? = nil, _ body: (ScriptedServer) async throws -> Value) async throws
+        -> Value
+    {
         let log = ScriptedServer.Log()
         let respond = respond
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(SocketEnd())
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                    }
                     try channel.pipeline.syncOperations.addHandler(ScriptHandler(log: log, respond: respond))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        let server = ScriptedServer(channel: channel, port: channel.localAddress?.port ?? 0, log: log)
+        let server = ScriptedServer(
+            channel: channel,
+            port: channel.localAddress?.port ?? 0,
+            log: log,
+            isSecure: tls != nil
+        )
         do {
             let value = try await body(server)
             try await server.stop()
@@ -85,6 +102,11 @@ struct Script: Sendable {
             throw error
         }
     }
+}
+
+/// Stands next to the socket, where a close is no TLS's.
+private final class SocketEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
 }
 
 private final class ScriptHandler: ChannelInboundHandler {
@@ -128,6 +150,9 @@ private final class ScriptHandler: ChannelInboundHandler {
             sockets.setSoLinger(linger(l_onoff: 1, l_linger: 0)).assumeIsolated().whenComplete { _ in
                 context.close(promise: nil)
             }
+        case .sever:
+            let end = try? context.pipeline.syncOperations.context(handlerType: SocketEnd.self)
+            end?.close(promise: nil)
         case .stall: return
         }
     }

@@ -11,7 +11,7 @@ extension TransferClient {
     ///
     /// - Parameters:
     ///   - path: A regular file. It must not change while it is uploaded.
-    ///   - request: The target and the way. Only `http` URLs are served by this version.
+    ///   - request: The target and the way.
     ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return soon.
     /// - Returns: What it took, once the server has accepted the whole.
     /// - Throws: An `UploadError`, whose `disposition` tells whether calling again continues.
@@ -26,7 +26,9 @@ extension TransferClient {
         } catch {
             throw .invalidURL(request.url, error)
         }
-        guard url.scheme == .http else { throw .tlsUnsupported(request.url) }
+        if url.scheme == .https {
+            try await UploadError.mapping { () async throws(DownloadError) in try await prepareTLS() }
+        }
         let worker = FileWorker(pool: threadPool)
         let source = try await UploadSourceFile.open(path, worker)
         let journal = try await UploadJournalFile.open(request, source, url, worker)

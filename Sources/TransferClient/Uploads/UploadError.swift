@@ -1,3 +1,4 @@
+import HTTPTransport
 import SystemPackage
 import TransferProtocol
 
@@ -5,8 +6,10 @@ import TransferProtocol
 public enum UploadError: Error, Hashable, Sendable {
     /// The URL can't be used.
     case invalidURL(String, DownloadURLProblem)
-    /// The URL asks for TLS, which this version doesn't speak.
-    case tlsUnsupported(String)
+    /// The settings for TLS can't be used.
+    case invalidTLSSettings(TLSSettingsProblem)
+    /// There is no way to talk to a server by TLS: its host, and why.
+    case tlsRefused(host: String, TLSFailure)
     /// The file can't be uploaded: the path, and why.
     case invalidSource(String, String)
     /// Another upload, in this process or another, sends the same file to the same URL.
@@ -27,9 +30,9 @@ public enum UploadError: Error, Hashable, Sendable {
     /// What the caller can make of this error.
     public var disposition: DownloadError.Disposition {
         switch self {
-        case .invalidURL, .tlsUnsupported, .invalidSource: .invalidInput
+        case .invalidURL, .invalidTLSSettings, .invalidSource: .invalidInput
         case .locked, .gaveUp, .cancelled, .sourceChanged: .resumable
-        case .refused, .digestMismatch: .final
+        case .refused, .tlsRefused, .digestMismatch: .final
         case .fileSystem(let call, let path, let errno):
             DownloadError.fileSystem(call: call, path: path, errno).disposition
         }
@@ -41,6 +44,7 @@ public enum UploadError: Error, Hashable, Sendable {
         case .fileSystem(let call, let path, let errno): self = .fileSystem(call: call, path: path, errno)
         case .invalidURL(let url, let problem): self = .invalidURL(url, problem)
         case .invalidDestination(let path, let why): self = .invalidSource(path, why)
+        case .invalidTLSSettings(let problem): self = .invalidTLSSettings(problem)
         default: self = .cancelled
         }
     }
@@ -62,7 +66,8 @@ extension UploadError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidURL(let url, let problem): Self.sentence(.invalidURL(url, problem))
-        case .tlsUnsupported(let url): DownloadError.tlsUnsupported(url).description
+        case .invalidTLSSettings(let problem): DownloadError.invalidTLSSettings(problem).description
+        case .tlsRefused(let host, let failure): DownloadError.tlsRefused(host: host, failure).description
         case .invalidSource(let path, let why): "can't upload “\(path)”: \(why)"
         case .locked(let path):
             "another upload of this file to this URL is running (“\(path)” is locked); wait for it"

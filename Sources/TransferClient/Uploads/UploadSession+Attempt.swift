@@ -1,3 +1,4 @@
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -38,7 +39,7 @@ extension UploadSession {
                 receive: { parts in try await self.receive(parts, plan, sending) }
             )
         } catch {
-            outcome = exchangeFailed(error, plan, sending)
+            outcome = exchangeFailed(error, plan, sending, host: url.host)
         }
         tally.bytesSent += sending?.sent ?? 0
         return outcome
@@ -52,8 +53,15 @@ extension UploadSession {
         return UploadSending(source, range, completes: plan.completes, isHeld: isHeld)
     }
 
-    private func exchangeFailed(_ error: any Error, _ plan: UploadPlan, _ sending: UploadSending?) -> Outcome {
+    private func exchangeFailed(
+        _ error: any Error,
+        _ plan: UploadPlan,
+        _ sending: UploadSending?,
+        host: String
+    ) -> Outcome {
         if let failure = sending?.failure ?? error as? UploadError { return .failed(failure) }
+        if let problem = error as? TLSSettingsProblem { return .failed(.invalidTLSSettings(problem)) }
+        if let failure = DownloadExchange.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
         guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else { return .failed(.cancelled) }
         return lost(plan, sending, setback)
     }

@@ -1,3 +1,4 @@
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -15,6 +16,7 @@ final class UploadSession {
     let journal: UploadJournalFile
     let configuration: TransferClientConfiguration
     let group: any EventLoopGroup
+    let tls: TLSClient
     let onEvent: @Sendable (UploadEvent) -> Void
     let startedAt: Moment
     let metadata: UploadMetadata
@@ -56,6 +58,7 @@ final class UploadSession {
         self.onEvent = onEvent
         configuration = client.configuration
         group = client.eventLoopGroup
+        tls = client.tls
         startedAt = configuration.clock.now()
         metadata = UploadMetadata(
             creationFields: request.fields,
@@ -162,7 +165,8 @@ final class UploadSession {
             state.abandon()
             await cancelAbandoned()
             try? await journal.remove()
-        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .tlsUnsupported, .invalidSource: return
+        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .tlsRefused, .invalidSource:
+            return
         }
     }
 
@@ -191,6 +195,7 @@ final class UploadSession {
         return UploadExchange(
             connector: DownloadExchange(
                 group: group,
+                tls: tls,
                 connectLimit: configuration.connectLimit,
                 limits: ResponseLimits(
                     firstByte: configuration.firstByteLimit,

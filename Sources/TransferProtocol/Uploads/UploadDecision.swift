@@ -264,7 +264,7 @@ extension UploadState {
     private mutating func follow(_ head: UploadResponseHead, _ plan: UploadPlan) -> UploadAction {
         let from = plan.resource?.url ?? creationURL
         guard redirections < Self.mostRedirections, let location = head.fields[.location],
-            let url = try? from.resolving(location), url.scheme == from.scheme
+            let url = try? from.resolving(location), url.isAsSafe(as: from)
         else { return fail(.redirection(status: head.status)) }
         redirections += 1
         guard var resource = plan.resource else {

@@ -39,9 +39,9 @@ extension UploadState {
         return .created(resource)
     }
 
-    /// The upload resource that a `Location` of the creation names; `nil` where it can't be reached.
+    /// The upload resource that a `Location` of the creation names; `nil` where it can't be reached, or only in the clear.
     func usable(_ location: String) -> DownloadURL? {
-        guard let url = try? creationURL.resolving(location), url.scheme == creationURL.scheme else { return nil }
+        guard let url = try? creationURL.resolving(location), url.isAsSafe(as: creationURL) else { return nil }
         return url
     }
 

@@ -17,13 +17,14 @@ struct GetCommand: AsyncParsableCommand {
             --require-proof it is a failure.
 
             Credentials go to the server of the URL alone, not to one that it redirects to, and are never shown or kept. A \
-            server that refuses them is exit code 1; what was received stays for a run with others.
+            server that refuses them is exit code 1; what was received stays for a run with others. So is a server whose \
+            certificate can't be trusted.
 
             Example: squall get http://127.0.0.1:8081/file.bin --output file.bin
             """
     )
 
-    @Argument(help: "An http:// URL.")
+    @Argument(help: "An http:// or https:// URL.")
     var url: String
 
     @Option(
@@ -39,6 +40,8 @@ struct GetCommand: AsyncParsableCommand {
     var requireProof = false
 
     @OptionGroup var credentials: CredentialOptions
+
+    @OptionGroup var tls: TLSOptions
 
     @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
     var attempts = 10
@@ -67,6 +70,7 @@ struct GetCommand: AsyncParsableCommand {
         var configuration = TransferClientConfiguration()
         configuration.retry.maximumAttempts = attempts
         if let seed { configuration.seed = seed }
+        configuration.tls = try tls.settings()
         let interrupt: Interrupt
         do throws(SystemError) {
             interrupt = try await Interrupt.watch(on: EventLoop())
@@ -121,7 +125,7 @@ struct GetCommand: AsyncParsableCommand {
             )
         case .failure(let error):
             if events == .json { EventFormat.writeJSON(TransferReport(error)) }
-            throw CommandFailure(code: GetCommand.status(of: error), message: error.description)
+            throw CommandFailure(code: GetCommand.status(of: error), message: error.sentence)
         }
     }
 

@@ -1,5 +1,7 @@
 import ArgumentParser
 import EventLoop
+import HTTPTransport
+import LocalAuthority
 import OriginServer
 import ResumableUploads
 import Units
@@ -9,7 +11,12 @@ struct OriginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "origin",
         abstract: "Serve a folder over HTTP, with ranges, strong validators and digests, until Ctrl-C.",
-        discussion: "Prints one ready line with the address, then a line for each request on a terminal."
+        discussion: """
+            Prints one ready line with the address, then a line for each request on a terminal.
+
+            With --tls-self-signed it makes a certificate authority of its own for this run, and prints the path of its \
+            certificate, for squall get --ca-file or curl --cacert.
+            """
     )
 
     @Argument(help: "The folder whose files are served.")
@@ -30,7 +37,22 @@ struct OriginCommand: AsyncParsableCommand {
     )
     var uploadLimit: ByteCount?
 
+    @Option(help: "Speak TLS with the certificate of this PEM file, which may have those of its issuers behind it.")
+    var tlsCert: String?
+
+    @Option(help: "A PEM file with the private key of --tls-cert.")
+    var tlsKey: String?
+
+    @Flag(help: "Speak TLS with a certificate for this machine that is made anew.")
+    var tlsSelfSigned = false
+
     func validate() throws {
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key are given together")
+        }
+        guard tlsCert == nil || !tlsSelfSigned else {
+            throw ValidationError("--tls-self-signed makes a certificate, so --tls-cert isn't given")
+        }
         guard let uploadLimit else { return }
         guard uploads != nil else { throw ValidationError("--upload-limit needs --uploads") }
         guard (1...OriginCommand.largestUpload).contains(uploadLimit.bytes) else {
@@ -50,6 +72,12 @@ struct OriginCommand: AsyncParsableCommand {
             if let uploadLimit { policy.maximumSize = uploadLimit.bytes }
             configuration.uploads = .init(folder: uploads, policy: policy)
         }
+        if let tlsCert, let tlsKey {
+            configuration.tls = try TLSOptions.identity(tlsCert, "--tls-cert", tlsKey, "--tls-key")
+        }
+        let authority = tlsSelfSigned ? try AuthorityFile(for: host) : nil
+        defer { authority?.remove() }
+        if let authority { configuration.tls = authority.identity }
         if let log { configuration.onRequest = { log.write($0.description) } }
         let interrupt: Interrupt
         do throws(SystemError) {
@@ -64,6 +92,9 @@ struct OriginCommand: AsyncParsableCommand {
             throw CommandFailure(code: error.code.isInput ? .wrongInput : .failed, message: error.description)
         }
         let taking = uploads.map { ", takes uploads into \($0)" } ?? ""
+        if let authority {
+            Console.print("trust: \(authority.path) is the certificate of the authority, until this ends")
+        }
         Console.print("ready: \(server.address.url) serves \(folder)\(taking)")
         await interrupt.wait()
         await server.shutdown()
@@ -75,7 +106,9 @@ extension OriginError.Code {
     /// Whether another command line would do, whatever the state of the machine.
     fileprivate var isInput: Bool {
         switch self {
-        case .folderMissing, .notAFolder, .folderUnreadable, .uploadsFolderHidden, .invalidPort, .unknownHost: true
+        case .folderMissing, .notAFolder, .folderUnreadable, .uploadsFolderHidden, .invalidPort, .unknownHost,
+            .identityUnusable:
+            true
         case .uploadsFolderInUse, .uploadsFolderUnusable: false
         case .addressInUse, .addressNotAvailable, .addressForbidden, .listenFailed: false
         }

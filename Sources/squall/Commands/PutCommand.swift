@@ -26,7 +26,7 @@ struct PutCommand: AsyncParsableCommand {
     @Argument(help: "The file to upload.")
     var file: String
 
-    @Argument(help: "An http:// URL.")
+    @Argument(help: "An http:// or https:// URL.")
     var url: String
 
     @Option(
@@ -47,6 +47,8 @@ struct PutCommand: AsyncParsableCommand {
     var contentType = "application/octet-stream"
 
     @OptionGroup var credentials: CredentialOptions
+
+    @OptionGroup var tls: TLSOptions
 
     @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
     var attempts = 10
@@ -77,6 +79,7 @@ struct PutCommand: AsyncParsableCommand {
         var configuration = TransferClientConfiguration()
         configuration.retry.maximumAttempts = attempts
         if let seed { configuration.seed = seed }
+        configuration.tls = try tls.settings()
         let interrupt: Interrupt
         do throws(SystemError) {
             interrupt = try await Interrupt.watch(on: EventLoop())
@@ -130,17 +133,17 @@ struct PutCommand: AsyncParsableCommand {
             guard events == .text else { return }
             let repeated = summary.bytesRepeated
             Console.print(
-                """
-                \(file): \(Formatting.grouped(summary.bytes)) bytes in \
-                \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
-                \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
-                \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
-                sha256 \(summary.sha256.hexadecimal) (\(summary.proofInWords))
-                """
+                lines: """
+                    \(file.visibleLine): \(Formatting.grouped(summary.bytes)) bytes in \
+                    \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
+                    \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
+                    \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
+                    sha256 \(summary.sha256.hexadecimal) (\(summary.proofInWords))
+                    """
             )
         case .failure(let error):
             if events == .json { EventFormat.writeJSON(UploadReport(error)) }
-            throw CommandFailure(code: ExitStatus(error.disposition), message: error.description)
+            throw CommandFailure(code: ExitStatus(error.disposition), message: error.sentence)
         }
     }
 }

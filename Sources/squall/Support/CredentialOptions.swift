@@ -146,7 +146,7 @@ struct CredentialOptions: ParsableArguments {
     private static let longestFile = 64 << 10
 
     /// The bytes of a file that has secrets; warns when others can read it as well.
-    private static func secret(_ path: String, limit: Int, _ option: String) throws(CommandFailure) -> [UInt8] {
+    static func secret(_ path: String, limit: Int, _ option: String) throws(CommandFailure) -> [UInt8] {
         let bytes: [UInt8]
         do throws(RegularFileProblem) {
             bytes = try RegularFile.bytes(of: path, limit: limit)

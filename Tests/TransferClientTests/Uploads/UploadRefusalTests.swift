@@ -85,7 +85,7 @@ import TransferProtocol
     @Test func `what isn't a regular file, and a URL that can't be used, is wrong input`() async throws {
         let folder = try UploadFolder(Self.bytes)
         let client = TransferClient()
-        for (path, url) in [("/dev/null", "http://127.0.0.1:1/"), (folder.source.string, "https://127.0.0.1/x")] {
+        for (path, url) in [("/dev/null", "http://127.0.0.1:1/"), (folder.source.string, "ftp://127.0.0.1/x")] {
             do throws(UploadError) {
                 _ = try await client.upload(.init(path), folder.request(url))
                 Issue.record("uploaded \(path)")

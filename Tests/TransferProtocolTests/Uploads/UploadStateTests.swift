@@ -180,6 +180,23 @@ import TransferProtocol
         #expect(throws: Never.self) { try RequestField("Content-Type: x") }
     }
 
+    /// What was to be kept secret isn't sent in the clear.
+    @Test(arguments: [
+        ("http", "https", true), ("https", "https", true), ("https", "http", false), ("http", "http", true),
+    ])
+    func `content goes from https to https only`(from: String, to: String, isFollowed: Bool) throws {
+        let target = try DownloadURL("\(from)://host.example/target")
+        let parameters = UploadState.Parameters(target: target, length: 5, dialects: .only(.v10), isRepeatable: false)
+        let location = "\(to)://other.example/x"
+        var redirected = UploadState(parameters)
+        _ = redirected.decide(on: Self.head(307, [.location: location]), to: .create(.v10), sent: 0, now: 0)
+        #expect(redirected.nextStep(now: 0) == (isFollowed ? .send(.create(.v10)) : .fail(.redirection(status: 307))))
+        var created = UploadState(parameters)
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
+        _ = created.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        #expect((created.resource != nil) == isFollowed)
+    }
+
     @Test func `a Retry-After is handed on`() throws {
         var state = try Self.created(.v10)
         let action = state.decide(on: Self.head(503, [.retryAfter: "7"]), to: .create(.v10), sent: 1, now: 0)

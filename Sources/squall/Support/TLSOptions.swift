@@ -1,0 +1,105 @@
+import ArgumentParser
+import HTTPTransport
+import TransferClient
+
+/// Whom `https` URLs are trusted to, and what is shown to servers, as the command line says it.
+struct TLSOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificate authorities of this PEM file in place of the system's.",
+            valueName: "file"
+        )
+    )
+    var caFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A PEM file with the certificate, and its chain, for servers that ask for one.",
+            valueName: "file"
+        )
+    )
+    var clientCert: String?
+
+    @Option(help: ArgumentHelp("A PEM file with the private key of --client-cert.", valueName: "file"))
+    var clientKey: String?
+
+    func validate() throws {
+        guard (clientCert == nil) == (clientKey == nil) else {
+            throw ValidationError("--client-cert and --client-key are given together")
+        }
+    }
+
+    /// The settings, for which files are read.
+    func settings() throws(CommandFailure) -> TLSClientSettings {
+        var settings = TLSClientSettings()
+        if let caFile {
+            let authorities = try TLSOptions.text(of: caFile, "--ca-file")
+            do throws(TLSSettingsProblem) {
+                settings = try TLSClientSettings(authorities: authorities)
+            } catch {
+                throw .wrongInput("“\(caFile)” (--ca-file): \(error)")
+            }
+        }
+        if let clientCert, let clientKey {
+            settings.identity = try TLSOptions.identity(clientCert, "--client-cert", clientKey, "--client-key")
+        }
+        return settings
+    }
+
+    /// A certificate and its key, from two files.
+    static func identity(
+        _ certificate: String,
+        _ certificateOption: String,
+        _ key: String,
+        _ keyOption: String
+    ) throws(CommandFailure) -> TLSIdentity {
+        let chain = try text(of: certificate, certificateOption)
+        let secret = try CredentialOptions.secret(key, limit: TLSIdentity.longestText + 1, keyOption)
+        do throws(TLSSettingsProblem) {
+            return try TLSIdentity(certificates: chain, privateKey: secret)
+        } catch {
+            switch error {
+            case .unreadableCertificate: throw .wrongInput("“\(certificate)” (\(certificateOption)): \(error)")
+            case .unreadableKey: throw .wrongInput("“\(key)” (\(keyOption)): \(error)")
+            case .otherKey, .unreadableAuthorities, .refused:
+                throw .wrongInput("“\(certificate)” (\(certificateOption)) and “\(key)” (\(keyOption)): \(error)")
+            }
+        }
+    }
+
+    private static func text(of path: String, _ option: String) throws(CommandFailure) -> [UInt8] {
+        do throws(RegularFileProblem) {
+            return try RegularFile.bytes(of: path, limit: TLSIdentity.longestText + 1)
+        } catch {
+            throw .wrongInput("can't read “\(path)” (\(option)): \(error.reason) (\(error.remedy))")
+        }
+    }
+}
+
+extension TLSFailure {
+    /// What whoever runs the command can do about it, if anything.
+    var advice: String? {
+        switch kind {
+        case .untrusted: "name the authority that has signed it with --ca-file"
+        case .otherName: "use the name that the certificate is for in the URL"
+        case .clientCertificate: "give the right one with --client-cert and --client-key"
+        case .handshakeRefused, .truncated, .broken: nil
+        }
+    }
+}
+
+extension DownloadError {
+    /// What went wrong, and what to do about it on the command line.
+    var sentence: String {
+        guard case .tlsRefused(_, let failure) = self, let advice = failure.advice else { return description }
+        return "\(description); \(advice)"
+    }
+}
+
+extension UploadError {
+    /// What went wrong, and what to do about it on the command line.
+    var sentence: String {
+        guard case .tlsRefused(_, let failure) = self, let advice = failure.advice else { return description }
+        return "\(description); \(advice)"
+    }
+}

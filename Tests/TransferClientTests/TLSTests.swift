@@ -1,0 +1,217 @@
+import HTTPTransport
+import HTTPTypes
+import LocalAuthority
+import NIOSSL
+import TestUploadServers
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// Transfers over TLS, and servers that can't be proved.
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
+    private static let resource = Resource(size: 200_000)
+    private let authority: LocalAuthority
+
+    init() throws { authority = try LocalAuthority() }
+
+    /// What a server shows that is called `hosts`, and asks for a certificate of this authority if told so.
+    private func server(_ hosts: String..., asks: Bool = false, newest: TLSVersion? = nil) throws -> NIOSSLContext {
+        let texts = try authority.texts(for: hosts)
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array(texts.certificate.utf8))
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(texts.key.utf8), format: .pem))
+        )
+        configuration.maximumTLSVersion = newest
+        if newest != nil { configuration.minimumTLSVersion = .tlsv1 }
+        if asks {
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .certificates(
+                try NIOSSLCertificate.fromPEMBytes(Array(authority.certificate.utf8))
+            )
+        }
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    private func trusting(_ identity: TLSIdentity? = nil) throws -> TLSClientSettings {
+        var settings = try TLSClientSettings(authorities: Array(authority.certificate.utf8))
+        settings.identity = identity
+        return settings
+    }
+
+    private func attempt(
+        _ server: ScriptedServer,
+        _ folder: TemporaryFolder,
+        _ settings: TLSClientSettings,
+        configure: (inout TransferClientConfiguration) -> Void = { _ in }
+    ) async -> Attempted {
+        await TransferClientTests.attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+            $0.tls = settings
+            configure(&$0)
+        }
+    }
+
+    @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
+    func `a download goes on after a cut`(version: TLSVersion) async throws {
+        let folder = try TemporaryFolder()
+        try await Script { request in
+            request.ordinal == 0 ? Self.resource.serve(request, upTo: 70_000) : Self.resource.serve(request)
+        }.serve(over: server("127.0.0.1", newest: version)) { server in
+            let done = await attempt(server, folder, try trusting())
+            #expect(done.resumedAt == [70_000])
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a server of an authority that isn't trusted is final, is sent nothing, and leaves nothing`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1")) { server in
+            let other = try TLSClientSettings(authorities: Array(try LocalAuthority().certificate.utf8))
+            for settings in [TLSClientSettings(), other] {
+                let done = await attempt(server, folder, settings)
+                guard case .tlsRefused("127.0.0.1", let failure) = done.error else {
+                    Issue.record("\(done.result)")
+                    return
+                }
+                #expect(failure.kind == .untrusted)
+                #expect(done.error?.disposition == .final)
+                #expect(folder.names.isEmpty)
+            }
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["127.0.0.2", "localhost", "a.example"])
+    func `a certificate for another name is refused`(name: String) async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve(over: server(name)) { server in
+            let done = await attempt(server, folder, try trusting())
+            guard case .tlsRefused(_, let failure) = done.error else {
+                Issue.record("\(done.result)")
+                return
+            }
+            #expect(failure.kind == .otherName)
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func `the server is called by its name`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve(over: server("localhost")) { server in
+            let settings = try trusting()
+            let url = "https://localhost:\(server.port)/file.bin"
+            _ = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
+                $0.tls = settings
+            }
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a server that asks for a certificate gets it, and one that refuses is final`() async throws {
+        let folder = try TemporaryFolder()
+        for version in [TLSVersion.tlsv12, .tlsv13] {
+            try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1", asks: true, newest: version)) {
+                server in
+                let without = await attempt(server, folder, try trusting())
+                guard case .tlsRefused(_, let failure) = without.error else {
+                    Issue.record("\(without.result)")
+                    return
+                }
+                let expected: TLSFailure.Kind = version == .tlsv13 ? .clientCertificate : .handshakeRefused
+                #expect(failure.kind == expected, "\(failure)")
+                let done = await attempt(server, folder, try trusting(try authority.identity(for: ["somebody"])))
+                #expect(done.error == nil)
+                #expect(folder.file == Self.resource.content)
+            }
+        }
+    }
+
+    @Test func `a body without a length isn't whole because the connection ended, but because TLS did`() async throws {
+        let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n\r\n"
+        let cut = try TemporaryFolder()
+        try await Script { request in
+            [.text(head), .send(Array(Self.resource.content.prefix(100_000)))]
+                + (request.ordinal == 0 ? [.sever] : [.stall])
+        }.serve(over: server("127.0.0.1")) { server in
+            let done = await attempt(server, cut, try trusting()) {
+                $0.stall.window = .milliseconds(200)
+                $0.retry.maximumAttempts = 1
+            }
+            #expect(done.error?.disposition == .resumable)
+            #expect(cut.file == nil)
+            #expect(done.setbacks.first?.description.contains("without the end that TLS has") == true)
+        }
+        let whole = try TemporaryFolder()
+        try await Script { _ in [.text(head), .send(Self.resource.content)] }.serve(over: server("127.0.0.1")) {
+            server in
+            let done = await attempt(server, whole, try trusting())
+            #expect(done.error == nil)
+            #expect(whole.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a whole body with a length needs no end of TLS`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) + [.sever] }.serve(over: server("127.0.0.1")) { server in
+            let done = await attempt(server, folder, try trusting())
+            #expect(done.summary?.connections == 1)
+            #expect(folder.file == Self.resource.content)
+        }
+    }
+
+    @Test func `a server that doesn't answer the handshake is given up within the limit for connecting`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let url = server.url().replacing("http:", with: "https:")
+            // What this server takes for a request never ends.
+            let done = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
+                $0.connectLimit = .milliseconds(300)
+                $0.retry.maximumAttempts = 2
+            }
+            #expect(done.error == .gaveUp(.attempts(2), .connectTimedOut))
+        }
+    }
+
+    @Test func `a redirection to https is followed, and from it to http without credentials`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { plain in
+            let target = plain.url("/elsewhere")
+            try await Script { _ in [.head(302, ["Location: \(target)", "Content-Length: 0"])] }
+                .serve(over: server("127.0.0.1")) { secure in
+                    let settings = try trusting()
+                    let field = try RequestField("Authorization: Bearer hunter2")
+                    let request = DownloadRequest(url: secure.url(), credentials: DownloadCredentials(fields: [field]))
+                    let done = await TransferClientTests.attempt(request, to: folder.destination) { $0.tls = settings }
+                    #expect(done.error == nil)
+                    #expect(folder.file == Self.resource.content)
+                    #expect(secure.requests.map { $0.fields["authorization"] } == ["Bearer hunter2"])
+                    #expect(plain.requests.map { $0.fields["authorization"] } == [nil])
+                }
+        }
+    }
+
+    @Test(arguments: [UploadServerKind.ordinary, .dialect(.v3), .dialect(.v10)])
+    func `an upload goes on after cuts`(kind: UploadServerKind) async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 < 3 ? 150_000 : nil }
+        habits.tls = try server("127.0.0.1")
+        let bytes = uploadBytes(300_000)
+        try await withUploadServer(kind, habits) { server in
+            let folder = try UploadFolder(bytes)
+            var request = folder.request(server.url)
+            if case .dialect(let dialect) = kind { request.dialects = .only(dialect) }
+            let settings = try trusting()
+            let done = await upload(folder, request) { $0.tls = settings }
+            #expect(done.error == nil)
+            #expect(server.delivered == [bytes])
+            let refused = await upload(folder, request)
+            guard case .tlsRefused(_, let failure) = refused.error else {
+                Issue.record("\(refused.result)")
+                return
+            }
+            #expect(failure.kind == .untrusted)
+        }
+    }
+}
