@@ -20,7 +20,7 @@ timed = start=$$SECONDS; $(2); echo "== $(1): $$((SECONDS - start)) s"
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-demo: build ## walk out of Wi-Fi range and back with a download, and prove that it arrived
+demo: build ## walk out of Wi-Fi range and back with a download and an upload, and prove both
 	@$(RELEASE) demo
 
 build: ## build the command for use: .build/release/squall (the first time takes a few minutes)

@@ -176,7 +176,8 @@ def choose(path, seed):
 
 def run(path, size, seed, folder):
     """What a run took, in seconds, and what it says of a machine that was too busy."""
-    out = subprocess.run([SQUALL, "demo", path, "--size", f"{size}B", "--seed", str(seed), "--events", "json"],
+    out = subprocess.run([SQUALL, "demo", path, "--direction", "downstream", "--size", f"{size}B", "--seed", str(seed),
+                          "--events", "json"],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
                          env={**os.environ, "TMPDIR": folder})
     for line in out.stdout.splitlines():

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DemoTests {
     private static let dicey = """
         { "name": "dicey", "faults": [
-            { "kind": "cut", "stream": "downstream", "between": ["20 KiB", "180 KiB"], "when": { "connection": "1..3" } } ] }
+            { "kind": "cut", "how": "close", "between": ["20 KiB", "180 KiB"], "when": { "connection": "1..3" } } ] }
         """
 
     @Test func `the same seed sends the same file and resumes at the same offsets, another seed does not`() async throws
@@ -15,18 +15,79 @@ import Testing
         try await withFolder { folder in
             let path = folder.appendingPathComponent("dicey.json").path
             try Data(DemoTests.dicey.utf8).write(to: URL(fileURLWithPath: path))
-            func verdict(_ seed: String) async throws -> Event {
+            func verdicts(_ seed: String) async throws -> [Event] {
                 let outcome = try await squall("demo", path, "--size", "600KiB", "--seed", seed, "--events", "json")
                 #expect(outcome.status == 0)
-                return try #require(try decoded(outcome.lines, as: Event.self).last)
+                return try decoded(outcome.milestones, as: Event.self).filter { $0.event == "proved" }
             }
-            let first = try await verdict("11")
-            let second = try await verdict("11")
-            let other = try await verdict("12")
+            let first = try await verdicts("11")
+            let second = try await verdicts("11")
+            let other = try await verdicts("12")
             #expect(first == second)
-            #expect(first.resumedAt?.isEmpty == false)
-            #expect(first.resumedAt != other.resumedAt)
-            #expect(first.sent != other.sent)
+            #expect(first.map(\.transfer) == ["download", "upload"])
+            for (one, another) in zip(first, other) {
+                #expect(one.resumedAt?.isEmpty == false)
+                #expect(one.resumedAt != another.resumedAt)
+                #expect(one.sent != another.sent)
+            }
+        }
+    }
+
+    @Test func `a download and then an upload are proved, and the network begins anew for each`() async throws {
+        let profile = """
+            { "name": "away", "faults": [ { "kind": "cut", "at": "100 KiB", "when": { "connection": 1 } } ],
+              "phases": [ { "name": "near", "for": "1 h" }, { "name": "far" } ] }
+            """
+        try await withFolder { folder in
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("away.json"))
+            let text = try await squall("demo", "./away.json", "--size", "512KiB", folder: folder)
+            #expect(text.status == 0, "\(text.errors)")
+            let halves = text.output.components(separatedBy: "\nupload: the network starts anew\n")
+            #expect(halves.count == 2 && halves[0].contains("\ndownload\n"))
+            for (half, stream) in zip(halves, ["downstream", "upstream"]) {
+                let lines = [
+                    "  — near\n", "connection 1, \(stream): cut resets at 102,400\n", "client: resumed at ",
+                    "\nequal: the file arrived byte for byte\n",
+                ]
+                for line in lines { #expect(half.contains(line), "\(line) in \(half)") }
+            }
+            #expect(text.lines.last == "proved: downloaded and uploaded, the file is the same byte for byte")
+        }
+    }
+
+    @Test(arguments: [("downstream", "download"), ("upstream", "upload")])
+    func `one direction is one transfer`(direction: String, transfer: String) async throws {
+        let arguments = ["demo", "first-two-fail", "--size", "200KiB", "--direction", direction]
+        let text = try await withChild(Programs.squall, arguments) { await $0.finish() }
+        #expect(text.status == 0)
+        #expect(text.output.contains("\n\(transfer)\n"))
+        #expect(text.lines.last == "equal: the file arrived byte for byte")
+        let told = try await withChild(Programs.squall, arguments + ["--events", "json"]) { await $0.finish() }
+        let events = try decoded(told.milestones, as: Event.self)
+        #expect(events.allSatisfy { $0.transfer == transfer })
+        #expect(events.filter { $0.event == "proved" }.map(\.equal) == [true])
+    }
+
+    @Test func `an upload of which a bit is flipped is exit 1, after a download that arrived`() async throws {
+        let profile = """
+            { "name": "flip", "faults": [
+                { "kind": "corrupt", "stream": "upstream", "at": "100 KiB", "when": { "connection": 1 } } ] }
+            """
+        try await withFolder { folder in
+            try Data(profile.utf8).write(to: folder.appendingPathComponent("flip.json"))
+            let outcome = try await squall(
+                "demo",
+                "./flip.json",
+                "--size",
+                "300KiB",
+                "--events",
+                "json",
+                folder: folder
+            )
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.hasPrefix("squall: the uploaded file did not arrive: "), "\(outcome.errors)")
+            let verdicts = try decoded(outcome.milestones, as: Event.self).filter { $0.event == "proved" }
+            #expect(verdicts.map(\.transfer) == ["download"])
         }
     }
 
@@ -38,7 +99,7 @@ import Testing
         #expect(second.output.contains(digest))
     }
 
-    @Test func `keep leaves the sent and the received file, which are equal, and a mark`() async throws {
+    @Test func `keep leaves the sent and the received files, which are equal, and a mark`() async throws {
         try await withFolder { folder in
             let outcome = try await squall(
                 "demo",
@@ -55,11 +116,15 @@ import Testing
             let received = try Data(contentsOf: kept.appendingPathComponent("received.bin"))
             #expect(sent.count == 300 << 10)
             #expect(sent == received)
+            #expect(try Data(contentsOf: kept.appendingPathComponent("uploaded.bin")) == sent)
             let digest = SHA256.hash(data: received).map { String(format: "%02x", $0) }.joined()
             #expect(outcome.output.contains("\(digest)  sent"))
             #expect(outcome.output.contains("\(digest)  received"))
             let names = try FileManager.default.contentsOfDirectory(atPath: kept.path).sorted()
-            #expect(names == [".squall-demo", "received.bin", "sent"], "the first tells that a demo made the others")
+            #expect(
+                names == [".squall-demo", "received.bin", "sent", "uploaded.bin"],
+                "the first tells that a demo made the others"
+            )
             let again = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
             #expect(again.status == 0, "a folder that a demo has left is used again")
         }
@@ -87,7 +152,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["received.bin", "sent/file.bin"])
+    @Test(arguments: ["received.bin", "sent/file.bin", "uploaded.bin"])
     func `what took the place of a kept file is not removed`(name: String) async throws {
         try await withFolder { folder in
             let first = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
@@ -104,11 +169,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `nothing is left of a demo that was interrupted, and it doesn't offer to continue`(number: Int32) async throws
-    {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP], ["both", "upstream"])
+    func `nothing is left of a demo that was interrupted, and it doesn't offer to continue`(
+        number: Int32,
+        direction: String
+    ) async throws {
         try await withFolder { folder in
-            let arguments = ["demo", "dead-server", "--size", "1KiB", "--events", "json"]
+            let arguments = [
+                "demo", "dead-server", "--size", "1KiB", "--direction", direction, "--events", "json",
+            ]
             try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
                 _ = try await child.line(with: "retrying")
                 child.signal(number)
@@ -116,7 +185,8 @@ import Testing
                 if number == SIGHUP { child.signal(number) }
                 let outcome = await child.finish()
                 #expect(outcome.status == 1)
-                #expect(outcome.errors.hasPrefix("squall: the file did not arrive: the demo was interrupted"))
+                let file = direction == "both" ? "the file" : "the uploaded file"
+                #expect(outcome.errors.hasPrefix("squall: \(file) did not arrive: the demo was interrupted"))
                 #expect(!outcome.errors.contains("continue"))
                 #expect(outcome.errorLines.count == 1)
             }
@@ -146,18 +216,46 @@ import Testing
             #expect(again.status == 0)
             #expect(!again.output.contains("starts over"))
             let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/kept").sorted()
-            #expect(names == [".squall-demo", "received.bin", "sent"])
+            #expect(names == [".squall-demo", "received.bin", "sent", "uploaded.bin"])
         }
     }
 
-    @Test func `a demo whose client gives up doesn't offer to continue`() async throws {
+    @Test func `a kept demo that was killed during its upload is no obstacle to the next`() async throws {
+        let silent = """
+            { "name": "silent", "faults": [ { "kind": "stall", "stream": "upstream", "at": "100 KiB", "for": "1 h" } ] }
+            """
+        try await withFolder { folder in
+            try Data(silent.utf8).write(to: folder.appendingPathComponent("silent.json"))
+            let arguments = ["demo", "./silent.json", "--size", "300KiB", "--keep", "kept", "--events", "json"]
+            try await withChild(Programs.squall, arguments, folder: folder) { child in
+                _ = try await child.line(with: "resumable")
+                child.signal(SIGKILL)
+                _ = await child.finish()
+            }
+            let again = try await squall("demo", "slow-3g", "--size", "2KiB", "--keep", "kept", folder: folder)
+            #expect(again.status == 0, "\(again.errors)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/kept").sorted()
+            #expect(names == [".squall-demo", "received.bin", "sent", "uploaded.bin"])
+        }
+    }
+
+    @Test(arguments: ["both", "upstream"])
+    func `a demo whose client gives up doesn't offer to continue`(direction: String) async throws {
         let busy = """
             { "name": "busy", "faults": [
                 { "kind": "http", "answer": { "status": 503, "header": { "Retry-After": "86400" } } } ] }
             """
         try await withFolder { folder in
             try Data(busy.utf8).write(to: folder.appendingPathComponent("busy.json"))
-            let outcome = try await squall("demo", "./busy.json", "--size", "1KiB", folder: folder)
+            let outcome = try await squall(
+                "demo",
+                "./busy.json",
+                "--size",
+                "1KiB",
+                "--direction",
+                direction,
+                folder: folder
+            )
             #expect(outcome.status == 1)
             #expect(outcome.errors.contains("the last time because the server answered 503"))
             #expect(!outcome.errors.contains("again"))

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HelpTests {
     /// Every subcommand and its options.
     static let options: [String: [String]] = [
-        "demo": ["--size", "--seed", "--keep", "--events"],
+        "demo": ["--size", "--seed", "--direction", "--keep", "--events"],
         "run": [
             "--listen", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit", "--journal",
             "--start-at", "--threads",
@@ -82,7 +82,8 @@ import Testing
     @Test(arguments: [
         ["bogus"], ["help", "bogus"], ["run"], ["demo", "--size", "64"], ["demo", "--size", "0B"],
         ["demo", "--size", "17GiB"],
-        ["demo", "--seed", "-1"], ["get"], ["get", "http://127.0.0.1/x", "--attempts", "0"],
+        ["demo", "--seed", "-1"], ["demo", "--direction", "down"], ["get"],
+        ["get", "http://127.0.0.1/x", "--attempts", "0"],
         ["get", "http://127.0.0.1/x", "--sha256", "+f"],
         ["put", "x"], ["put", "x", "http://127.0.0.1/x", "--dialect", "7"],
         ["put", "x", "http://127.0.0.1/x", "--dialect", "06"], ["put", "x", "http://127.0.0.1/x", "--attempts", "0"],

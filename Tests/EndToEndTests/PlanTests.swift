@@ -26,7 +26,10 @@ import Testing
     }
 
     private func done(_ arguments: [String]) async throws -> Figures {
-        let outcome = try await withChild(Programs.squall, ["demo"] + arguments + ["--events", "json"]) {
+        let outcome = try await withChild(
+            Programs.squall,
+            ["demo", "--direction", "downstream"] + arguments + ["--events", "json"]
+        ) {
             await $0.finish()
         }
         #expect(outcome.status == 0)

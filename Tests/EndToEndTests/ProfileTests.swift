@@ -37,7 +37,9 @@ import Testing
         let outcome = try await squall("demo", name, "--size", size, "--seed", "7", "--events", "json")
         #expect(outcome.status == 0)
         #expect(outcome.complaints.isEmpty)
-        let events = try decoded(outcome.lines, as: Event.self)
+        let told = try decoded(outcome.milestones, as: Event.self)
+        let events = told.filter { $0.transfer == "download" }
+        #expect(told.last?.transfer == "upload" && told.last?.equal == true)
         let finished = try #require(events.first { $0.event == "finished" })
         let verdict = try #require(events.last)
         #expect(verdict.event == "proved")

@@ -6,8 +6,8 @@ extension TransferClient {
     ///
     /// Where the server speaks one of the drafts, an upload that was interrupted, killed included, is continued by the
     /// same call: a journal in the request's folder remembers the URL of the upload. Otherwise it is an ordinary
-    /// upload, which starts anew after a failure if it may be repeated. The file is hashed first; its digest goes with
-    /// the upload (`Repr-Digest`, RFC 9530) and is compared with the one that the server tells.
+    /// upload, which starts anew after a failure if it may be repeated. The file is hashed first, unless the request has its
+    /// digest, which goes with the upload (`Repr-Digest`, RFC 9530) and is compared with the one that the server tells.
     ///
     /// - Parameters:
     ///   - path: A regular file. It must not change while it is uploaded.
@@ -60,7 +60,7 @@ extension TransferClient {
         if let earlier, earlier.creation.source == source.identity {
             sha256 = earlier.creation.sha256
         } else {
-            sha256 = try await source.sha256()
+            sha256 = try await digest(of: source, request)
         }
         var state = UploadState(parameters)
         var reason: UploadRestartReason?
@@ -77,5 +77,13 @@ extension TransferClient {
         }
         let session = UploadSession(self, request, source, sha256: sha256, journal, state, onEvent: onEvent)
         return try await session.run(restarting: reason)
+    }
+
+    private func digest(of source: UploadSourceFile, _ request: UploadRequest) async throws(UploadError) -> [UInt8] {
+        guard let known = request.sha256 else { return try await source.sha256() }
+        guard known.count == 32 else {
+            throw .invalidSource(source.path.string, "a SHA-256 has 32 bytes, and the given one has \(known.count)")
+        }
+        return known
     }
 }

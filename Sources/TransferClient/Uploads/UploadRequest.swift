@@ -16,6 +16,9 @@ public struct UploadRequest: Sendable {
     public var fields: HTTPFields = [.contentType: "application/octet-stream"]
     /// What the caller shows of itself, and to whom.
     public var credentials = DownloadCredentials.none
+    /// The SHA-256 of the file, 32 bytes, where the caller knows it: the file isn't read for it before it is sent. With a
+    /// wrong one the upload fails, once the server compares it with what arrived.
+    public var sha256: [UInt8]?
     /// The folder for the memory of unfinished uploads; it is made if it isn't there.
     public var journalFolder: FilePath
 

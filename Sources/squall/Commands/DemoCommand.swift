@@ -7,11 +7,12 @@ import Units
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Send a file across a bad network, from a server of ours to a client of ours, and prove it arrived.",
+        abstract: "Download and upload a file across a bad network, and prove that it arrived both times.",
         discussion: """
             Runs an origin server, a proxy with the profile and the resumable client in one process, on free \
-            loopback ports. Shows what happens on a terminal; ends with a summary and both SHA-256 digests, and \
-            exits with 0 only if they are equal. The same seed makes the same faults.
+            loopback ports: first a download, then an upload, for which the profile starts anew. Shows what \
+            happens on a terminal; each transfer ends with a summary and the SHA-256 digests of what was sent and \
+            what arrived. Exits with 0 only if they are equal. The same seed makes the same faults.
 
             Example: squall demo elevator --size 16MiB
             """
@@ -29,9 +30,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
+    @Option(help: ArgumentHelp("A download is downstream, an upload upstream.", valueName: "direction"))
+    var direction = DemoDirection.both
+
     @Option(
         help: ArgumentHelp(
-            "Keep the sent and the received file in this folder: a new one, an empty one, or that of an earlier demo.",
+            "Keep the sent and the received files in this folder: a new one, an empty one, or that of an earlier demo.",
             valueName: "folder"
         )
     )
@@ -61,7 +65,21 @@ struct DemoCommand: AsyncParsableCommand {
         let files = try DemoFiles(size: size.bytes, seed: seed, keptIn: keep)
         defer { files.remove() }
         let demo = Demo(profile: profile, seed: seed, files: files, format: events, loops: loops)
-        try await demo.run(until: interrupt)
+        try await demo.run(direction.transfers, until: interrupt)
         await loops.stop()
+    }
+}
+
+/// The value of `--direction`.
+enum DemoDirection: String, ExpressibleByArgument, CaseIterable {
+    case both, downstream, upstream
+
+    /// The transfers of the demo, in order.
+    var transfers: [DemoTransfer] {
+        switch self {
+        case .both: [.download, .upload]
+        case .downstream: [.download]
+        case .upstream: [.upload]
+        }
     }
 }

@@ -3,7 +3,6 @@ import FaultPlan
 import FaultProfile
 import OriginServer
 import ProxyEngine
-import SystemPackage
 import TransferClient
 import Units
 
@@ -15,11 +14,12 @@ struct Demo {
     let format: EventFormat
     let loops: EventLoopGroup
 
-    /// Runs it all and proves the result; ends early when `interrupt` comes.
-    func run(until interrupt: Interrupt) async throws(CommandFailure) {
+    /// Does one transfer after the other and proves each; ends early when `interrupt` comes, or when one fails.
+    func run(_ transfers: [DemoTransfer], until interrupt: Interrupt) async throws(CommandFailure) {
         let origin: OriginServer
         do throws(OriginError) {
-            origin = try await OriginServer.start(OriginConfiguration(folder: files.served))
+            let uploads = OriginConfiguration.Uploads(folder: files.uploads)
+            origin = try await OriginServer.start(OriginConfiguration(folder: files.served, uploads: uploads))
         } catch {
             throw .failed(error.description)
         }
@@ -29,27 +29,51 @@ struct Demo {
             Console.print("\(profile.name): \(profile.summary)")
             Console.print("sending \(Formatting.size(files.size)) with seed \(seed)")
         }
+        do throws(CommandFailure) {
+            for (index, transfer) in transfers.enumerated() {
+                if format == .text {
+                    Console.print(lines: "\n\(transfer.rawValue)\(index > 0 ? ": the network starts anew" : "")")
+                }
+                try await run(transfer, from: origin, until: interrupt)
+            }
+        } catch {
+            await origin.shutdown()
+            throw error
+        }
+        await origin.shutdown()
+        if format == .text, transfers.count > 1 {
+            Console.print(lines: "\nproved: downloaded and uploaded, the file is the same byte for byte")
+        }
+    }
+
+    /// Does one transfer, through a proxy whose clock starts and whose connections count from 1 with it: each transfer
+    /// has all phases and faults of the profile ahead.
+    private func run(
+        _ transfer: DemoTransfer,
+        from origin: OriginServer,
+        until interrupt: Interrupt
+    ) async throws(CommandFailure) {
         let live = LiveLine()
         let story = DemoStory(started: MonotonicClock.now, live: live)
         let proxy = try await startProxy(to: origin, story)
         story.follow(proxy.schedule, names: profile.phases.map(\.name))
         let progress = TransferProgress()
         let ticker = Task { await tick(story, progress, live) }
-        let download = Task { await receive(through: proxy, story, progress) }
+        let client = DemoClient(files: files, format: format, seed: seed, story: story, progress: progress)
+        let work = Task { await client.perform(transfer, at: "\(proxy.address)") }
         let watch = Task {
             await interrupt.wait()
-            download.cancel()
+            work.cancel()
         }
-        let result = await download.value
+        let result = await work.value
         watch.cancel()
         ticker.cancel()
         await ticker.value
         live.clear()
         let statistics = await proxy.statistics()
         await proxy.stop()
-        await origin.shutdown()
         if let text = statistics.lateness { Console.warn(text) }
-        try conclude(result, story, isTold: live.isOn)
+        try conclude(transfer, result, story, isTold: live.isOn)
     }
 
     private func startProxy(to origin: OriginServer, _ story: DemoStory) async throws(CommandFailure) -> Proxy {
@@ -64,27 +88,6 @@ struct Demo {
             return try await Proxy.start(configuration, on: loops, journal: { story.tell($0) })
         } catch {
             throw .failed(error.description)
-        }
-    }
-
-    private func receive(
-        through proxy: Proxy,
-        _ story: DemoStory,
-        _ progress: TransferProgress
-    ) async -> Result<DownloadSummary, DownloadError> {
-        var configuration = TransferClientConfiguration()
-        configuration.seed = seed
-        let client = TransferClient(configuration: configuration)
-        let request = DownloadRequest(url: "http://\(proxy.address)/\(DemoFiles.name)")
-        do {
-            let summary = try await client.download(request, to: FilePath(files.received)) { event in
-                progress.note(event)
-                story.tell(event)
-                if format == .json { EventFormat.writeJSON(TransferReport(event)) }
-            }
-            return .success(summary)
-        } catch {
-            return .failure(error)
         }
     }
 
@@ -103,28 +106,29 @@ struct Demo {
     }
 
     private func conclude(
-        _ result: Result<DownloadSummary, DownloadError>,
+        _ transfer: DemoTransfer,
+        _ result: Result<DemoResult, DemoFailure>,
         _ story: DemoStory,
         isTold: Bool
     ) throws(CommandFailure) {
         // Who watched it happen isn't told again.
         if format == .text, !isTold { Console.print(lines: DemoSummary.story(of: story)) }
-        let summary: DownloadSummary
+        let done: DemoResult
         switch result {
-        case .success(let done):
-            summary = done
+        case .success(let result):
+            done = result
         case .failure(.cancelled):
             throw .failed(
-                "the file did not arrive: the demo was interrupted, and another one starts from the beginning"
+                "\(transfer.failure): the demo was interrupted, and another one starts from the beginning"
             )
-        case .failure(let error):
-            throw .failed("the file did not arrive: \(error.reason)")
+        case .failure(.failed(let reason)):
+            throw .failed("\(transfer.failure): \(reason)")
         }
-        let received = try DemoFiles.digest(ofFile: files.received)
-        let isEqual = received == files.sentDigest && summary.bytes == files.size
+        let received = try DemoFiles.digest(ofFile: transfer == .download ? files.received : files.uploaded)
+        let isEqual = received == files.sentDigest && done.bytes == files.size
         switch format {
         case .text:
-            Console.print(lines: DemoSummary.text(of: summary, story, files: files, received: received))
+            Console.print(lines: DemoSummary.text(of: done, story, files: files, received: received))
         case .json:
             EventFormat.writeJSON(
                 DemoVerdict(
@@ -133,15 +137,19 @@ struct Demo {
                     received: received.hexadecimal,
                     resumedAt: story.resumptions,
                     seed: seed,
-                    sent: files.sentDigest.hexadecimal
+                    sent: files.sentDigest.hexadecimal,
+                    transfer: transfer.rawValue
                 )
             )
         }
-        guard isEqual else { throw .failed("the file that arrived is not the file that was sent") }
+        guard isEqual else {
+            throw .failed("the file that arrived by \(transfer.rawValue) is not the file that was sent")
+        }
+        if transfer == .download { files.releaseReceived() }
     }
 }
 
-/// The last line of `squall demo --events json`.
+/// The last line of a transfer in `squall demo --events json`.
 private struct DemoVerdict: Encodable {
     var event = "proved"
     var equal: Bool
@@ -150,4 +158,5 @@ private struct DemoVerdict: Encodable {
     var resumedAt: [Int64]
     var seed: UInt64
     var sent: String
+    var transfer: String
 }

@@ -3,7 +3,7 @@ import Foundation
 import SystemPackage
 import Units
 
-/// The file that the demo sends, and the place where it arrives, in a folder of their own.
+/// The file that the demo sends, and the places where it arrives, in a folder of their own.
 struct DemoFiles {
     /// The name under which the origin serves the file.
     static let name = "file.bin"
@@ -11,8 +11,16 @@ struct DemoFiles {
 
     /// The folder that the origin serves.
     let served: String
+    /// The file that is sent.
+    let sent: String
     /// Where the client writes.
     let received: String
+    /// The folder in which the origin puts uploads.
+    let uploads: String
+    /// Where the uploaded file is.
+    let uploaded: String
+    /// Where the client remembers the upload.
+    let state: String
     let size: Int64
     /// The SHA-256 of the file as it was written.
     let sentDigest: [UInt8]
@@ -26,22 +34,42 @@ struct DemoFiles {
         folder =
             keep.map { URL(fileURLWithPath: $0) }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("squall-demo-\(UUID().uuidString)")
-        let sent = folder.appendingPathComponent("sent")
-        served = sent.path
+        let source = folder.appendingPathComponent("sent")
+        served = source.path
+        sent = source.appendingPathComponent(DemoFiles.name).path
         received = folder.appendingPathComponent("received.bin").path
+        let work = folder.appendingPathComponent(KeptFolder.work)
+        uploads = work.appendingPathComponent("uploads").path
+        uploaded = work.appendingPathComponent("uploads/\(DemoFiles.name)").path
+        state = work.appendingPathComponent("state").path
         if isKept { try KeptFolder.prepare(FilePath(folder.path)) }
         do {
-            try FileManager.default.createDirectory(at: sent, withIntermediateDirectories: true)
-            sentDigest = try DemoFiles.write(to: sent.appendingPathComponent(DemoFiles.name), size: size, seed: seed)
+            try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: uploads, withIntermediateDirectories: true)
+            sentDigest = try DemoFiles.write(to: source.appendingPathComponent(DemoFiles.name), size: size, seed: seed)
         } catch {
-            if !isKept { try? FileManager.default.removeItem(at: folder) }
+            DemoFiles.remove(folder, isKept: isKept)
             throw .failed("can't write the demo's file in \(folder.path): \(FileProblem.reason(error))")
         }
     }
 
-    /// Removes the folder, unless it is to be kept.
-    func remove() {
-        if !isKept { try? FileManager.default.removeItem(at: folder) }
+    /// Makes room on the disk once the received file has been compared, unless it is to be kept.
+    func releaseReceived() {
+        if !isKept { try? FileManager.default.removeItem(atPath: received) }
+    }
+
+    /// Removes the folder, or all but the files in it if they are to be kept.
+    func remove() { DemoFiles.remove(folder, isKept: isKept) }
+
+    private static func remove(_ folder: URL, isKept: Bool) {
+        guard isKept else {
+            try? FileManager.default.removeItem(at: folder)
+            return
+        }
+        let work = folder.appendingPathComponent(KeptFolder.work)
+        let uploaded = work.appendingPathComponent("uploads/\(name)")
+        try? FileManager.default.moveItem(at: uploaded, to: folder.appendingPathComponent(KeptFolder.uploaded))
+        try? FileManager.default.removeItem(at: work)
     }
 
     /// The SHA-256 of a file, read again from the disk.

@@ -4,7 +4,7 @@ import Synchronization
 import TransferClient
 import Units
 
-/// What happened during a demo, in order: the faults that struck and what the client made of them.
+/// What happened during a transfer of a demo, in order: the faults that struck and what the client made of them.
 final class DemoStory: Sendable {
     /// The lines that are remembered; beyond it they are counted only.
     static let limit = 1_000
@@ -77,6 +77,14 @@ final class DemoStory: Sendable {
 
     /// The client did something.
     func tell(_ event: DownloadEvent) {
+        guard let sentence = event.sentence else { return }
+        add("client: \(sentence)", at: MonotonicClock.now) { state in
+            if case .resumed(let offset) = event { state.resumptions.append(offset) }
+        }
+    }
+
+    /// The client did something.
+    func tell(_ event: UploadEvent) {
         guard let sentence = event.sentence else { return }
         add("client: \(sentence)", at: MonotonicClock.now) { state in
             if case .resumed(let offset) = event { state.resumptions.append(offset) }

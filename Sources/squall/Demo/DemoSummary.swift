@@ -1,23 +1,22 @@
-import TransferClient
 import Units
 
-/// What a demo tells at its end.
+/// What a demo tells at the end of a transfer.
 enum DemoSummary {
     /// The lines of the story that are shown: the first so many, and the number of the others.
     private static let shownLines = 40
 
     /// The figures, the faults and both digests.
-    static func text(of summary: DownloadSummary, _ story: DemoStory, files: DemoFiles, received: [UInt8]) -> String {
-        let seconds = Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }
-        let rate = Formatting.rate(bytes: summary.bytes, in: summary.duration)
-        let repeated = summary.bytesRepeated
+    static func text(of result: DemoResult, _ story: DemoStory, files: DemoFiles, received: [UInt8]) -> String {
+        let seconds = Formatting.seconds(result.duration).trimmingPrefix { $0 == " " }
+        let rate = Formatting.rate(bytes: result.bytes, in: result.duration)
+        let repeated = result.bytesRepeated
         let resumed = story.resumptions.prefix(shownLines).map { Formatting.grouped($0) }.joined(separator: "; ")
-        let isEqual = received == files.sentDigest && summary.bytes == files.size
+        let isEqual = received == files.sentDigest && result.bytes == files.size
         return """
 
-            received     \(Formatting.grouped(summary.bytes)) bytes in \(seconds) (\(rate))
-            connections  \(summary.connections), \(summary.resumptions) of them resumed\(resumed.isEmpty ? "" : " at \(resumed)")
-            sent twice   \(Formatting.grouped(repeated)) bytes (\(Formatting.percent(repeated, of: summary.bytes)))
+            received     \(Formatting.grouped(result.bytes)) bytes in \(seconds) (\(rate))
+            connections  \(result.connections), \(result.resumptions) of them resumed\(resumed.isEmpty ? "" : " at \(resumed)")
+            sent twice   \(Formatting.grouped(repeated)) bytes (\(Formatting.percent(repeated, of: result.bytes)))
             faults       \(faults(of: story))
             SHA-256      \(files.sentDigest.hexadecimal)  sent
                          \(received.hexadecimal)  received

@@ -5,10 +5,14 @@ import SystemPackage
 enum KeptFolder {
     /// The file that tells a folder of demos from any other.
     static let mark = ".squall-demo"
+    /// Where the uploaded file is kept.
+    static let uploaded = "uploaded.bin"
+    /// The folder of a demo at work. One that was killed leaves it behind.
+    static let work = ".squall-demo-work"
     private static let markText = "squall demo keeps its files here, and replaces them the next time.\n"
     /// What a demo makes in its folder, a partial file that was left and its journal included.
     private static let made = [
-        "sent/file.bin", "received.bin", ".received.bin.squall-part", ".received.bin.squall-journal",
+        "sent/file.bin", "received.bin", uploaded, ".received.bin.squall-part", ".received.bin.squall-journal",
     ]
 
     /// Makes the folder, or takes an empty one or that of an earlier demo, whose received file is removed.
@@ -56,14 +60,16 @@ enum KeptFolder {
     private static func empty(_ folder: FilePath) throws(CommandFailure) {
         let sent = folder.appending("sent")
         let paths = made.map { folder.pushing(FilePath($0)) }
-        let strangers = (paths + [sent]).filter { path in
+        let work = folder.appending(KeptFolder.work)
+        let folders = [sent, work]
+        let strangers = (paths + folders).filter { path in
             let found = type(of: path)
-            return found != nil && found != (path == sent ? .directory : .regular)
+            return found != nil && found != (folders.contains(path) ? .directory : .regular)
         }
         if let stranger = strangers.first {
             throw .wrongInput("no demo made “\(stranger)”: move it away, or give --keep another folder")
         }
-        for path in paths where type(of: path) != nil {
+        for path in paths + [work] where type(of: path) != nil {
             try call("unlink", path) { try FileManager.default.removeItem(atPath: path.string) }
         }
     }

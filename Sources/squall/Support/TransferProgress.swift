@@ -3,7 +3,7 @@ import Synchronization
 import TransferClient
 import Units
 
-/// How far a download has come, and how fast it is going: what the live line shows.
+/// How far a transfer has come, and how fast it is going: what the live line shows.
 final class TransferProgress: Sendable {
     private struct State {
         var received: Int64 = 0

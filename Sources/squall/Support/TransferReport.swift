@@ -18,6 +18,8 @@ struct TransferReport: Encodable {
     var seconds: Double?
     var sha256: String?
     var total: Int64?
+    /// Set where one command does several transfers.
+    var transfer: String?
     var url: String?
     var verified: [String]?
 

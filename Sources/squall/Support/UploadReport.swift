@@ -22,6 +22,8 @@ struct UploadReport: Encodable {
     var sha256: String?
     var status: Int?
     var total: Int64?
+    /// Set where one command does several transfers.
+    var transfer: String?
 
     /// The report of `event`.
     init(_ event: UploadEvent) {

@@ -11,6 +11,8 @@ struct Outcome: Sendable {
 
     /// The lines of standard output.
     var lines: [String] { output.split(separator: "\n").map(String.init) }
+    /// The lines of standard output without the events of progress, whose `sent` is a number and no digest.
+    var milestones: [String] { lines.filter { !$0.contains("\"event\":\"progress\"") } }
     /// The lines of standard error.
     var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
     /// The lines of standard error, without those that say how busy the machine was.

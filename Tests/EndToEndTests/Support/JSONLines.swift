@@ -13,6 +13,7 @@ struct Event: Decodable, Equatable {
     var seed: UInt64?
     var sent: String?
     var sha256: String?
+    var transfer: String?
 }
 
 /// One line of the journal. Its time is left out: it's what differs between two runs.

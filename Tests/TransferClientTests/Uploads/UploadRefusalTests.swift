@@ -56,6 +56,25 @@ import TransferProtocol
         }
     }
 
+    @Test func `a digest that the caller knows goes with the upload, and another than 32 bytes is no digest`()
+        async throws
+    {
+        try await withUploadServer(.dialect(.v10)) { server in
+            let folder = try UploadFolder(Self.bytes)
+            var request = folder.request(server.url)
+            request.sha256 = [UInt8](repeating: 7, count: 32)
+            let attempted = await upload(folder, request)
+            #expect(attempted.summary?.sha256 == request.sha256)
+            let digest = try #require(request.sha256.flatMap { ReprDigest(sha256: $0) })
+            #expect(server.requests.first?.fields[.reprDigest] == digest.headerValue)
+            request.sha256 = [7]
+            guard case .invalidSource = await upload(folder, request).error else {
+                Issue.record("a digest of one byte was taken")
+                return
+            }
+        }
+    }
+
     @Test func `a dialect that was asked for isn't replaced by another`() async throws {
         try await withUploadServer(.dialect(.v6)) { server in
             let folder = try UploadFolder(Self.bytes)

@@ -1,0 +1,62 @@
+import SystemPackage
+import TransferClient
+
+/// The client of a demo: does a transfer through the proxy, and tells of it.
+struct DemoClient {
+    let files: DemoFiles
+    let format: EventFormat
+    let seed: UInt64
+    let story: DemoStory
+    let progress: TransferProgress
+
+    /// Does `transfer` with the server at `address`.
+    func perform(_ transfer: DemoTransfer, at address: String) async -> Result<DemoResult, DemoFailure> {
+        let url = "http://\(address)/\(DemoFiles.name)"
+        switch transfer {
+        case .download: return await download(url)
+        case .upload: return await upload(url)
+        }
+    }
+
+    private var client: TransferClient {
+        var configuration = TransferClientConfiguration()
+        configuration.seed = seed
+        return TransferClient(configuration: configuration)
+    }
+
+    private func download(_ url: String) async -> Result<DemoResult, DemoFailure> {
+        do throws(DownloadError) {
+            let request = DownloadRequest(url: url)
+            let summary = try await client.download(request, to: FilePath(files.received)) { event in
+                progress.note(event)
+                story.tell(event)
+                guard format == .json else { return }
+                var report = TransferReport(event)
+                report.transfer = DemoTransfer.download.rawValue
+                EventFormat.writeJSON(report)
+            }
+            return .success(DemoResult(summary))
+        } catch {
+            return .failure(DemoFailure(error))
+        }
+    }
+
+    private func upload(_ url: String) async -> Result<DemoResult, DemoFailure> {
+        var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
+        // The time of the network is not that of reading the file before the first byte.
+        request.sha256 = files.sentDigest
+        do throws(UploadError) {
+            let summary = try await client.upload(FilePath(files.sent), request) { event in
+                progress.note(event)
+                story.tell(event)
+                guard format == .json else { return }
+                var report = UploadReport(event)
+                report.transfer = DemoTransfer.upload.rawValue
+                EventFormat.writeJSON(report)
+            }
+            return .success(DemoResult(summary))
+        } catch {
+            return .failure(DemoFailure(error))
+        }
+    }
+}
