@@ -1,0 +1,199 @@
+import Foundation
+import Glibc
+import Testing
+import Units
+
+/// `squall put` to `squall origin --uploads`, through a network that cuts often.
+@Suite(.timeLimit(.minutes(5))) struct PutThroughCutsTests {
+    private struct Told: Decodable {
+        var event: String
+        var acknowledged: Int64?
+        var bytes: Int64?
+        var bytesRepeated: Int64?
+        var continued: Bool?
+        var dialect: Int?
+        var offset: Int64?
+        var proof: String?
+        var restarts: Int?
+        var resumptions: Int?
+    }
+
+    /// Runs an origin that takes uploads while `body` does; `body` is given its address and the folder of the uploads.
+    private func withUploads<Result>(_ body: (String, URL) async throws -> Result) async throws -> Result {
+        try await withFolder { folder in
+            try await withChild(Programs.squall, ["origin", folder.path, "--uploads", folder.path]) { origin in
+                try await body(address(in: origin.line(with: "ready: ")), folder)
+            }
+        }
+    }
+
+    /// Uploads `content` through a proxy with `faults`, and gives what was told when the file has arrived as it was.
+    private func upload(
+        _ content: Data,
+        faults: String,
+        seed: UInt64 = 1,
+        _ options: [String] = []
+    ) async throws -> [Told] {
+        try await withUploads { origin, folder in
+            let profile = "{ \"name\": \"cuts\", \"seed\": \(seed), \"faults\": [ \(faults) ] }"
+            return try await withProxy(profile, to: origin) { _, address in
+                try await withFolder { own in
+                    try content.write(to: own.appendingPathComponent("file.bin"))
+                    let arguments = [
+                        "put", "file.bin", "http://\(address)/new.bin", "--state", "state", "--events", "json",
+                        "--seed",
+                        "\(seed)",
+                    ]
+                    let outcome = try await withChild(Programs.squall, arguments + options, folder: own) {
+                        await $0.finish()
+                    }
+                    #expect(outcome.status == 0, "\(outcome.errors)")
+                    let arrived = try? Data(contentsOf: folder.appendingPathComponent("new.bin"))
+                    #expect(arrived == content, "\(arrived?.count ?? -1) of \(content.count) bytes")
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: own.path + "/state").isEmpty)
+                    return try decoded(outcome.lines, as: Told.self)
+                }
+            }
+        }
+    }
+
+    /// The offsets that the server told never go down, from one run of the command to the next that continues it.
+    private func expectNoStepBack(_ events: [Told]) {
+        var told: Int64 = 0
+        for event in events {
+            if event.event == "restarted" || event.continued == false { told = 0 }
+            guard let offset = event.offset ?? event.acknowledged else { continue }
+            #expect(offset >= told, "\(event.event) at \(offset), after \(told)")
+            told = max(told, offset)
+        }
+    }
+
+    @Test(arguments: ["3", "5", "6", "8", "9", "10", "auto"], ["reset", "close"])
+    func `an upload in every dialect goes on after each cut`(dialect: String, how: String) async throws {
+        let faults = #"{ "kind": "cut", "stream": "upstream", "every": "64 KiB", "how": "\#(how)" }"#
+        let events = try await upload(bytes(600_000), faults: faults, ["--dialect", dialect])
+        let finished = try #require(events.last)
+        #expect(finished.event == "finished")
+        #expect(finished.dialect == Int(dialect) ?? 10)
+        #expect(finished.restarts == 0)
+        #expect(try #require(finished.resumptions) >= 600_000 >> 16)
+        #expect(finished.proof == "digest")
+        expectNoStepBack(events)
+    }
+
+    @Test(arguments: ["reset", "close"])
+    func `an ordinary upload is sent anew after a cut`(how: String) async throws {
+        let faults =
+            #"{ "kind": "cut", "stream": "upstream", "at": ["64 KiB", "300 KiB"], "how": "\#(how)" }"#
+        let events = try await upload(bytes(600_000), faults: faults, ["--dialect", "none"])
+        let finished = try #require(events.last)
+        #expect(finished.event == "finished" && finished.dialect == nil && finished.resumptions == 0)
+        #expect(events.filter { $0.event == "retrying" }.count == 2)
+        #expect(finished.proof == "digest")
+    }
+
+    @Test(arguments: ["3", "5", "6", "8", "9", "10"])
+    func `an upload whose answers are lost is complete all the same`(dialect: String) async throws {
+        // The 104 arrives, and the final response of the first two requests with content doesn't.
+        let faults = """
+            { "kind": "cut", "stream": "upstream", "every": "200 KiB" },
+            { "kind": "cut", "stream": "downstream", "at": "200 B", "when": { "connection": { "every": 3 } } }
+            """
+        let events = try await upload(bytes(500_000), faults: faults, ["--dialect", dialect])
+        #expect(events.last?.event == "finished")
+        expectNoStepBack(events)
+    }
+
+    @Test(arguments: 1...10)
+    func `a seeded network that cuts at random finishes every download and every upload`(seed: UInt64) async throws {
+        var generator = SeededGenerator(seed: seed)
+        func faults(_ stream: String) -> String {
+            // Offsets with a mean of 64 KiB: most are shorter, some far longer.
+            let offsets = (0..<200).map { _ in
+                let chance = Double(generator.next() >> 11) / Double(1 << 53)
+                return "\"\(1 + Int(-65_536 * log(1 - chance))) B\""
+            }
+            let how = generator.next().isMultiple(of: 2) ? "reset" : "close"
+            let list = offsets.joined(separator: ", ")
+            return #"{ "kind": "cut", "stream": "\#(stream)", "at": [\#(list)], "how": "\#(how)" }"#
+        }
+        let size = 200_000 + Int(generator.next() % 400_000)
+        let uploaded = try await upload(bytes(size), faults: faults("upstream"), seed: seed)
+        #expect(uploaded.last?.event == "finished")
+        expectNoStepBack(uploaded)
+        let profile = #"{ "name": "cuts", "seed": \#(seed), "faults": [ \#(faults("downstream")) ] }"#
+        try await withOrigin(size: size) { origin in
+            try await withProxy(profile, to: origin) { _, address in
+                try await withFolder { folder in
+                    let outcome = try await squall(
+                        "get",
+                        "http://\(address)/file.bin",
+                        "--events",
+                        "json",
+                        "--seed",
+                        "\(seed)",
+                        folder: folder
+                    )
+                    #expect(outcome.status == 0, "\(outcome.errors)")
+                    let finished = try #require(try decoded(outcome.lines, as: Told.self).last)
+                    #expect(finished.event == "finished" && finished.proof == "digest")
+                    #expect(finished.bytesRepeated == 0)
+                    #expect(try Data(contentsOf: folder.appendingPathComponent("file.bin")) == bytes(size))
+                }
+            }
+        }
+    }
+
+    @Test func `an upload finishes although the client and the server are killed again and again`() async throws {
+        var generator = SeededGenerator(seed: 5)
+        let content = bytes(3_000_000)
+        let profile = """
+            { "name": "slow", "faults": [ { "kind": "bandwidth", "rate": "1 MB/s", "shared": true },
+                { "kind": "cut", "stream": "upstream", "every": "400 KiB" } ] }
+            """
+        try await withFolder { folder in
+            try content.write(to: folder.appendingPathComponent("file.bin"))
+            let uploads = folder.appendingPathComponent("uploads")
+            try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: false)
+            func origin(port: String) throws -> Child {
+                try Child(Programs.squall, ["origin", uploads.path, "--uploads", uploads.path, "--port", port])
+            }
+            var server = try origin(port: "0")
+            defer { server.signal(SIGKILL) }
+            let place = try await address(in: server.line(with: "ready: "))
+            let port = try #require(place.split(separator: ":").last.map(String.init))
+            try await withProxy(profile, to: place) { _, address in
+                let arguments = [
+                    "put", "file.bin", "http://\(address)/new.bin", "--state", "state", "--events", "json",
+                    "--attempts",
+                    "1000",
+                ]
+                var lines: [String] = []
+                for _ in 0..<12 {
+                    let isClient = generator.next().isMultiple(of: 2)
+                    try await withChild(Programs.squall, arguments, folder: folder) { client in
+                        for _ in 0...(generator.next() % 2) { _ = try await client.line(with: "progress") }
+                        if !isClient {
+                            server.signal(SIGKILL)
+                            _ = await server.finish()
+                            server = try origin(port: port)
+                            _ = try await server.line(with: "ready: ")
+                            // It goes on with the new one by itself.
+                            _ = try await client.line(with: "resumed")
+                        }
+                        client.signal(SIGKILL)
+                        let outcome = await client.finish()
+                        // The last line may be torn.
+                        lines += outcome.lines.filter { $0.hasSuffix("}") }
+                    }
+                }
+                let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
+                #expect(last.status == 0, "\(last.errors)")
+                expectNoStepBack(try decoded(lines + last.lines, as: Told.self))
+                #expect(lines.filter { $0.contains("\"continued\":true") }.count >= 6)
+            }
+            #expect(try Data(contentsOf: uploads.appendingPathComponent("new.bin")) == content)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/state").isEmpty)
+        }
+    }
+}
