@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format acceptance bench soak scale allocations fuzz forecast-check loss-table clean
+.PHONY: help demo build test lint format acceptance transfers bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -45,6 +45,10 @@ format: ## format every Swift file
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance
 	@python3 Benchmarks/acceptance.py
+
+transfers: build ## measure downloads and uploads: cut everywhere, killed, their memory and speed (about 6 minutes)
+	@scripts/install.sh transfers
+	@python3 Benchmarks/transfers.py
 
 bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 24 minutes)
 	@scripts/install.sh load bench

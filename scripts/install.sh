@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test acceptance load bench allocations
+#     scripts/install.sh PURPOSE...     the purposes: build test acceptance transfers load bench allocations
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -41,6 +41,10 @@ for purpose in "$@"; do
         need nginx has nginx
         need wget has wget
         ;;
+    transfers)
+        need python3 has python3
+        need curl has curl
+        ;;
     load)
         need python3 has python3
         need gcc has cc
@@ -60,7 +64,7 @@ for purpose in "$@"; do
         need libc6-dev test -e /usr/include/stdio.h
         ;;
     *)
-        echo "$0: unknown purpose $purpose (the purposes are build, test, acceptance, load, bench, allocations)" >&2
+        echo "$0: unknown purpose $purpose (see the head of this file)" >&2
         exit 2
         ;;
     esac
