@@ -153,7 +153,7 @@ class Run:
         self.profile = {"seed": generator.randrange(1 << 32), "faults": faults}
         self.dialect = generator.choice(("auto", "3", "5", "6", "8", "9", "10"))
         self.problem = None
-        self.cuts = self.repeated = self.delivered = 0
+        self.cuts = self.repeated = self.surplus = self.resumed = 0
 
     def perform(self, origin):
         own = folder(self.kind)
@@ -172,8 +172,8 @@ class Run:
             self.judge(command, client if self.kind == "get" else served)
             found = proxy.cuts()
         self.cuts = len(found)
-        # What the server was sent by connections that were cut, heads included.
-        self.delivered = sum(offset for direction, offset in found if direction == "upstream")
+        # What the server was sent by connections that were cut, heads included, beyond what the last one went on from.
+        self.surplus = sum(offset for direction, offset in found if direction == "upstream") - self.resumed
         self.data = None
         for path in (served, own):
             shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
@@ -192,6 +192,7 @@ class Run:
             if file.read() != self.data:
                 self.problem = "CORRUPT"
         self.repeated = told[-1]["bytesRepeated"]
+        self.resumed = max((event["offset"] for event in told if event["event"] == "resumed"), default=0)
         if self.kind == "put" and steps_back(told)[0]:
             self.problem = f"offsets went down: {steps_back(told)[0]}"
 
@@ -235,9 +236,9 @@ def cuts(options):
         if kind == "get":
             verdict("cuts", sum(run.repeated for run in cut) == 0, "no byte that had arrived was received twice")
             continue
-        arrived = (sum(run.delivered for run in cut) - sum(run.size for run in cut)) / total
+        arrived = sum(run.surplus for run in cut) / total
         verdict("cuts", arrived <= window,
-                f"the server was sent {arrived:,.0f} bytes for each cut beyond the files, heads included (one buffer "
+                f"the server was sent {arrived:,.0f} bytes twice for each cut, heads included (one buffer "
                 f"of its socket, {window:,})")
         sent, bound = sum(run.repeated for run in cut) / total, READ + UNSENT + 2 * window
         worst = max(run.repeated / run.cuts for run in cut)
