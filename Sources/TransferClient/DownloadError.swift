@@ -29,11 +29,11 @@ public enum DownloadError: Error, Hashable, Sendable {
     case gaveUp(RetryLimit, DownloadSetback)
     /// The file started over more often than allowed; the last reason.
     case tooManyRestarts(Int, DownloadRestartReason)
-    /// The complete file is a wrong one, twice in a row or for certain. What was received is removed.
-    case digestMismatch(DownloadVerification, expected: [UInt8], actual: [UInt8])
-    /// The complete file was a wrong one by the server's digest, and came again without a digest. What was received is
-    /// removed.
-    case digestMissing
+    /// The complete file is a wrong one, twice in a row or for certain. It is moved aside: `file` is its path.
+    case digestMismatch(DownloadVerification, expected: [UInt8], actual: [UInt8], file: String)
+    /// The complete file was a wrong one by the server's digest, and came again without a digest. It is moved aside: `file` is
+    /// its path.
+    case digestMissing(file: String)
     /// The file is complete as far as HTTP can tell, and the request demands a proof. What was received is removed if the
     /// doubt is a suspicion, else it stays.
     case unproved(DownloadDoubt)
@@ -92,12 +92,12 @@ extension DownloadError: CustomStringConvertible {
         case .gaveUp(let limit, let setback): "\(limit.description), the last time because \(setback.description)"
         case .tooManyRestarts(let count, let reason):
             "started over \(count) times, the last time because \(reason.description)"
-        case .digestMismatch(let source, let expected, let actual):
+        case .digestMismatch(let source, let expected, let actual, let file):
             "the file's SHA-256 is \(Self.hex(actual)), and \(source.expectation) \(Self.hex(expected)); "
-                + "the file was removed"
-        case .digestMissing:
+                + "the file lies in “\(file)”"
+        case .digestMissing(let file):
             "the file's SHA-256 wasn't the one that the server said, and fetched again it came without any; "
-                + "the file was removed"
+                + "the file lies in “\(file)”"
         case .unproved(let doubt): "the file is complete as far as HTTP can tell, and not proved: \(doubt.description)"
         case .cancelled: "cancelled"
         }

@@ -10,9 +10,25 @@ extension DownloadSession {
     static let mostRedirections = 10
 
     /// Sends one request, follows its redirections, and writes what comes.
+    ///
+    /// The rest is asked of the URL that served bytes last, since another mirror may have another state of the file. Where
+    /// that brings nothing, the way starts at the URL that was asked for: the last one may have expired.
     func attempt(_ ask: DownloadAsk) async -> Outcome {
-        // The way starts at the URL that was asked for each time: where it leads may have expired.
+        guard case .rest = ask, isLastURLOpen, finalURL != url else {
+            return await attempt(ask, along: RequestTrail(url))
+        }
         var trail = RequestTrail(url)
+        trail.follow(finalURL)
+        let held = state.length
+        let outcome = await attempt(ask, along: trail)
+        if state.length == held { isLastURLOpen = false }
+        guard case .decided(.fail(let failure)) = outcome, let status = failure.status else { return outcome }
+        return .decided(.askAgain(.status(status)))
+    }
+
+    /// Sends one request along the redirections behind those of `start`.
+    private func attempt(_ ask: DownloadAsk, along start: RequestTrail) async -> Outcome {
+        var trail = start
         for _ in 0...Self.mostRedirections {
             let outcome = await exchange(ask, at: trail)
             guard case .decided(.follow(let location)) = outcome else { return outcome }
@@ -91,6 +107,7 @@ extension DownloadSession {
         switch action {
         case .append, .appendDropping:
             finalURL = target
+            isLastURLOpen = true
             summary.resumptions += 1
             onEvent(.resumed(offset: state.length))
             try await recordWhatIsKnown()
@@ -144,6 +161,7 @@ extension DownloadSession {
     /// Empties the file for a whole representation, before its first byte is written.
     private func startOver(_ action: DownloadAction, _ target: DownloadURL) async throws(DownloadError) {
         finalURL = target
+        isLastURLOpen = true
         if case .truncateAndRestart(let reason) = action {
             guard summary.restarts < configuration.maximumRestarts else {
                 throw .tooManyRestarts(summary.restarts, reason)
@@ -173,5 +191,16 @@ extension DownloadSession {
         try await checkpointIfDue()
         reportProgress()
         return true
+    }
+}
+
+extension DownloadFailure {
+    /// The status of an answer without the file; `nil` where something else is wrong.
+    fileprivate var status: Int? {
+        switch self {
+        case .status(let status): status
+        case .unauthorized(let challenge, _): challenge.isFromProxy ? 407 : 401
+        case .contentEncoding, .redirectWithoutLocation: nil
+        }
     }
 }

@@ -57,11 +57,10 @@ extension DownloadSession {
 
     /// Notes in the journal what a response told in addition.
     func recordWhatIsKnown() async throws(DownloadError) {
-        guard let recorded, let representation = state.representation,
-            recorded.representation != representation
-        else { return }
-        try await settle()
+        guard let recorded, let representation = state.representation else { return }
         let source = JournalSource(url: url.text, finalURL: finalURL.text, representation: representation)
+        guard source != recorded else { return }
+        try await settle()
         try await file.learn(source)
         self.recorded = source
     }

@@ -29,6 +29,8 @@ final class DownloadSession {
     var lastProgress: Moment
     var lastCheckpoint: Moment
     var runningCheckpoint: RunningCheckpoint?
+    /// Whether the last URL that served bytes may be asked first, and not the one that leads there.
+    var isLastURLOpen = true
     private var hasAsked = false
 
     /// What is counted on the way.
@@ -75,6 +77,12 @@ final class DownloadSession {
             finalURL = (try? DownloadURL(source.finalURL)) ?? url
             summary.heldAtStart = length
             state = DownloadState(resuming: source.representation, length: length)
+        case .elsewhere(let source, let length):
+            recorded = source
+            finalURL = (try? DownloadURL(source.finalURL)) ?? url
+            summary.heldAtStart = length
+            state = DownloadState(resuming: source.representation, length: length, isElsewhere: true)
+            isLastURLOpen = false
         }
         schedule = RetrySchedule(
             policy: configuration.retry,
@@ -204,14 +212,16 @@ final class DownloadSession {
                 summary.digestMismatches += 1
                 // Where the server itself vouches for these bytes, fetching them again can't help.
                 if summary.digestMismatches > 1 || verified.contains(.server) {
-                    throw .digestMismatch(source, expected: expected, actual: actual)
+                    throw .digestMismatch(source, expected: expected, actual: actual, file: file.paths.aside.string)
                 }
                 state.digestMismatched()
                 return nil
             }
             verified.insert(source)
         }
-        if verified.isEmpty, state.representation?.isDigestOwed == true { throw .digestMissing }
+        if verified.isEmpty, state.representation?.isDigestOwed == true {
+            throw .digestMissing(file: file.paths.aside.string)
+        }
         let evidence = state.representation?.evidence ?? DownloadEvidence()
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
         if request.requiresProof, case .none(let doubt) = proof { throw .unproved(doubt) }
@@ -248,7 +258,7 @@ final class DownloadSession {
     /// error that is thrown anyway says more.
     private func keepWhatIsHeld(after error: DownloadError) async {
         switch error {
-        case .digestMismatch, .digestMissing: try? await file.discard()
+        case .digestMismatch, .digestMissing: try? await file.setAside()
         case .unproved(let doubt) where doubt.isSuspicion: try? await file.discard()
         case .fileSystem:
             // After a failed write or synchronization only the promises made before it hold (a page that couldn't be
@@ -257,7 +267,7 @@ final class DownloadSession {
         default:
             try? await settle()
             if file.length == 0 {
-                try? await file.discard()
+                if !file.isLeft { try? await file.discard() }
             } else {
                 try? await checkpoint()
             }

@@ -9,6 +9,8 @@ enum PartialFileRemains: Sendable {
     case nothing
     /// A prefix that can be trusted, and where it comes from.
     case prefix(JournalSource, length: Int64)
+    /// The same, from another URL than the one that is asked now.
+    case elsewhere(JournalSource, length: Int64)
     /// Bytes that can't be used.
     case unusable(DownloadRestartReason)
 }
@@ -113,15 +115,14 @@ extension PartialFile {
         }
     }
 
-    /// Decides what of the two files can be trusted, and cuts off the rest.
+    /// Decides what of the two files can be trusted, and cuts off the rest. Where that is nothing, both stay as they are until
+    /// a response has come that takes their place.
     private func restore(for url: String, _ worker: FileWorker) async throws(DownloadError) -> PartialFileRemains {
         let reader = FileReader(pool: worker.pool)
         let size = try await reader.size(paths.data)
         var remains = size > 0 ? PartialFileRemains.unusable(.journalUnusable) : .nothing
         if let journal = try await readJournal(reader) {
-            if journal.source.url != url {
-                remains = size > 0 ? .unusable(.differentURL) : .nothing
-            } else if let checkpoint = journal.trusted(fileSize: size) {
+            if let checkpoint = journal.trusted(fileSize: size) {
                 var hasher = SHA256()
                 try await reader.read(paths.data, 0..<checkpoint.length) { hasher.update(data: $0) }
                 if Array(hasher.finalize()) == checkpoint.sha256 {
@@ -130,14 +131,17 @@ extension PartialFile {
                         hasher: hasher,
                         journalEnd: Int64(journal.validLength)
                     )
-                    return .prefix(journal.source, length: checkpoint.length)
+                    let isElsewhere = journal.source.url != url
+                    return isElsewhere
+                        ? .elsewhere(journal.source, length: checkpoint.length)
+                        : .prefix(journal.source, length: checkpoint.length)
                 }
             } else {
                 // A crash before the first checkpoint: the bytes were never promised.
                 remains = .nothing
             }
         }
-        try await keep(length: 0, hasher: SHA256(), journalEnd: 0)
+        if size > 0 { leave() }
         return remains
     }
 
@@ -146,7 +150,15 @@ extension PartialFile {
         guard size <= Journal.longest else { return nil }
         var bytes: [UInt8] = []
         try await reader.read(paths.journal, 0..<size) { bytes += $0 }
-        return try? Journal(bytes)
+        do throws(JournalProblem) {
+            return try Journal(bytes)
+        } catch {
+            guard case .unknownVersion(let version) = error, version > Journal.version else { return nil }
+            throw .invalidDestination(
+                paths.destination.string,
+                "“\(paths.journal)” is of a newer version of Squall (\(version)); go on with that one, or remove it"
+            )
+        }
     }
 
     /// The bytes of a range that is held.

@@ -24,6 +24,8 @@ final class PartialFile: Sendable {
         var journalEnd: Int64 = 0
         /// The length that the journal promises.
         var promised: Int64 = 0
+        /// Whether there are bytes of an earlier run that can't be used, and that nothing has taken the place of.
+        var isLeft = false
     }
 
     /// Takes over two open descriptors, both locked.
@@ -42,6 +44,12 @@ final class PartialFile: Sendable {
 
     /// The SHA-256 of the bytes that are held.
     var sha256: [UInt8] { contents.withLock { Array($0.hasher.finalize()) } }
+
+    /// Whether there are bytes of an earlier run that can't be used, and that nothing has taken the place of.
+    var isLeft: Bool { contents.withLock { $0.isLeft } }
+
+    /// Leaves what an earlier run has left as it is, until `startOver`.
+    func leave() { contents.withLock { $0.isLeft = true } }
 
     /// Keeps the first `length` bytes, of which `hasher` has seen all, and a journal of `journalEnd` good bytes.
     func keep(length: Int64, hasher: SHA256, journalEnd: Int64) async throws(DownloadError) {
@@ -113,6 +121,13 @@ final class PartialFile: Sendable {
             try FileCall.run("close", folder) { try directory.close() }
             try synchronized.get()
         }
+        try await worker.remove(paths.journal)
+    }
+
+    /// Moves the complete file aside, which is a wrong one, in the place of an earlier one. Nothing may be called after it but
+    /// `close()`.
+    func setAside() async throws(DownloadError) {
+        try await worker.rename(paths.data, to: paths.aside)
         try await worker.remove(paths.journal)
     }
 

@@ -10,6 +10,8 @@ struct PartialFilePaths: Sendable {
     let data: FilePath
     /// What is known of them: `.NAME.squall-journal`.
     let journal: FilePath
+    /// A complete file whose digest was wrong: `.NAME.squall-mismatch`.
+    let aside: FilePath
 
     /// Fails when the destination, which is no link, can't name a file.
     init(destination: FilePath) throws(DownloadError) {
@@ -21,7 +23,9 @@ struct PartialFilePaths: Sendable {
         folder = parent.isEmpty ? "." : parent
         data = folder.appending(".\(name.string).squall-part")
         journal = folder.appending(".\(name.string).squall-journal")
+        aside = folder.appending(".\(name.string).squall-mismatch")
     }
+
     /// Fails when something is at `destination`, or where a link there leads, that a download must not replace.
     static func checkReplaceable(_ destination: FilePath, followingLinks: Bool) throws(DownloadError) {
         let type: FileType

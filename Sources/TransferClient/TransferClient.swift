@@ -32,9 +32,10 @@ public struct TransferClient: Sendable {
     /// The bytes grow in `.NAME.squall-part` beside `destination`, with a journal in `.NAME.squall-journal`. An earlier
     /// run that was interrupted, killed included, is continued. A file at `destination` stays until the new one is
     /// complete, and is then replaced. Parts are only ever joined under one strong validator (section 13.1.5); a server
-    /// that sends none, or leaves its tag out of a 206, makes the download start over. Where the server sends
+    /// that sends none, or leaves its tag out of a 206, makes the download start over. From another URL than before the rest
+    /// has to repeat the last 64 KiB as well. What is held stays until a response has come that takes its place. Where the server sends
     /// `Repr-Digest` (RFC 9530), or the caller names a digest, the file is checked; after a mismatch it is fetched once
-    /// more, and isn't believed without a digest then.
+    /// more, and isn't believed without a digest then; a file that stays wrong is moved to `.NAME.squall-mismatch`.
     ///
     /// - Parameters:
     ///   - request: What to download.

@@ -78,7 +78,9 @@ extension DownloadState {
     ) -> DownloadRestartReason {
         switch ask {
         case .whole(let reason): reason ?? wholeWanted ?? .representationChanged
-        case .rest, .probe: representation?.isConfirmed(by: new, head) == true ? .rangeIgnored : .representationChanged
+        case .rest, .probe:
+            representation?.isConfirmed(by: new, head) == true
+                ? .rangeIgnored : head.isFromElsewhere ? .differentURL : .representationChanged
         }
     }
 
@@ -101,30 +103,33 @@ extension DownloadState {
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
-        guard last >= offset else { return reject(.nothingNew) }
+        guard last >= length else { return reject(.nothingNew) }
         // Dropping relies on the bytes being the same, so the answer itself must name the representation.
-        guard first == offset || (offset - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
+        guard first == offset || (length - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
             return reject(.startsEarly(asked: offset, got: first))
+        }
+        if first == length, case .lastModified = known.strongValidator, new.lastModified == nil {
+            // That the server kept to If-Range is all that speaks for these bytes: they have to repeat some as well.
+            isOverlapWanted = true
+            return .askAgain(.rejected(.noValidator))
         }
         representation?.learn(from: new)
         rejections = 0
-        body = DownloadBody(from: first, held: offset, end: last + 1, framing: head.framing)
-        return first == offset ? .append : .appendDropping(offset - first)
+        body = DownloadBody(from: first, held: length, end: last + 1, framing: head.framing)
+        return first == length ? .append : .appendDropping(length - first)
     }
 
     /// 416: what is held is the whole, or belongs to something else (RFC 9110, section 15.5.17).
     private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
-        guard case .rest(let offset, _) = ask, let known = representation else {
-            return decideOnRefusal(head, ask)
-        }
+        guard case .rest = ask, let known = representation else { return decideOnRefusal(head, ask) }
         guard case .unsatisfied(let total) = head.contentRange else {
             probeWanted = true
             return .askAgain(.completenessUnknown)
         }
-        guard known.total ?? total == total, total >= offset else {
+        guard known.total ?? total == total, total >= length else {
             return want(.representationChanged, because: .representationChanged)
         }
-        guard total == offset else {
+        guard total == length else {
             return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
         }
         var new = DownloadRepresentation(head)

@@ -20,6 +20,9 @@ public struct DownloadState: Hashable, Sendable {
     var wholeWanted: DownloadRestartReason?
     /// Set when a HEAD is to tell whether the held bytes are the whole.
     var probeWanted = false
+    /// Set when a validator alone doesn't prove that the rest belongs to the held bytes: the next range begins earlier, and
+    /// has to repeat them.
+    var isOverlapWanted = false
     /// Unusable partial answers since the last usable one.
     var rejections = 0
     /// The body of the response that is being received.
@@ -29,10 +32,16 @@ public struct DownloadState: Hashable, Sendable {
     public init() {}
 
     /// Starts with the first `length` bytes of `representation`, as a journal tells.
-    public init(resuming representation: DownloadRepresentation, length: Int64) {
+    ///
+    /// - Parameter isElsewhere: Whether they came from another URL than the one that is asked now, such as one that was
+    ///   signed anew. The bytes are kept until a response takes their place, and the rest has to repeat the last of them.
+    public init(resuming representation: DownloadRepresentation, length: Int64, isElsewhere: Bool = false) {
         self.representation = representation
         self.length = max(0, length)
-        if let total = representation.total, length > total { wholeWanted = .journalUnusable }
+        isOverlapWanted = isElsewhere
+        guard let total = representation.total else { return }
+        if length > total { wholeWanted = .journalUnusable }
+        if length == total, isElsewhere { wholeWanted = .differentURL }
     }
 
     /// What to do next. Asking twice changes nothing.
@@ -41,8 +50,11 @@ public struct DownloadState: Hashable, Sendable {
         if let total = representation?.total, total == length { return .finish }
         guard length > 0, let representation else { return .ask(.whole(nil)) }
         guard let validator = representation.strongValidator else { return .ask(.whole(.noStrongValidator)) }
-        return .ask(probeWanted ? .probe : .rest(from: length, validator))
+        return .ask(probeWanted ? .probe : .rest(from: length - overlap, validator))
     }
+
+    /// How many of the held bytes the next range has to repeat.
+    private var overlap: Int64 { isOverlapWanted ? min(length, Self.longestOverlap) : 0 }
 
     /// Says what to do with the next `count` bytes of the accepted body, and counts the new ones as held.
     public mutating func received(_ count: Int) -> DownloadBody.Portion {
@@ -50,6 +62,7 @@ public struct DownloadState: Hashable, Sendable {
         let portion = body.take(count)
         self.body = body
         length += Int64(portion.kept)
+        if portion.kept > 0 { isOverlapWanted = false }
         return portion
     }
 

@@ -50,7 +50,9 @@ import TransferProtocol
         }
     }
 
-    @Test func `a redirection to another origin gets no credentials, on each attempt anew`() async throws {
+    @Test func `a redirection to another origin gets no credentials, and the next attempt goes there without any`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 20_000) : Self.resource.serve(request)
@@ -71,7 +73,7 @@ import TransferProtocol
                     to: folder.destination
                 )
                 #expect(folder.file == Self.resource.content)
-                #expect(server.requests.map(\.target) == ["/file.bin", "/here", "/file.bin", "/here"])
+                #expect(server.requests.map(\.target) == ["/file.bin", "/here"])
                 for request in server.requests {
                     #expect(request.fields["authorization"] == "Bearer hunter2")
                     #expect(request.fields["cookie"] == "c=hunter2")

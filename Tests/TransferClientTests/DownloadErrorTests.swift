@@ -69,9 +69,9 @@ import TransferProtocol
     }
 
     @Test func `another digest is told with whose it is`() {
-        let asked = DownloadError.digestMismatch(.caller, expected: [0xAB], actual: [1])
+        let asked = DownloadError.digestMismatch(.caller, expected: [0xAB], actual: [1], file: "/x/.f.squall-mismatch")
         #expect(asked.description.contains("is 01, and the digest asked for is ab;"))
-        let told = DownloadError.digestMismatch(.server, expected: [0xAB], actual: [1])
+        let told = DownloadError.digestMismatch(.server, expected: [0xAB], actual: [1], file: "/x/.f.squall-mismatch")
         #expect(told.description.contains("is 01, and the server says ab;"))
     }
 

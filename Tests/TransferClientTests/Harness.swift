@@ -21,6 +21,7 @@ final class TemporaryFolder: Sendable {
     var destination: FilePath { FilePath(path + "/file.bin") }
     var part: String { path + "/.file.bin.squall-part" }
     var journal: String { path + "/.file.bin.squall-journal" }
+    var aside: String { path + "/.file.bin.squall-mismatch" }
     /// The names in the folder, sorted.
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 

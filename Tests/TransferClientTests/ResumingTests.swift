@@ -234,7 +234,7 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: ["flipped byte", "short file", "no journal", "other version"])
+    @Test(arguments: ["flipped byte", "short file", "no journal", "older version"])
     func `a partial file that its journal doesn't fit starts over`(damage: String) async throws {
         let folder = try TemporaryFolder()
         try await Script { [resource] in
@@ -248,7 +248,7 @@ import TransferProtocol
             case "flipped byte": part[50_000] ^= 1
             case "short file": part.removeLast()
             case "no journal": journal = []
-            default: journal[8] += 1
+            default: journal[8] -= 1
             }
             try folder.write(part, to: folder.part)
             try folder.write(journal, to: folder.journal)
@@ -256,6 +256,138 @@ import TransferProtocol
             #expect(folder.file == resource.content)
             #expect(server.requests.last?.fields["range"] == nil)
             if damage != "short file" { #expect(done.restarts == [.journalUnusable]) }
+        }
+    }
+
+    /// A folder with the first 100,000 bytes of `resource` from the path `/a?signed=1`.
+    private func interrupted(_ server: ScriptedServer) async throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let request = DownloadRequest(url: server.url("/a?signed=1"))
+        let done = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+        #expect(done.error?.disposition == .resumable)
+        #expect(folder.bytes(folder.part) == Array(resource.content.prefix(100_000)))
+        return folder
+    }
+
+    @Test func `what is held stays on the disk until a response takes its place`() async throws {
+        let nobody = try DeafPort()
+        try await Script { [resource] request in
+            switch request.target {
+            case "/gone": [.head(404, ["Content-Length: 0"])]
+            default: resource.serve(request, interruptedAfter: 100_000)
+            }
+        }.serve { server in
+            let folder = try await interrupted(server)
+            let part = folder.bytes(folder.part)
+            for url in [server.url("/gone"), "http://127.0.0.1:\(nobody.number)/x"] {
+                let failed = await attempt(DownloadRequest(url: url), to: folder.destination) {
+                    $0.retry.maximumAttempts = 1
+                }
+                #expect(failed.error != nil)
+                #expect(failed.events.first == .started(held: 100_000))
+                #expect(folder.bytes(folder.part) == part)
+            }
+            let done = await attempt(DownloadRequest(url: server.url("/a?signed=1")), to: folder.destination)
+            #expect(done.resumedAt == [100_000])
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    @Test func `bytes without a readable journal stay until a response takes their place`() async throws {
+        let nobody = try DeafPort()
+        let folder = try TemporaryFolder()
+        try folder.write([1, 2, 3], to: folder.part)
+        try folder.write([4, 5], to: folder.journal)
+        let failed = await attempt(DownloadRequest(url: "http://127.0.0.1:\(nobody.number)/x"), to: folder.destination)
+        {
+            $0.retry.maximumAttempts = 1
+        }
+        #expect(failed.error?.disposition == .resumable)
+        #expect(folder.bytes(folder.part) == [1, 2, 3])
+        #expect(folder.bytes(folder.journal) == [4, 5])
+        try await Script { [resource] in resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.restarts == [.journalUnusable])
+            #expect(folder.file == resource.content)
+            #expect(folder.names == ["file.bin"])
+        }
+    }
+
+    @Test func `a journal of a newer version is refused and left alone`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([1, 2, 3], to: folder.part)
+        let journal = Array("SquallDl".utf8) + [Journal.version + 1, 7]
+        try folder.write(journal, to: folder.journal)
+        try await Script { [resource] in resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.error?.disposition == .invalidInput)
+            #expect(done.error?.description.contains("newer version of Squall (2)") == true)
+            #expect(server.requests.isEmpty)
+            #expect(folder.bytes(folder.part) == [1, 2, 3])
+            #expect(folder.bytes(folder.journal) == journal)
+        }
+    }
+
+    @Test func `a URL that was signed anew goes on, and has to repeat bytes that are held`() async throws {
+        try await Script { [resource] in resource.serve($0, interruptedAfter: 100_000) }.serve { server in
+            let folder = try await interrupted(server)
+            let done = await attempt(DownloadRequest(url: server.url("/a?signed=2")), to: folder.destination)
+            #expect(done.resumedAt == [100_000])
+            #expect(done.restarts.isEmpty)
+            #expect(server.requests.last?.fields["range"] == "bytes=\(100_000 - 65_536)-")
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    @Test func `another file behind the same path and the same tag isn't joined`() async throws {
+        let other = Resource(size: resource.content.count, seed: 9)
+        try await Script { [resource] request in
+            request.target == "/a?signed=1" ? resource.serve(request, interruptedAfter: 100_000) : other.serve(request)
+        }.serve { server in
+            let folder = try await interrupted(server)
+            let done = await attempt(DownloadRequest(url: server.url("/a?id=2")), to: folder.destination)
+            #expect(done.restarts == [.rangeUnusable(.overlapDiffers)])
+            #expect(folder.file == other.content)
+        }
+    }
+
+    @Test func `a redirector between mirrors with their own tags finishes, each part from the mirror that served last`()
+        async throws
+    {
+        var mirrors = [resource, resource]
+        for index in mirrors.indices { mirrors[index].entityTag = "\"m\(index)\"" }
+        let folder = try TemporaryFolder()
+        try await Script { [mirrors] request in
+            switch request.target {
+            case "/m0": mirrors[0].serve(request, upTo: 50_000)
+            case "/m1": mirrors[1].serve(request, upTo: 50_000)
+            default: [.head(302, ["Location: /m\(request.ordinal % 2)", "Content-Length: 0"])]
+            }
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.error == nil)
+            #expect(done.restarts.isEmpty)
+            #expect(server.requests.map(\.target).prefix(4) == ["/file.bin", "/m0", "/m0", "/m0"])
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    @Test func `where the mirror that served last has gone, the URL that was asked for leads to another`() async throws
+    {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] request in
+            switch request.target {
+            case "/m?1" where request.ordinal < 2: resource.serve(request, upTo: 50_000)
+            case "/m?1": [.head(403, ["Content-Length: 0"])]
+            case "/m?2": resource.serve(request)
+            default: [.head(302, ["Location: /m?\(request.ordinal == 0 ? 1 : 2)", "Content-Length: 0"])]
+            }
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.error == nil)
+            #expect(done.resumedAt == [50_000])
+            #expect(server.requests.map(\.target) == ["/file.bin", "/m?1", "/m?1", "/file.bin", "/m?2"])
+            #expect(folder.file == resource.content)
         }
     }
 

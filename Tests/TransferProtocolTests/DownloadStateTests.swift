@@ -96,6 +96,8 @@ extension DownloadState {
         var representation = DownloadRepresentation()
         representation.total = 10
         #expect(DownloadState(resuming: representation, length: 11).nextStep == .ask(.whole(.journalUnusable)))
+        let elsewhere = DownloadState(resuming: representation, length: 10, isElsewhere: true)
+        #expect(elsewhere.nextStep == .ask(.whole(.differentURL)))
         #expect(DownloadState(resuming: representation, length: 10).nextStep == .finish)
     }
 

@@ -13,6 +13,7 @@ enum KeptFolder {
     /// What a demo makes in its folder, a partial file that was left and its journal included.
     private static let made = [
         "sent/file.bin", "received.bin", uploaded, ".received.bin.squall-part", ".received.bin.squall-journal",
+        ".received.bin.squall-mismatch",
     ]
 
     /// Makes the folder, or takes an empty one or that of an earlier demo, whose received file is removed.
