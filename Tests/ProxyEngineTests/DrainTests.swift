@@ -187,16 +187,20 @@ struct DrainTests {
                 limit.rlim_cur = rlim_t(next) + 60
                 setrlimit(resource, &limit)
                 var held: [TestSocket] = []
-                for number in 0..<400 {
-                    // The test needs some for itself.
-                    guard case .success(let client) = TestSocket.connected(to: fixture.proxy.address) else {
+                // Where the proxy has taken the descriptors that a client needs, it has a turn before the next tries.
+                var sent = 0
+                let areSent = await fixture.becomes { _ in
+                    if sent < 400, case .success(let client) = TestSocket.connected(to: fixture.proxy.address) {
+                        try? client.send([UInt8(sent & 255)])
+                        held.append(client)
+                        sent += 1
+                        if held.count == 10 { held.removeAll() }
+                    } else {
                         held.removeAll()
-                        continue
                     }
-                    try client.send([UInt8(number & 255)])
-                    held.append(client)
-                    if held.count == 10 { held.removeAll() }
+                    return sent == 400
                 }
+                #expect(areSent)
                 held.removeAll()
                 let areAccepted = await fixture.becomes { $0.accepted >= 350 && $0.open < 30 }
                 #expect(areAccepted)
