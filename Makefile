@@ -23,9 +23,9 @@ help: ## list the targets
 demo: build ## walk out of Wi-Fi range and back with a download and an upload, and prove both
 	@$(RELEASE) demo
 
-build: ## build the command for use: .build/release/squall (the first time takes a few minutes)
+build: ## build the command for use: .build/release/squall (the first time takes some 8 minutes on 2 processors)
 	@scripts/install.sh build
-	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes a few minutes"
+	@[[ -x $(RELEASE) ]] || echo "== building in release mode: the first time takes some 8 minutes on 2 processors"
 	@$(call timed,release build,swift build -c release --product squall)
 
 test: ## build and run every test
