@@ -31,9 +31,9 @@ build: ## build the command for use: .build/release/squall (the first time takes
 test: ## build and run every test
 	@scripts/install.sh build test
 	@$(call timed,test build,swift build --build-tests $(CHECKED))
-	@$(call timed,tests of pure modules,swift test --skip-build $(CHECKED) --filter '$(PURE)')
-	@$(call timed,tests of modules with sockets,swift test --skip-build $(CHECKED) --skip '$(PURE)|$(WHOLE)')
-	@$(call timed,tests of the command,swift test --skip-build $(CHECKED) --filter '$(WHOLE)')
+	@$(call timed,tests of pure modules,scripts/test.sh --skip-build $(CHECKED) --filter '$(PURE)')
+	@$(call timed,tests of modules with sockets,scripts/test.sh --skip-build $(CHECKED) --skip '$(PURE)|$(WHOLE)')
+	@$(call timed,tests of the command,scripts/test.sh --skip-build $(CHECKED) --filter '$(WHOLE)')
 
 lint: ## check the format of every Swift file
 	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

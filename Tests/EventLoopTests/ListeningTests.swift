@@ -228,6 +228,40 @@ struct ListeningTests {
         }
     }
 
+    @Test func `no connection gets the last descriptors of the process`() async throws {
+        await #expect(processExitsWith: .success) {
+            try await ListeningTests().withListening(ListeningTests.addresses[0]) { fixture, bound in
+                try await fixture.loop.run { fixture.value.listening?.unwatch() }
+                let clients = try (0..<30).map { _ in try TestSocket.connected(to: bound).get() }
+                let next = dup(0)
+                close(next)
+                var limit = rlimit(rlim_cur: rlim_t(next) + 26, rlim_max: 1_024)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                let (accepted, connecting, spare) = try await fixture.loop.run { () -> (Int, SystemError?, Int) in
+                    var accepted: [DetachedSocket] = []
+                    while case .accepted(let socket)? = fixture.value.listening?.accept() { accepted.append(socket) }
+                    var connecting: SystemError?
+                    do throws(SystemError) {
+                        let socket = try StreamSocket(connectingTo: bound, on: fixture.loop)
+                        fixture.loop.bury(socket)
+                    } catch {
+                        connecting = error
+                    }
+                    var spare: [Int32] = []
+                    while case let descriptor = dup(0), descriptor >= 0 { spare.append(descriptor) }
+                    for descriptor in spare { close(descriptor) }
+                    for socket in accepted { socket.reset() }
+                    return (accepted.count, connecting, spare.count)
+                }
+                // The test's own libraries may have one open for a moment.
+                #expect((1..<26).contains(accepted), "\(accepted)")
+                #expect(connecting == SystemError(call: "socket", code: EMFILE))
+                #expect((12...16).contains(spare), "\(spare)")
+                withExtendedLifetime(clients) {}
+            }
+        }
+    }
+
     @Test func `want of descriptors is a failure that is told`() async throws {
         await #expect(processExitsWith: .success) {
             try await ListeningTests().withListening(ListeningTests.addresses[0]) { fixture, bound in

@@ -84,12 +84,7 @@ import Testing
 
     @Test func `folders and special files are not there, and nobody waits for them`() async throws {
         try await TestOrigin.with(["folder/file.txt": [1]]) { origin in
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/mkfifo")
-            process.arguments = [origin.url("fifo").path]
-            try process.run()
-            process.waitUntilExit()
-            #expect(FileManager.default.fileExists(atPath: origin.url("fifo").path))
+            #expect(mkfifo(origin.url("fifo").path, 0o600) == 0)
             let targets = [
                 "/fifo", "/folder/", "/", "/file.txt/", "/folder/file.txt/", "/none", "/none/none",
             ]

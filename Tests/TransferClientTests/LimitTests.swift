@@ -14,7 +14,7 @@ import TransferProtocol
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
         }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
-                $0.stall.window = .milliseconds(50)
+                $0.stall.window = .seconds(1)
             }
             #expect(Set(done.setbacks) == [.stalled])
             #expect(done.resumedAt.first == 20_000)

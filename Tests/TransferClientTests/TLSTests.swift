@@ -136,7 +136,7 @@ import TransferProtocol
                 + (request.ordinal == 0 ? [.sever] : [.stall])
         }.serve(over: server("127.0.0.1")) { server in
             let done = await attempt(server, cut, try trusting()) {
-                $0.stall.window = .milliseconds(200)
+                $0.stall.window = .seconds(2)
                 $0.retry.maximumAttempts = 1
             }
             #expect(done.error?.disposition == .resumable)

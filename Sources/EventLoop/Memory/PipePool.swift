@@ -42,6 +42,12 @@ final class PipePool {
             isRefused = true
             return nil
         }
+        guard !DescriptorReserve.includes(max(input, output)) else {
+            Glibc.close(input)
+            Glibc.close(output)
+            isRefused = true
+            return nil
+        }
         count += 1
         let pipe = UnsafeMutablePointer<Pipe>.allocate(capacity: 1)
         pipe.initialize(to: Pipe(input: input, output: output))

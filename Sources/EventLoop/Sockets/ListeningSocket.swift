@@ -13,7 +13,8 @@ public final class ListeningSocket {
         case none
         /// The connection went away again before it was accepted; there may be others.
         case gone
-        /// Accepting failed, for want of descriptors or memory: it will again until some are freed.
+        /// Accepting failed, for want of descriptors (`DescriptorReserve` keeps the last) or memory: it will again until
+        /// some are freed.
         case failed(SystemError)
     }
 
@@ -26,6 +27,8 @@ public final class ListeningSocket {
     private unowned(unsafe) let handler: LoopHandler
     private let tag: Int
     private var isOpen = true
+    /// The descriptor that was accepted last.
+    private var lastAccepted: Int32
 
     /// Binds and listens; `handler` is told when somebody waits. Port 0 takes a free port.
     ///
@@ -36,6 +39,7 @@ public final class ListeningSocket {
         self.handler = handler
         self.tag = tag
         descriptor = try ListeningSocket.bind(wanted)
+        lastAccepted = descriptor
         do throws(SystemError) {
             address = try .bound(to: descriptor)
             if listen(descriptor, ListeningSocket.backlog) != 0 { throw SystemError.last("listen") }
@@ -69,8 +73,14 @@ public final class ListeningSocket {
     /// The next connection that waits.
     public func accept() -> AcceptResult {
         loop.preconditionOnLoop()
+        guard !DescriptorReserve.isNext(after: lastAccepted, duplicating: descriptor) else {
+            return .failed(SystemError(call: "accept4", code: SystemError.outOfDescriptors))
+        }
         let accepted = squall_accept(descriptor)
-        if accepted >= 0 { return .accepted(DetachedSocket(accepted)) }
+        if accepted >= 0 {
+            lastAccepted = accepted
+            return .accepted(DetachedSocket(accepted))
+        }
         switch errno {
         case EAGAIN: return .none
         // What accept(2) names as errors of the connection, not of the listener; and a suspended listener's EINVAL.

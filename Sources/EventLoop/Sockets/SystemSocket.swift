@@ -5,11 +5,15 @@ import Glibc
 enum SystemSocket {
     /// Makes a socket that doesn't block and isn't inherited.
     ///
-    /// - Throws: `SystemError` of socket(2).
+    /// - Throws: `SystemError` of socket(2), and for want of descriptors where the next one is of the `DescriptorReserve`.
     static func make(family: Int32) throws(SystemError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, type, 0)
         if descriptor < 0 { throw .last("socket") }
+        guard !DescriptorReserve.includes(descriptor) else {
+            Glibc.close(descriptor)
+            throw SystemError(call: "socket", code: SystemError.outOfDescriptors)
+        }
         return descriptor
     }
 
