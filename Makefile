@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format acceptance transfers bench soak scale allocations fuzz forecast-check loss-table clean
+.PHONY: help demo build test example lint format acceptance transfers bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -35,12 +35,16 @@ test: ## build and run every test
 	@$(call timed,tests of modules with sockets,scripts/test.sh --skip-build $(CHECKED) --skip '$(PURE)|$(WHOLE)')
 	@$(call timed,tests of the command,scripts/test.sh --skip-build $(CHECKED) --filter '$(WHOLE)')
 
+example: ## build the package of docs/examples that downloads and uploads with the library (about 4 minutes at first)
+	@scripts/install.sh build
+	@$(call timed,example,swift build --package-path docs/examples/transfer --scratch-path .build-example)
+
 lint: ## check the format of every Swift file
-	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
 	@echo "== lint: fine"
 
 format: ## format every Swift file
-	@swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+	@swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance

@@ -22,7 +22,8 @@ let strictAndSafe: [SwiftSetting] = strict + [.strictMemorySafety()]
 let package = Package(
     name: "squall",
     products: [
-        .executable(name: "squall", targets: ["squall"])
+        .executable(name: "squall", targets: ["squall"]),
+        .library(name: "SquallTransfer", targets: ["SquallTransfer"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -113,6 +114,17 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "SquallTransfer",
+            dependencies: [
+                "HTTPTransport",
+                "TransferClient",
+                "TransferProtocol",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strictAndSafe
@@ -276,6 +288,14 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "SquallTransferTests",
+            dependencies: [
+                "EventLoop", "FaultPlan", "FaultProfile", "HTTPTransport", "LocalAuthority", "OriginServer",
+                "ProxyEngine", "SquallTransfer", "TestSockets", "Units",
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "SimulatedDisk",
             dependencies: ["DurableFiles", "Units", .product(name: "SystemPackage", package: "swift-system")],
@@ -324,6 +344,8 @@ let package = Package(
                 "Units",
                 "squall",
                 "TestUploadServers",
+                "TransferClient",
+                "TransferProtocol",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict

@@ -11,7 +11,7 @@ extension DownloadURLProblem: CustomStringConvertible {
         case .invalidHost: "its host is no host name; write names beyond ASCII in Punycode"
         case .invalidPort: "its port is no number from 1 to 65535"
         case .userInformation:
-            "it names a user, which no URL does here; leave it out, and give it with --user where the command has that"
+            "it names a user, which no URL does here; leave it out, and give it apart"
         case .controlCharacter: "it has a control character"
         case .tooLong: "it is longer than \(DownloadURL.longest) bytes"
         }
@@ -82,30 +82,26 @@ extension DownloadFailure: CustomStringConvertible {
         case .unauthorized(let challenge, let use): challenge.sentence(use)
         case .contentEncoding(let coding):
             "the server codes the file as \(coding.quoted), which wasn't asked for; have it send the file as it is, or use "
-                + "a client that decodes it, such as curl --compressed"
+                + "a client that decodes it"
         case .redirectWithoutLocation(let status): "the server answered \(status) without saying where to go"
         }
     }
 }
 
 extension DownloadChallenge {
-    /// What the server asked for, and what to do about it.
+    /// What the server asked for.
     func sentence(_ use: CredentialUse) -> String {
         let realm = realm.map { " for \($0.quoted)" } ?? ""
         let schemes = schemes.isEmpty ? "" : " (\(schemes.joined(separator: ", ").shortened(to: 60)))"
-        let answer = isFromProxy ? "a proxy answered 407" : "the server answered 401"
         if isFromProxy {
-            return
-                "\(answer): it \(use == .sent ? "takes none of what was sent" : "asks for credentials")\(realm)\(schemes); "
-                + "give them with --header 'Proxy-Authorization: …'"
+            let what = use == .sent ? "takes none of what was sent" : "asks for credentials"
+            return "a proxy answered 407: it \(what)\(realm)\(schemes)"
         }
         return switch use {
-        case .none: "\(answer): it asks for credentials\(realm)\(schemes); give them with --user, --netrc or --header"
-        case .sent:
-            "\(answer): it refuses the credentials that it was sent\(realm)\(schemes); check them, and run it again"
+        case .none: "the server answered 401: it asks for credentials\(realm)\(schemes)"
+        case .sent: "the server answered 401: it refuses the credentials that it was sent\(realm)\(schemes)"
         case .withheld:
-            "\(answer): it asks for credentials\(realm)\(schemes), and isn't the one that they were given for; name its own "
-                + "URL, or its host in a .netrc"
+            "the server answered 401: it asks for credentials\(realm)\(schemes), and isn't the one that they were given for"
         }
     }
 }

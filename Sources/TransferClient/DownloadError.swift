@@ -71,11 +71,8 @@ public enum DownloadError: Error, Hashable, Sendable {
 }
 
 extension DownloadError: CustomStringConvertible {
-    /// What went wrong, where, and what to do about it.
-    public var description: String { advice.map { "\(reason); \($0)" } ?? reason }
-
-    /// What went wrong, and where. For who doesn't offer to continue.
-    public var reason: String {
+    /// What went wrong, and where.
+    public var description: String {
         switch self {
         case .invalidURL(let url, let problem): "\(Self.shown(url)) can't be downloaded: \(problem.description)"
         case .invalidTLSSettings(let problem): "the settings for TLS can't be used: \(problem)"
@@ -100,22 +97,6 @@ extension DownloadError: CustomStringConvertible {
                 + "the file lies in “\(file)”"
         case .unproved(let doubt): "the file is complete as far as HTTP can tell, and not proved: \(doubt.description)"
         case .cancelled: "cancelled"
-        }
-    }
-
-    private var advice: String? {
-        switch self {
-        case .locked: "wait for it, or choose another destination"
-        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
-            "make room and run it again to continue"
-        case .tooManyRedirections: "check the URL"
-        case .digestMissing: "name the right digest with --sha256"
-        case .unproved: "name its digest with --sha256, or leave --require-proof out"
-        case .gaveUp, .cancelled: "run it again to continue"
-        case .tooManyRestarts: "run it again later"
-        case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
-            .digestMismatch, .invalidTLSSettings, .tlsRefused:
-            nil
         }
     }
 

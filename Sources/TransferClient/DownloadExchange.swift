@@ -20,13 +20,27 @@ struct DownloadExchange: Sendable {
     /// The parts of a final response: a head, parts of its body, and its end with the trailers.
     typealias Parts = NIOAsyncChannelInboundStream<HTTPResponsePart>
 
-    /// Sends the request, with `fields` in addition to its own or in their place, and hands the response's parts to `receive`; the connection is closed when it returns.
+    /// Sends the request, with `fields` in addition to its own or in their place, and hands the response's parts to
+    /// `receive`; the connection is closed when it returns.
     ///
     /// Throws what `receive` throws, and whatever kept the connection from being made; `setback(of:)` names it.
     func perform<Outcome: Sendable>(
         _ ask: DownloadAsk,
         at url: DownloadURL,
         with fields: [HTTPField],
+        receive: (Parts) async throws -> Outcome
+    ) async throws -> Outcome {
+        var headerFields = ask.fields
+        for field in fields { headerFields[fields: field.name] = fields.filter { $0.name == field.name } }
+        return try await perform(ask.method, at: url, headerFields, receive: receive)
+    }
+
+    /// The same with a method, all of its fields, and a body.
+    func perform<Outcome: Sendable>(
+        _ method: HTTPRequest.Method,
+        at url: DownloadURL,
+        _ headerFields: HTTPFields,
+        body: ByteBuffer? = nil,
         receive: (Parts) async throws -> Outcome
     ) async throws -> Outcome {
         let limits = limits
@@ -38,10 +52,8 @@ struct DownloadExchange: Sendable {
             channel.close(promise: nil)
             throw error
         }
-        var headerFields = ask.fields
-        for field in fields { headerFields[fields: field.name] = fields.filter { $0.name == field.name } }
         let request = HTTPRequest(
-            method: ask.method,
+            method: method,
             scheme: url.scheme.rawValue,
             authority: url.authority,
             path: url.target,
@@ -49,7 +61,9 @@ struct DownloadExchange: Sendable {
         )
         return try await wrapped.executeThenClose { inbound, outbound in
             // A server that answers and closes before it has read is still to be listened to.
-            try? await outbound.write(contentsOf: [.head(request), .end(nil)])
+            let parts: [HTTPRequestPart] =
+                body.map { [.head(request), .body($0), .end(nil)] } ?? [.head(request), .end(nil)]
+            try? await outbound.write(contentsOf: parts)
             return try await receive(inbound)
         }
     }

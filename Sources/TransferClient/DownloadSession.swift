@@ -86,7 +86,7 @@ final class DownloadSession {
         }
         schedule = RetrySchedule(
             policy: configuration.retry,
-            generator: SeededGenerator(seed: configuration.seed),
+            generator: SeededGenerator(seed: client.nextSeed()),
             startedAt: startedAt,
             held: state.length
         )

@@ -1,6 +1,7 @@
 import HTTPTransport
 import NIOCore
 import NIOPosix
+import Synchronization
 import SystemPackage
 import TransferProtocol
 
@@ -13,6 +14,7 @@ public struct TransferClient: Sendable {
     let eventLoopGroup: any EventLoopGroup
     let threadPool: NIOThreadPool
     let tls: TLSClient
+    private let numbers = TransferNumbers()
 
     /// Makes a client. Connections live on `eventLoopGroup`; files are read and written on the threads of `threadPool`,
     /// which must be running. Both belong to the caller.
@@ -75,6 +77,9 @@ public struct TransferClient: Sendable {
         }
     }
 
+    /// A seed for the waits of the next transfer. Those that fail together don't try again together.
+    func nextSeed() -> UInt64 { configuration.seed &+ numbers.next() &* 0x9E37_79B9_7F4A_7C15 }
+
     /// Reads the authorities that are trusted, before anything is changed on the disk.
     func prepareTLS() async throws(DownloadError) {
         let result = try? await threadPool.runIfActive { [tls] () -> TLSSettingsProblem? in
@@ -87,4 +92,12 @@ public struct TransferClient: Sendable {
         }
         if let problem = result ?? nil { throw .invalidTLSSettings(problem) }
     }
+}
+
+/// Counts the transfers of a client.
+private final class TransferNumbers: Sendable {
+    private let last = Atomic<UInt64>(0)
+
+    /// 0 for the first transfer, and one more for each.
+    func next() -> UInt64 { last.add(1, ordering: .relaxed).oldValue }
 }

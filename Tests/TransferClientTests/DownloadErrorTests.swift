@@ -23,18 +23,16 @@ import TransferProtocol
         #expect(error.disposition == disposition)
     }
 
-    @Test func `an error of the system names the call, the path, the errno and what to do`() {
+    @Test func `an error of the system names the call, the path and the errno`() {
         let error = DownloadError.fileSystem(call: "pwrite", path: "/x/y", .noSpace)
         #expect(error.description.contains("pwrite(/x/y)"))
         #expect(error.description.contains("errno 28"))
-        #expect(error.description.contains("make room"))
     }
 
-    @Test func `what was given up says why, and how to go on`() {
+    @Test func `what was given up says why`() {
         let error = DownloadError.gaveUp(.attempts(10), .connectionLost("reset"))
         #expect(error.description.contains("10 attempts"))
         #expect(error.description.contains("reset"))
-        #expect(error.description.contains("run it again"))
     }
 
     /// Ways to write a password into a URL, most of them wrong: `#`, `/` and `@` are to be encoded in one.
@@ -75,21 +73,19 @@ import TransferProtocol
         #expect(told.description.contains("is 01, and the server says ab;"))
     }
 
-    @Test func `a coding is refused with what a person can do about it`() {
+    @Test func `a coding is refused with its name`() {
         let shown = DownloadError.refused(.contentEncoding("gzip")).description
         #expect(shown.contains("“gzip”"))
-        #expect(shown.contains("curl --compressed"))
     }
 
     @Test(
         arguments: [
             .cancelled, .gaveUp(.attempts(10), .stalled), .fileSystem(call: "pwrite", path: "/x", .noSpace),
-            .tooManyRestarts(10, .rangeIgnored),
+            .tooManyRestarts(10, .rangeIgnored), .digestMissing(file: "/x"), .unproved(.lengthUnknown), .locked("/x"),
+            .invalidURL("http://a@b/", .userInformation), .refused(.contentEncoding("gzip")),
         ] as [DownloadError]
     )
-    func `the reason alone doesn't say to run it again`(error: DownloadError) {
-        #expect(error.description.hasPrefix(error.reason + "; "))
-        #expect(error.description.contains("run it again"))
-        #expect(!error.reason.contains("again"))
+    func `an error says nothing of commands and options`(error: DownloadError) {
+        for words in ["--", "run it again", "curl"] { #expect(!error.description.contains(words)) }
     }
 }

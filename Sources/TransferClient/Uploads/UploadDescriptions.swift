@@ -38,12 +38,11 @@ extension UploadFailure: CustomStringConvertible {
         case .appendLimitTooSmall(let limit):
             "the server takes only \(limit) bytes in a request, too few to upload with"
         case .dialectRefused(let version?):
-            "the server speaks interop version \(version) of resumable uploads; use --dialect \(version) or auto"
-        case .dialectRefused(nil): "the server doesn't speak this version of resumable uploads; use --dialect auto"
+            "the server speaks interop version \(version) of resumable uploads, and another was asked for"
+        case .dialectRefused(nil): "the server doesn't speak this version of resumable uploads"
         case .answeredEarly(let status): "the server answered \(status) before it had the whole file"
         case .notRepeatable(let setback):
-            "\(setback.description); the server can't resume uploads, and sending a POST again may do it twice: use "
-                + "--method PUT, or --repeatable where that is harmless"
+            "\(setback.description); the server can't resume uploads, and sending a POST again may do it twice"
         case .outcomeUnknown:
             "the whole file was sent, the answer was lost, and the server no longer has the upload: look whether the "
                 + "file arrived before uploading it again"

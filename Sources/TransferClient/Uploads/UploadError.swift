@@ -62,7 +62,7 @@ public enum UploadError: Error, Hashable, Sendable {
 }
 
 extension UploadError: CustomStringConvertible {
-    /// What went wrong, where, and what to do about it.
+    /// What went wrong, and where.
     public var description: String {
         switch self {
         case .invalidURL(let url, let problem): Self.sentence(.invalidURL(url, problem))
@@ -70,16 +70,16 @@ extension UploadError: CustomStringConvertible {
         case .tlsRefused(let host, let failure): DownloadError.tlsRefused(host: host, failure).description
         case .invalidSource(let path, let why): "can't upload “\(path)”: \(why)"
         case .locked(let path):
-            "another upload of this file to this URL is running (“\(path)” is locked); wait for it"
+            "another upload of this file to this URL is running (“\(path)” is locked)"
         case .fileSystem(let call, let path, let errno):
             DownloadError.fileSystem(call: call, path: path, errno).description
-        case .sourceChanged(let path): "“\(path)” was changed while it was uploaded; run it again to upload it anew"
+        case .sourceChanged(let path): "“\(path)” was changed while it was uploaded"
         case .refused(let failure): failure.description
         case .gaveUp(let limit, let setback):
-            "\(limit.description), the last time because \(setback.description); run it again to continue"
+            "\(limit.description), the last time because \(setback.description)"
         case .digestMismatch(let sent, let received):
-            "the server took a file with the SHA-256 \(Self.hex(received)), and \(Self.hex(sent)) was sent; upload it again"
-        case .cancelled: "cancelled; run it again to continue"
+            "the server took a file with the SHA-256 \(Self.hex(received)), and \(Self.hex(sent)) was sent"
+        case .cancelled: "cancelled"
         }
     }
 

@@ -67,7 +67,7 @@ final class UploadSession {
         )
         schedule = RetrySchedule(
             policy: configuration.retry,
-            generator: SeededGenerator(seed: configuration.seed),
+            generator: SeededGenerator(seed: client.nextSeed()),
             startedAt: startedAt
         )
     }

@@ -155,7 +155,7 @@ struct GetCommand: AsyncParsableCommand {
         do throws(DownloadURLProblem) {
             parsed = try DownloadURL(url)
         } catch {
-            throw .wrongInput(DownloadError.invalidURL(url, error).description)
+            throw .wrongInput(DownloadError.invalidURL(url, error).sentence)
         }
         guard let name = FilePath(parsed.path).lastComponent, name.kind == .regular else {
             throw .wrongInput("the URL names no file to write to: give --output FILE")

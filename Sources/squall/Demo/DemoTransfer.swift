@@ -45,16 +45,10 @@ enum DemoFailure: Error {
     case failed(String)
 
     init(_ error: DownloadError) {
-        self = error == .cancelled ? .cancelled : .failed(error.reason)
+        self = error == .cancelled ? .cancelled : .failed(error.description)
     }
 
     init(_ error: UploadError) {
-        if error == .cancelled {
-            self = .cancelled
-        } else if case .gaveUp(let limit, let setback) = error {
-            self = .failed("\(limit.description), the last time because \(setback.description)")
-        } else {
-            self = .failed(error.description)
-        }
+        self = error == .cancelled ? .cancelled : .failed(error.description)
     }
 }

@@ -87,19 +87,3 @@ extension TLSFailure {
         }
     }
 }
-
-extension DownloadError {
-    /// What went wrong, and what to do about it on the command line.
-    var sentence: String {
-        guard case .tlsRefused(_, let failure) = self, let advice = failure.advice else { return description }
-        return "\(description); \(advice)"
-    }
-}
-
-extension UploadError {
-    /// What went wrong, and what to do about it on the command line.
-    var sentence: String {
-        guard case .tlsRefused(_, let failure) = self, let advice = failure.advice else { return description }
-        return "\(description); \(advice)"
-    }
-}

@@ -69,7 +69,7 @@ struct TransferReport: Encodable {
     /// The report of a failure.
     init(_ error: DownloadError) {
         event = "failed"
-        reason = error.description
+        reason = error.sentence
         if case .unproved(let doubt) = error { proof = doubt.rawValue }
     }
 

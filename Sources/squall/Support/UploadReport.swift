@@ -70,7 +70,7 @@ struct UploadReport: Encodable {
     /// The report of a failure.
     init(_ error: UploadError) {
         event = "failed"
-        reason = error.description
+        reason = error.sentence
         resumable = error.disposition == .resumable
     }
 

@@ -1,0 +1,229 @@
+internal import HTTPTypes
+internal import TransferClient
+internal import TransferProtocol
+
+typealias HTTPMethod = HTTPRequest.Method
+
+extension HTTPRequest.Method {
+    /// A method by its name; `nil` for what is no token (RFC 9110, section 9.1).
+    init?(_ name: String) {
+        self.init(rawValue: name)
+    }
+}
+
+extension TransferRequest {
+    /// Whether `text` can be the value of a field.
+    static func isValue(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+}
+
+extension StatusFeed {
+    /// Takes what a download tells. Its end is told by whoever waits for it.
+    func note(_ event: DownloadEvent) {
+        switch event {
+        case .started(let held):
+            update { status in
+                status.phase = .transferring
+                status.complete(held)
+            }
+        case .progress(let received, let total):
+            update { status in
+                status.phase = .transferring
+                status.complete(received)
+                status.totalBytes = total
+                status.nextAttempt = nil
+            }
+        case .resumed(let offset):
+            update { status in
+                status.phase = .transferring
+                status.resumptions += 1
+                status.complete(offset)
+                status.nextAttempt = nil
+            }
+        case .retrying(let delay, let setback, _):
+            update { status in
+                status.phase = .waiting
+                status.nextAttempt = delay
+                status.setback = setback.description
+            }
+        case .restarted(let reason):
+            update { status in
+                status.restarts += 1
+                status.complete(0)
+                status.setback = reason.description
+            }
+        case .redirected(let url):
+            update { $0.redirectedTo = url }
+        case .verified:
+            break
+        case .finished(let summary):
+            update { status in
+                status.complete(summary.bytes)
+                status.totalBytes = summary.bytes
+            }
+        }
+    }
+
+    /// Takes what an upload tells.
+    func note(_ event: UploadEvent) {
+        switch event {
+        case .started(let total, _):
+            update { status in
+                status.phase = .transferring
+                status.totalBytes = total
+            }
+        case .progress(let sent, let acknowledged, let total):
+            update { status in
+                status.phase = .transferring
+                (status.completedBytes, status.sentBytes, status.totalBytes) = (acknowledged, sent, total)
+                status.nextAttempt = nil
+            }
+        case .resumed(let offset):
+            update { status in
+                status.phase = .transferring
+                status.resumptions += 1
+                status.complete(offset)
+                status.nextAttempt = nil
+            }
+        case .retrying(let delay, let setback):
+            update { status in
+                status.phase = .waiting
+                status.nextAttempt = delay
+                status.setback = setback.description
+            }
+        case .restarted(let reason):
+            update { status in
+                status.restarts += 1
+                status.complete(0)
+                status.setback = reason.description
+            }
+        case .resumable, .verified:
+            break
+        case .finished(let summary):
+            update { status in
+                status.complete(summary.bytes)
+                status.totalBytes = summary.bytes
+            }
+        }
+    }
+}
+
+extension TransferStatus {
+    fileprivate mutating func complete(_ bytes: Int64) {
+        (completedBytes, sentBytes) = (bytes, bytes)
+    }
+}
+
+extension DownloadResult {
+    init(_ summary: DownloadSummary, file: String) {
+        var doubt: String?
+        if case .none(let reason) = summary.proof { doubt = reason.description }
+        self.init(
+            file: file,
+            bytes: summary.bytes,
+            sha256: summary.sha256,
+            isVerified: !summary.verified.isEmpty,
+            doubt: doubt,
+            url: summary.finalURL,
+            connections: summary.connections,
+            resumptions: summary.resumptions,
+            restarts: summary.restarts,
+            bytesHeldAtStart: summary.heldAtStart,
+            bytesRepeated: summary.bytesRepeated,
+            duration: summary.duration
+        )
+    }
+}
+
+extension UploadResult {
+    init(_ summary: UploadSummary) {
+        self.init(
+            bytes: summary.bytes,
+            sha256: summary.sha256,
+            proof: Proof(rawValue: summary.proof.rawValue),
+            status: summary.status,
+            dialect: summary.dialect,
+            connections: summary.connections,
+            resumptions: summary.resumptions,
+            restarts: summary.restarts,
+            bytesRepeated: summary.bytesRepeated,
+            duration: summary.duration
+        )
+    }
+}
+
+extension TransferError {
+    init(_ error: DownloadError, _ token: ResumptionToken?) {
+        self.init(Self.code(of: error), error.description)
+        switch error {
+        case .refused(.status(let status)), .refused(.redirectWithoutLocation(let status)): self.status = status
+        case .refused(.unauthorized(let challenge, _)): status = challenge.isFromProxy ? 407 : 401
+        case .fileSystem(_, _, let errno): systemError = errno.rawValue
+        default: break
+        }
+        decide(error.disposition, token)
+    }
+
+    init(_ error: UploadError, _ token: ResumptionToken) {
+        self.init(Self.code(of: error), error.description)
+        switch error {
+        case .refused(.refused(let status)), .refused(.answeredEarly(let status)),
+            .refused(.redirection(let status)):
+            self.status = status
+        case .refused(.accessRefused(let challenge, _)): status = challenge.isFromProxy ? 407 : 401
+        case .fileSystem(_, _, let errno): systemError = errno.rawValue
+        default: break
+        }
+        decide(error.disposition, token)
+    }
+
+    /// Whether the token continues what failed.
+    private mutating func decide(_ disposition: DownloadError.Disposition, _ token: ResumptionToken?) {
+        switch disposition {
+        case .invalidInput: obstacle = .wrongInput
+        // What was transferred waits for other credentials.
+        case .final where code == .unauthorized: (self.token, obstacle) = (token, nil)
+        case .final: obstacle = .finalFailure
+        case .resumable: (self.token, obstacle) = (token, nil)
+        }
+    }
+
+    private static func code(of error: DownloadError) -> Code {
+        switch error {
+        case .invalidURL: .invalidURL
+        case .invalidTLSSettings: .invalidTLSSettings
+        case .tlsRefused: .tlsRefused
+        case .invalidDestination: .invalidFile
+        case .invalidDigest: .invalidRequest
+        case .locked: .locked
+        case .fileSystem: .fileSystem
+        case .refused(.unauthorized): .unauthorized
+        case .refused(.redirectWithoutLocation), .tooManyRedirections, .invalidRedirection: .redirection
+        case .refused: .refused
+        case .gaveUp: .gaveUp
+        case .tooManyRestarts: .tooManyRestarts
+        case .digestMismatch, .digestMissing: .digestMismatch
+        case .unproved: .unproved
+        case .cancelled: .cancelled
+        }
+    }
+
+    private static func code(of error: UploadError) -> Code {
+        switch error {
+        case .invalidURL: .invalidURL
+        case .invalidTLSSettings: .invalidTLSSettings
+        case .tlsRefused: .tlsRefused
+        case .invalidSource: .invalidFile
+        case .locked: .locked
+        case .fileSystem: .fileSystem
+        case .sourceChanged: .fileChanged
+        case .refused(.accessRefused): .unauthorized
+        case .refused(.redirection): .redirection
+        case .refused: .refused
+        case .gaveUp: .gaveUp
+        case .digestMismatch: .digestMismatch
+        case .cancelled: .cancelled
+        }
+    }
+}

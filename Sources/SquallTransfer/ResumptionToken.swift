@@ -1,0 +1,75 @@
+internal import FoundationEssentials
+
+/// What is needed to go on with a transfer, in this process or another: its URL and its file. What was transferred is
+/// remembered on the disk.
+///
+/// A token has no credentials and no headers, which are given again. Its URL may be a secret by itself, if it was signed.
+public struct ResumptionToken: Hashable, Sendable, Codable {
+    /// Which way a transfer goes.
+    public enum Direction: String, Hashable, Sendable, Codable {
+        /// From the server to the file.
+        case download
+        /// From the file to the server.
+        case upload
+    }
+
+    /// Which way the transfer goes.
+    public var direction: Direction
+    /// The URL of the request.
+    public var url: String
+    /// The path of the file, absolute.
+    public var file: String
+    /// The method of an upload.
+    public var method: String?
+    /// The SHA-256 that the request named.
+    public var sha256: [UInt8]?
+    /// Whether a download has to be proved.
+    public var requiresProof: Bool?
+    /// The media type of an upload.
+    public var contentType: String?
+    /// The folder that remembers the upload, if it isn't the default.
+    public var stateFolder: String?
+
+    init(_ direction: Direction, _ request: TransferRequest, file: String, stateFolder: String?) {
+        self.direction = direction
+        url = request.url
+        self.file = file
+        sha256 = request.sha256
+        self.stateFolder = stateFolder
+        if direction == .upload {
+            method = request.method
+            contentType = request.contentType
+        } else if request.requiresProof {
+            requiresProof = true
+        }
+    }
+
+    /// Reads what `text` has written.
+    ///
+    /// - Throws: A `TransferError` with the code `.invalidToken`.
+    public init(_ text: String) throws {
+        do {
+            self = try JSONDecoder().decode(ResumptionToken.self, from: Data(text.utf8))
+        } catch {
+            throw TransferError(.invalidToken, "the text is no token of a transfer")
+        }
+    }
+
+    /// The token as JSON, on one line.
+    public var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(self) else { return "" }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// The request that it continues, without headers and credentials.
+    var request: TransferRequest {
+        var request = TransferRequest(url)
+        request.method = method
+        request.sha256 = sha256
+        request.requiresProof = requiresProof ?? false
+        if let contentType { request.contentType = contentType }
+        return request
+    }
+}

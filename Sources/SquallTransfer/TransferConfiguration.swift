@@ -1,0 +1,86 @@
+internal import HTTPTransport
+internal import TransferClient
+
+/// The limits and habits of a `TransferSession`.
+public struct TransferConfiguration: Sendable {
+    /// Attempts in a row that bring no new byte before a transfer gives up for now: 10 unless told otherwise; at least 1.
+    public var maximumAttempts = 10
+    /// The longest wait between two attempts: 30 s unless told otherwise. Waits begin at 500 ms, are random, and double.
+    public var longestWait: Duration = .seconds(30)
+    /// The longest `Retry-After` (RFC 9110, section 10.2.3) that is waited for: 10 min unless told otherwise.
+    public var longestRetryAfter: Duration = .seconds(600)
+    /// How long a transfer may take, waits included; `nil`, the default, for as long as it needs.
+    public var deadline: Duration?
+    /// The longest that connecting may take, TLS included: 10 s unless told otherwise.
+    public var connectTimeout: Duration = .seconds(10)
+    /// The longest wait for the head of a response: 30 s unless told otherwise.
+    public var responseTimeout: Duration = .seconds(30)
+    /// A connection that moves less than 1 KiB/s for so long is given up: 15 s unless told otherwise.
+    public var stallTimeout: Duration = .seconds(15)
+    /// The least time between two statuses that tell of progress alone: 100 ms unless told otherwise.
+    public var progressInterval: Duration = .milliseconds(100)
+    /// The folder in which unfinished uploads are remembered; it is made if it isn't there. `nil`, the default, is
+    /// `squall-transfer` in `$XDG_STATE_HOME`, or in `~/.local/state`.
+    public var stateFolder: String?
+    /// The bytes of a body that `data` takes: 64 MiB unless told otherwise.
+    public var maximumDataBytes = 64 << 20
+    /// Whom servers are trusted to, and what they are shown.
+    public var tls = TransferTLS()
+    /// Told of every status of every transfer that has no observer of its own; on the transfer's task, which waits for it.
+    public var observer: (@Sendable (TransferStatus) -> Void)?
+
+    /// Makes the configuration of the defaults.
+    public init() {}
+
+    /// What the engine takes.
+    var engine: TransferClientConfiguration {
+        var engine = TransferClientConfiguration()
+        engine.retry.maximumAttempts = max(1, maximumAttempts)
+        engine.retry.longestDelay = longestWait
+        engine.retry.longestRetryAfter = longestRetryAfter
+        engine.retry.deadline = deadline
+        engine.connectLimit = connectTimeout
+        engine.firstByteLimit = responseTimeout
+        engine.stall.window = stallTimeout
+        engine.progressInterval = progressInterval
+        engine.tls = tls.settings
+        return engine
+    }
+}
+
+/// Whom the servers of `https` URLs are trusted to, and what is shown to those that ask. A server is always checked.
+public struct TransferTLS: Sendable {
+    var settings = TLSClientSettings()
+
+    /// Trusts the authorities of the system, and shows nothing.
+    public init() {}
+
+    /// Trusts `authorities` in place of the system's.
+    ///
+    /// - Parameter authorities: Certificates in the PEM format (RFC 7468); 1 MiB at most.
+    /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
+    public init(authorities: String) throws {
+        do throws(TLSSettingsProblem) {
+            settings = try TLSClientSettings(authorities: Array(authorities.utf8))
+        } catch {
+            throw TransferError(.invalidTLSSettings, "the authorities can't be used: \(error)")
+        }
+    }
+
+    /// Shows a certificate to servers that ask for one.
+    ///
+    /// - Parameters:
+    ///   - certificates: The certificate, and its chain, in the PEM format.
+    ///   - privateKey: Its key, in the PEM format.
+    /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
+    public mutating func identify(certificates: String, privateKey: String) throws {
+        do throws(TLSSettingsProblem) {
+            settings.identity = try TLSIdentity(
+                certificates: Array(certificates.utf8),
+                privateKey: Array(privateKey.utf8)
+            )
+        } catch {
+            throw TransferError(.invalidTLSSettings, "the certificate can't be used: \(error)")
+        }
+    }
+}

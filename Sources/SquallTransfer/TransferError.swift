@@ -1,0 +1,98 @@
+/// Why a transfer failed.
+///
+/// The code tells programs what kind of failure it is, and stays the same; the message tells people.
+public struct TransferError: Error, Sendable, CustomStringConvertible {
+    /// A kind of failure. Others may be added.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name.
+        public let rawValue: String
+        /// Makes a code of its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The name.
+        public var description: String { rawValue }
+
+        /// The URL can't be used.
+        public static let invalidURL = Code(rawValue: "invalid-url")
+        /// Something else in the request can't be used.
+        public static let invalidRequest = Code(rawValue: "invalid-request")
+        /// The settings for TLS can't be used.
+        public static let invalidTLSSettings = Code(rawValue: "invalid-tls-settings")
+        /// The file to be can't be written, or the file to be sent can't be read.
+        public static let invalidFile = Code(rawValue: "invalid-file")
+        /// The token can't be used.
+        public static let invalidToken = Code(rawValue: "invalid-token")
+        /// The server can't be trusted, or doesn't trust the client.
+        public static let tlsRefused = Code(rawValue: "tls-refused")
+        /// Another transfer, in this process or another, has the file.
+        public static let locked = Code(rawValue: "locked")
+        /// A call to the file system failed; `systemError` tells how.
+        public static let fileSystem = Code(rawValue: "file-system")
+        /// The server refused, and would again; `status` has its status, if it is that.
+        public static let refused = Code(rawValue: "refused")
+        /// The server wants other credentials than it was shown; `status` is 401 or 407.
+        public static let unauthorized = Code(rawValue: "unauthorized")
+        /// A redirection can't be followed, or there are too many.
+        public static let redirection = Code(rawValue: "redirection")
+        /// Too many attempts in a row failed, or the deadline would be missed.
+        public static let gaveUp = Code(rawValue: "gave-up")
+        /// A download started over too often.
+        public static let tooManyRestarts = Code(rawValue: "too-many-restarts")
+        /// What arrived isn't what was sent, by its digest.
+        public static let digestMismatch = Code(rawValue: "digest-mismatch")
+        /// A complete download isn't proved, and the request demands that.
+        public static let unproved = Code(rawValue: "unproved")
+        /// The file was changed while it was uploaded.
+        public static let fileChanged = Code(rawValue: "file-changed")
+        /// The connection failed; of `data` and `bytes`, which aren't tried again.
+        public static let connectionFailed = Code(rawValue: "connection-failed")
+        /// The body has more bytes than `data` takes.
+        public static let tooLong = Code(rawValue: "too-long")
+        /// The transfer was cancelled or paused.
+        public static let cancelled = Code(rawValue: "cancelled")
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What failed, and where, for people. Its words may change.
+    public var message: String
+    /// The status of the response that ended it, if one did.
+    public var status: Int?
+    /// The number of the error that a call to the system returned (errno(3)), if one did.
+    public var systemError: Int32?
+    /// What continues the transfer; `nil` where nothing does, which `obstacle` explains.
+    public var token: ResumptionToken?
+    /// Why there is no token; `nil` where there is one.
+    public var obstacle: ResumptionObstacle?
+
+    init(_ code: Code, _ message: String, status: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+        obstacle = .wrongInput
+    }
+
+    static func invalidRequest(_ message: String) -> TransferError { TransferError(.invalidRequest, message) }
+
+    /// Whether the same transfer can go on where it stopped.
+    public var isResumable: Bool { token != nil }
+
+    /// The message, with the code behind it.
+    public var description: String { "\(message) (\(code.rawValue))" }
+}
+
+/// Why a transfer can't be continued. Others may be added.
+public struct ResumptionObstacle: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name.
+    public let rawValue: String
+    /// Makes a reason of its name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The name.
+    public var description: String { rawValue }
+
+    /// The call itself was wrong: nothing was begun.
+    public static let wrongInput = ResumptionObstacle(rawValue: "wrong-input")
+    /// The same request fails again, unless something is changed.
+    public static let finalFailure = ResumptionObstacle(rawValue: "final-failure")
+    /// The transfer keeps nothing: `data` and `bytes`.
+    public static let nothingKept = ResumptionObstacle(rawValue: "nothing-kept")
+}

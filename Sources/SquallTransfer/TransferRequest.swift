@@ -1,0 +1,128 @@
+internal import HTTPTypes
+internal import TransferProtocol
+
+/// What is to be transferred, and what the server is told with it.
+///
+/// Credentials and the fields in `headers` go to the origin of `url` alone (RFC 9110, section 4.3.1), and no more once a
+/// redirection has left it.
+public struct TransferRequest: Sendable {
+    /// An absolute `http` or `https` URL without a user name.
+    public var url: String
+    /// The method (RFC 9110, section 9). `nil`, the default, is GET for `data` and `bytes`, and PUT for an upload. A download
+    /// is always a GET.
+    public var method: String?
+    /// Fields that every request carries in addition. Those that a transfer needs for itself, such as `Range`, are refused.
+    public var headers: [TransferHeader] = []
+    /// What the caller shows of itself.
+    public var credentials: TransferCredentials?
+    /// The SHA-256 of the file, 32 bytes, where the caller knows it: a download is compared with it, and an upload isn't
+    /// read for it before it is sent.
+    public var sha256: [UInt8]?
+    /// Whether a complete download that nothing proves is a failure.
+    public var requiresProof = false
+    /// Whether sending an upload twice is harmless although its method isn't idempotent (RFC 9110, section 9.2.2).
+    public var isRepeatable = false
+    /// The media type of what is uploaded.
+    public var contentType = "application/octet-stream"
+
+    /// Makes a request for `url`.
+    public init(_ url: String) {
+        self.url = url
+    }
+}
+
+/// A header field.
+public struct TransferHeader: Hashable, Sendable {
+    /// Its name, in any case.
+    public var name: String
+    /// Its value, without the white space around it.
+    public var value: String
+
+    /// Makes a field of a name and a value.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// What a transfer shows of its caller. No text of it shows what it is.
+public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    enum Kind {
+        case basic(name: String, password: String)
+        case bearer(String)
+    }
+
+    let kind: Kind
+
+    /// A name and a password, for the Basic scheme (RFC 7617).
+    public static func basic(name: String, password: String) -> TransferCredentials {
+        TransferCredentials(kind: .basic(name: name, password: password))
+    }
+
+    /// A token, for the Bearer scheme (RFC 6750).
+    public static func bearer(_ token: String) -> TransferCredentials {
+        TransferCredentials(kind: .bearer(token))
+    }
+
+    /// The same for every value.
+    public var description: String { "(confidential)" }
+    /// The same for every value.
+    public var debugDescription: String { description }
+    /// Without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension TransferRequest {
+    /// What the engine takes for the headers and the credentials.
+    func downloadCredentials(isForUpload: Bool) throws(TransferError) -> DownloadCredentials {
+        guard headers.count < RequestField.most else {
+            throw .invalidRequest("more than \(RequestField.most - 1) headers")
+        }
+        var fields: [RequestField] = []
+        for header in headers {
+            fields.append(try Self.field(header.name, header.value, isForUpload))
+        }
+        switch credentials?.kind {
+        case nil:
+            return DownloadCredentials(fields: fields)
+        case .bearer(let token):
+            fields.append(try Self.field("Authorization", "Bearer \(token)", isForUpload))
+            return DownloadCredentials(fields: fields)
+        case .basic(let name, let password):
+            do throws(CredentialProblem) {
+                return DownloadCredentials(basic: try BasicCredentials(name: name, password: password), fields: fields)
+            } catch {
+                switch error {
+                case .colonInName: throw .invalidRequest("the name of the credentials has a colon")
+                case .controlCharacter: throw .invalidRequest("the credentials have a control character")
+                case .tooLong:
+                    throw .invalidRequest("the credentials are longer than \(BasicCredentials.longest) bytes")
+                }
+            }
+        }
+    }
+
+    private static func field(
+        _ name: String,
+        _ value: String,
+        _ isForUpload: Bool
+    ) throws(TransferError) -> RequestField {
+        // A name is checked before it is shown: whoever mixes up both parts would read a secret in a log.
+        guard !name.contains(":"), HTTPField.Name(name) != nil else {
+            throw .invalidRequest("the name of a header is no token")
+        }
+        do throws(RequestFieldProblem) {
+            return try RequestField("\(name): \(value)", isForUpload: isForUpload)
+        } catch {
+            switch error {
+            case .noColon, .invalidName: throw .invalidRequest("the name of a header is no token")
+            case .invalidValue: throw .invalidRequest("the value of the header \(name) has a control character")
+            case .governed(let name): throw .invalidRequest("the header \(name) is the transfer's own")
+            case .tooLong:
+                throw .invalidRequest(
+                    "the value of the header \(name) has more than \(RequestField.longestValue) bytes"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+internal import HTTPTypes
+internal import TransferClient
+internal import TransferProtocol
+
+extension TransferSession {
+    /// Sends one request and brings its response, whatever its status, with the whole body. It isn't tried again.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for. Redirections are followed, 10 at most.
+    ///   - body: What the request carries.
+    /// - Returns: The body and the head of the response.
+    /// - Throws: A `TransferError`: `.connectionFailed` where the connection failed or broke off, `.tooLong` where the body
+    ///   has more bytes than `maximumDataBytes`.
+    public func data(
+        for request: TransferRequest,
+        body: [UInt8]? = nil
+    ) async throws -> (data: [UInt8], response: TransferResponse) {
+        let exchange = try request.exchange(body)
+        var response = TransferResponse(status: 0, headers: [], url: "")
+        var data: [UInt8] = []
+        var isTooLong = false
+        do throws(DownloadError) {
+            try await client.exchange(exchange) { head in
+                response = TransferResponse(head)
+            } onBody: { part in
+                isTooLong = data.count + part.count > configuration.maximumDataBytes
+                if !isTooLong { data += part }
+                return !isTooLong
+            }
+        } catch {
+            throw TransferError(ofExchange: error)
+        }
+        guard !isTooLong else {
+            throw TransferError(.tooLong, "the body has more than \(configuration.maximumDataBytes) bytes")
+        }
+        return (data, response)
+    }
+
+    /// Sends one request and brings the head of its response, whatever its status, with the body as it comes. It isn't tried
+    /// again.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for. Redirections are followed, 10 at most.
+    ///   - body: What the request carries.
+    /// - Returns: The body, which throws where it breaks off, and the head of the response.
+    /// - Throws: A `TransferError`: `.connectionFailed` where the connection failed.
+    public func bytes(
+        for request: TransferRequest,
+        body: [UInt8]? = nil
+    ) async throws -> (bytes: TransferBytes, response: TransferResponse) {
+        let exchange = try request.exchange(body)
+        let handoff = Handoff()
+        let task = Task { [client] in
+            do throws(DownloadError) {
+                try await client.exchange(exchange) { head in
+                    handoff.give(head: .success(TransferResponse(head)))
+                } onBody: { part in
+                    await handoff.give(part)
+                    return !Task.isCancelled
+                }
+                handoff.end(Task.isCancelled ? TransferError(ofExchange: .cancelled) : nil)
+            } catch {
+                let failure = TransferError(ofExchange: error)
+                handoff.give(head: .failure(failure))
+                handoff.end(failure)
+            }
+        }
+        let source = TransferBytes.Source(handoff, task)
+        let head = await withTaskCancellationHandler {
+            await handoff.head()
+        } onCancel: {
+            task.cancel()
+        }
+        return (TransferBytes(source: source), try head.get())
+    }
+}
+
+extension TransferRequest {
+    /// What the engine takes.
+    fileprivate func exchange(_ body: [UInt8]?) throws(TransferError) -> ExchangeRequest {
+        guard let method = HTTPMethod(method ?? "GET") else { throw .invalidRequest("the method is no token") }
+        var fields: HTTPFields = [
+            .accept: "*/*", .acceptEncoding: "identity", .connection: "close", .userAgent: "squall",
+        ]
+        if body != nil {
+            guard Self.isValue(contentType) else {
+                throw .invalidRequest("the media type has a control character")
+            }
+            fields[.contentType] = contentType
+        }
+        return ExchangeRequest(
+            method: method,
+            url: url,
+            fields: fields,
+            credentials: try downloadCredentials(isForUpload: false),
+            body: body
+        )
+    }
+}
+
+extension TransferResponse {
+    fileprivate init(_ response: ExchangeResponse) {
+        self.init(
+            status: response.status,
+            headers: response.fields.map { TransferHeader($0.name.rawName, $0.value) },
+            url: response.url
+        )
+    }
+}
+
+extension TransferError {
+    /// Names the failure of an exchange, which keeps nothing.
+    fileprivate init(ofExchange error: DownloadError) {
+        self.init(error, nil)
+        if case .gaveUp(_, let setback) = error { (code, message) = (.connectionFailed, setback.description) }
+        if obstacle != .wrongInput { obstacle = .nothingKept }
+    }
+}

@@ -1,0 +1,74 @@
+import HTTPTransport
+import TransferClient
+import TransferProtocol
+
+/// What whoever runs the command can do about a failed transfer: the library that failed knows no options.
+extension DownloadError {
+    /// What went wrong, and what to do about it on the command line.
+    var sentence: String { advice.map { "\(description); \($0)" } ?? description }
+
+    private var advice: String? {
+        switch self {
+        case .invalidURL(_, .userInformation): "a user is given with --user where the command has that"
+        case .locked: "wait for it, or choose another destination"
+        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
+            "make room and run it again to continue"
+        case .refused(.contentEncoding): "curl --compressed decodes it"
+        case .refused(.unauthorized(let challenge, let use)): challenge.advice(use)
+        case .tooManyRedirections: "check the URL"
+        case .digestMissing: "name the right digest with --sha256"
+        case .unproved: "name its digest with --sha256, or leave --require-proof out"
+        case .gaveUp, .cancelled: "run it again to continue"
+        case .tooManyRestarts: "run it again later"
+        case .tlsRefused(_, let failure): failure.advice
+        case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
+            .digestMismatch, .invalidTLSSettings:
+            nil
+        }
+    }
+}
+
+extension UploadError {
+    /// What went wrong, and what to do about it on the command line.
+    var sentence: String { advice.map { "\(description); \($0)" } ?? description }
+
+    private var advice: String? {
+        switch self {
+        case .invalidURL(_, .userInformation): "a user is given with --user where the command has that"
+        case .locked: "wait for it"
+        case .fileSystem(_, _, .noSpace), .fileSystem(_, _, .diskQuotaExceeded):
+            "make room and run it again to continue"
+        case .sourceChanged: "run it again to upload it anew"
+        case .gaveUp, .cancelled: "run it again to continue"
+        case .digestMismatch: "upload it again"
+        case .tlsRefused(_, let failure): failure.advice
+        case .refused(let failure): failure.advice
+        case .invalidURL, .invalidTLSSettings, .invalidSource, .fileSystem: nil
+        }
+    }
+}
+
+extension UploadFailure {
+    fileprivate var advice: String? {
+        switch self {
+        case .accessRefused(let challenge, let use): challenge.advice(use)
+        case .dialectRefused(let version?): "use --dialect \(version) or auto"
+        case .dialectRefused(nil): "use --dialect auto"
+        case .notRepeatable: "use --method PUT, or --repeatable where that is harmless"
+        case .refused, .sizeRefused, .appendLimitTooSmall, .answeredEarly, .outcomeUnknown, .tooManyRestarts,
+            .redirection, .violation:
+            nil
+        }
+    }
+}
+
+extension DownloadChallenge {
+    fileprivate func advice(_ use: CredentialUse) -> String {
+        if isFromProxy { return "give them with --header 'Proxy-Authorization: …'" }
+        return switch use {
+        case .none: "give them with --user, --netrc or --header"
+        case .sent: "check them, and run it again"
+        case .withheld: "name its own URL, or its host in a .netrc"
+        }
+    }
+}

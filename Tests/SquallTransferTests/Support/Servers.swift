@@ -1,0 +1,143 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Foundation
+import HTTPTransport
+import OriginServer
+import ProxyEngine
+import SquallTransfer
+import TestSockets
+import Units
+
+/// A folder of a test's own.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func write(_ bytes: [UInt8], to name: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
+    }
+
+    func bytes(of name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: file(name)).map { [UInt8]($0) }
+    }
+}
+
+/// `count` bytes without a period that a wrong offset could hit.
+func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
+}
+
+/// Runs `body` with an origin over `folder`, which takes uploads too.
+func withOrigin<Result: Sendable>(
+    _ folder: Folder,
+    tls: TLSIdentity? = nil,
+    _ body: (_ url: String, _ host: String, _ port: Int) async throws -> Result
+) async throws -> Result {
+    var configuration = OriginConfiguration(folder: folder.path)
+    configuration.tls = tls
+    configuration.uploads = OriginConfiguration.Uploads(folder: folder.path)
+    let server = try await OriginServer.start(configuration)
+    do {
+        let result = try await body(server.address.url, server.address.host, server.address.port)
+        await server.shutdown()
+        return result
+    } catch {
+        await server.shutdown()
+        throw error
+    }
+}
+
+/// Runs `body` with the URL of a proxy in front of a server, on which each of `faults` is on.
+func withFaults<Result: Sendable>(
+    _ faults: [FaultKind],
+    on stream: StreamSelection,
+    before host: String,
+    _ port: Int,
+    _ body: (_ url: String) async throws -> Result
+) async throws -> Result {
+    let loops = try EventLoopGroup(count: 1)
+    let profile = Profile(
+        name: "test",
+        faults: faults.enumerated().map { index, kind in
+            Fault(name: "fault-\(index)", stream: stream, kind: kind)
+        },
+        phases: [],
+        repeats: false
+    )
+    let proxy = try await Proxy.start(
+        ProxyConfiguration(
+            name: "test",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: Endpoint(host: host, port: UInt16(port)),
+            profile: profile,
+            seed: 7
+        ),
+        on: loops
+    )
+    let result: Swift.Result<Result, any Error>
+    do {
+        result = .success(try await body("http://127.0.0.1:\(proxy.address.port)"))
+    } catch {
+        result = .failure(error)
+    }
+    await proxy.stop()
+    await loops.stop()
+    return try result.get()
+}
+
+/// A server that gives its connections, in their order, the answers that it was given, and then none; it keeps the heads of the
+/// requests.
+final class ScriptedServer: Sendable {
+    let url: String
+    private let listener: TestSocket
+
+    /// - Parameter answers: Called with the number of the connection, from 0, and the head of its request.
+    init(_ answer: @escaping @Sendable (Int, String, TestSocket) throws -> Void) {
+        let (listener, address) = TestSocket.listening()
+        self.listener = listener
+        url = "http://127.0.0.1:\(address.port)"
+        Thread.detachNewThread {
+            var number = 0
+            while let socket = try? listener.accepted() {
+                let turn = number
+                number += 1
+                Thread.detachNewThread {
+                    var head: [UInt8] = []
+                    while !head.ends(with: Array("\r\n\r\n".utf8)) {
+                        guard let part = try? socket.receive(1), !part.isEmpty else { break }
+                        head += part
+                    }
+                    try? answer(turn, String(decoding: head, as: UTF8.self), socket)
+                    socket.close()
+                }
+            }
+        }
+    }
+
+    /// Answers every request with this text.
+    convenience init(_ text: String) {
+        self.init { _, _, socket in
+            try socket.send(Array(text.utf8))
+            socket.endWriting()
+            _ = socket.receiveAll()
+        }
+    }
+
+    deinit { listener.interrupt() }
+}
+
+extension [UInt8] {
+    fileprivate func ends(with suffix: [UInt8]) -> Bool {
+        count >= suffix.count && self.suffix(suffix.count) == suffix[...]
+    }
+}

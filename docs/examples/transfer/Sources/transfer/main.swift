@@ -1,0 +1,42 @@
+import SquallTransfer
+
+/// Shows where a transfer stands, on one line that is written anew.
+func show(_ status: TransferStatus) {
+    var line = "\r\(status.phase) \(status.completedBytes) of \(status.totalBytes.map(String.init) ?? "?") bytes"
+    if let setback = status.setback, let wait = status.nextAttempt { line += ", again in \(wait): \(setback)" }
+    print(line, terminator: status.isLast ? "\n" : "")
+}
+
+let session = TransferSession()
+let arguments = CommandLine.arguments.dropFirst()
+
+do {
+    switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
+    case ("get", let url?, let file?):
+        let transfer = session.download(TransferRequest(url), to: file)
+        for try await status in transfer { show(status) }
+        let result = try await transfer.value
+        print("\(result.bytes) bytes, \(result.resumptions) resumptions, verified: \(result.isVerified)")
+    case ("put", let file?, let url?):
+        let transfer = session.upload(TransferRequest(url), from: file)
+        for try await status in transfer { show(status) }
+        let result = try await transfer.value
+        print("\(result.bytes) bytes, \(result.resumptions) resumptions, proof: \(result.proof)")
+    case ("resume", let text?, nil):
+        // What an earlier run printed when it failed.
+        let token = try ResumptionToken(text)
+        switch token.direction {
+        case .download: print(try await session.resumeDownload(token).value.bytes, "bytes")
+        case .upload: print(try await session.resumeUpload(token).value.bytes, "bytes")
+        }
+    case ("lines", let url?, nil):
+        let (bytes, response) = try await session.bytes(for: TransferRequest(url))
+        print("status \(response.status)")
+        for try await line in bytes.lines { print(line) }
+    default:
+        print("usage: transfer get URL FILE | put FILE URL | resume TOKEN | lines URL")
+    }
+} catch let error as TransferError {
+    print("\(error)")
+    if let token = error.token { print("to go on: transfer resume '\(token.text)'") }
+}
