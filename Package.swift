@@ -25,6 +25,10 @@ let package = Package(
         .executable(name: "squall", targets: ["squall"]),
         .library(name: "SquallTransfer", targets: ["SquallTransfer"]),
     ],
+    traits: [
+        .trait(name: "TLS", description: "Speak TLS, which takes half of the first build."),
+        .default(enabledTraits: ["TLS"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -85,8 +89,8 @@ let package = Package(
             name: "HTTPTransport",
             dependencies: [
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
+                .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TLS"])),
             ],
             swiftSettings: strictAndSafe
         ),
@@ -180,7 +184,7 @@ let package = Package(
                 "FaultProfile",
                 "Forecast",
                 "HTTPTransport",
-                "LocalAuthority",
+                .target(name: "LocalAuthority", condition: .when(traits: ["TLS"])),
                 "OriginServer",
                 "ProxyEngine",
                 "Replay",

@@ -1,4 +1,6 @@
-import NIOSSL
+#if TLS
+    import NIOSSL
+#endif
 
 /// What went wrong between the two ends of TLS.
 ///
@@ -19,6 +21,8 @@ public struct TLSFailure: Error, Hashable, Sendable {
         case truncated
         /// Anything else, such as records that were changed on the way, or a server that speaks no TLS.
         case broken
+        /// This build has no TLS.
+        case unavailable
     }
 
     /// Which kind it is.
@@ -29,67 +33,79 @@ public struct TLSFailure: Error, Hashable, Sendable {
     /// Whether another connection would fail the same way.
     public var isFinal: Bool {
         switch kind {
-        case .untrusted, .otherName, .clientCertificate, .handshakeRefused: true
+        case .untrusted, .otherName, .clientCertificate, .handshakeRefused, .unavailable: true
         case .truncated, .broken: false
         }
     }
 
-    /// Reads an error of a channel; `nil` where TLS has nothing to do with it.
-    public init?(_ error: any Error) {
-        switch error {
-        case let error as TLSFailure: self = error
-        case let error as NIOSSLError: self.init(error)
-        case let error as BoringSSLError: self.init(error)
-        case let error as NIOSSLExtraError:
-            self.init(kind: error == .failedToValidateHostname ? .otherName : .broken, reason: "")
-        default: return nil
-        }
-    }
-
-    private init(kind: Kind, reason: String) {
+    init(kind: Kind, reason: String) {
         self.kind = kind
         self.reason = reason
     }
-
-    private init(_ error: NIOSSLError) {
-        switch error {
-        case .handshakeFailed(let cause), .shutdownFailed(let cause): self.init(cause)
-        case .uncleanShutdown: self.init(kind: .truncated, reason: "")
-        case .unableToValidateCertificate, .noCertificateToValidate: self.init(kind: .untrusted, reason: "")
-        default: self.init(kind: .broken, reason: String(describing: error))
-        }
-    }
-
-    private init(_ error: BoringSSLError) {
-        switch error {
-        case .sslError(let stack), .unknownError(let stack): self.init(stack.first?.description ?? "")
-        default: self.init(kind: .broken, reason: "")
-        }
-    }
-
-    /// Reads a text such as "Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at
-    /// handshake.cc:123": the name stands behind the fifth colon.
-    private init(_ text: String) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        let name = parts.count > 5 ? parts[5].prefix { $0 != " " } : parts.last ?? ""
-        let reason = String(name.drop { $0 == " " })
-        self.init(kind: TLSFailure.kind(of: reason), reason: reason)
-    }
-
-    private static func kind(of name: String) -> Kind {
-        switch name {
-        case "CERTIFICATE_VERIFY_FAILED": .untrusted
-        case "TLSV1_ALERT_UNKNOWN_CA", "TLSV1_CERTIFICATE_REQUIRED", "TLSV1_ALERT_CERTIFICATE_REQUIRED",
-            "SSLV3_ALERT_BAD_CERTIFICATE", "SSLV3_ALERT_CERTIFICATE_EXPIRED", "SSLV3_ALERT_CERTIFICATE_REVOKED",
-            "SSLV3_ALERT_CERTIFICATE_UNKNOWN", "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE", "TLSV1_ALERT_ACCESS_DENIED":
-            .clientCertificate
-        case "TLSV1_ALERT_PROTOCOL_VERSION", "SSLV3_ALERT_HANDSHAKE_FAILURE", "UNSUPPORTED_PROTOCOL",
-            "TLSV1_ALERT_INSUFFICIENT_SECURITY", "NO_SHARED_CIPHER", "TLSV1_ALERT_NO_APPLICATION_PROTOCOL":
-            .handshakeRefused
-        default: .broken
-        }
-    }
 }
+
+#if TLS
+    extension TLSFailure {
+        /// Reads an error of a channel; `nil` where TLS has nothing to do with it.
+        public init?(_ error: any Error) {
+            switch error {
+            case let error as TLSFailure: self = error
+            case let error as NIOSSLError: self.init(error)
+            case let error as BoringSSLError: self.init(error)
+            case let error as NIOSSLExtraError:
+                self.init(kind: error == .failedToValidateHostname ? .otherName : .broken, reason: "")
+            default: return nil
+            }
+        }
+
+        private init(_ error: NIOSSLError) {
+            switch error {
+            case .handshakeFailed(let cause), .shutdownFailed(let cause): self.init(cause)
+            case .uncleanShutdown: self.init(kind: .truncated, reason: "")
+            case .unableToValidateCertificate, .noCertificateToValidate: self.init(kind: .untrusted, reason: "")
+            default: self.init(kind: .broken, reason: String(describing: error))
+            }
+        }
+
+        private init(_ error: BoringSSLError) {
+            switch error {
+            case .sslError(let stack), .unknownError(let stack): self.init(stack.first?.description ?? "")
+            default: self.init(kind: .broken, reason: "")
+            }
+        }
+
+        /// Reads a text such as "Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at
+        /// handshake.cc:123": the name stands behind the fifth colon.
+        private init(_ text: String) {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            let name = parts.count > 5 ? parts[5].prefix { $0 != " " } : parts.last ?? ""
+            let reason = String(name.drop { $0 == " " })
+            self.init(kind: TLSFailure.kind(of: reason), reason: reason)
+        }
+
+        private static func kind(of name: String) -> Kind {
+            switch name {
+            case "CERTIFICATE_VERIFY_FAILED": .untrusted
+            case "TLSV1_ALERT_UNKNOWN_CA", "TLSV1_CERTIFICATE_REQUIRED", "TLSV1_ALERT_CERTIFICATE_REQUIRED",
+                "SSLV3_ALERT_BAD_CERTIFICATE", "SSLV3_ALERT_CERTIFICATE_EXPIRED", "SSLV3_ALERT_CERTIFICATE_REVOKED",
+                "SSLV3_ALERT_CERTIFICATE_UNKNOWN", "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE", "TLSV1_ALERT_ACCESS_DENIED":
+                .clientCertificate
+            case "TLSV1_ALERT_PROTOCOL_VERSION", "SSLV3_ALERT_HANDSHAKE_FAILURE", "UNSUPPORTED_PROTOCOL",
+                "TLSV1_ALERT_INSUFFICIENT_SECURITY", "NO_SHARED_CIPHER", "TLSV1_ALERT_NO_APPLICATION_PROTOCOL":
+                .handshakeRefused
+            default: .broken
+            }
+        }
+    }
+#else
+    extension TLSFailure {
+        /// Reads an error of a channel; `nil` where TLS has nothing to do with it.
+        public init?(_ error: any Error) {
+            guard let error = error as? TLSFailure else { return nil }
+            self = error
+        }
+    }
+#endif
 
 extension TLSFailure: CustomStringConvertible {
     /// What is wrong, as one half of a sentence.
@@ -101,6 +117,7 @@ extension TLSFailure: CustomStringConvertible {
         case .handshakeRefused:
             "the server refuses the handshake: for its versions and ciphers, or for want of a certificate (\(reason))"
         case .truncated: "it was closed without the end that TLS has"
+        case .unavailable: "this build has no TLS"
         case .broken where reason == "WRONG_VERSION_NUMBER": "what came isn't TLS (\(reason))"
         case .broken: reason.isEmpty ? "TLS failed" : "TLS failed: \(reason)"
         }

@@ -1,36 +1,38 @@
-import NIOCore
-import NIOSSL
+#if TLS
+    import NIOCore
+    import NIOSSL
 
-/// The server side of TLS, for any number of connections.
-public struct TLSServer: Sendable {
-    private let context: NIOSSLContext
+    /// The server side of TLS, for any number of connections.
+    public struct TLSServer: Sendable {
+        private let context: NIOSSLContext
 
-    /// How long the end of a connection waits for the client's `close_notify`: 1 s.
-    static let shutdownLimit = TimeAmount.seconds(1)
+        /// How long the end of a connection waits for the client's `close_notify`: 1 s.
+        static let shutdownLimit = TimeAmount.seconds(1)
 
-    /// Makes a server that shows `identity`.
-    public init(_ identity: TLSIdentity) throws(TLSSettingsProblem) {
-        context = try TLSServer.context(identity)
-    }
+        /// Makes a server that shows `identity`.
+        public init(_ identity: TLSIdentity) throws(TLSSettingsProblem) {
+            context = try TLSServer.context(identity)
+        }
 
-    /// Puts TLS into the pipeline of a fresh connection. To be called on the loop of the channel, before its other handlers
-    /// are added.
-    public func start(on channel: any Channel) throws {
-        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-    }
+        /// Puts TLS into the pipeline of a fresh connection. To be called on the loop of the channel, before its other handlers
+        /// are added.
+        public func start(on channel: any Channel) throws {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+        }
 
-    static func context(_ identity: TLSIdentity) throws(TLSSettingsProblem) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: identity.sources,
-            privateKey: .privateKey(identity.key)
-        )
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["http/1.1"]
-        configuration.shutdownTimeout = shutdownLimit
-        do {
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw TLSSettingsProblem(error)
+        static func context(_ identity: TLSIdentity) throws(TLSSettingsProblem) -> NIOSSLContext {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: identity.sources,
+                privateKey: .privateKey(identity.key)
+            )
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.applicationProtocols = ["http/1.1"]
+            configuration.shutdownTimeout = shutdownLimit
+            do {
+                return try NIOSSLContext(configuration: configuration)
+            } catch {
+                throw TLSSettingsProblem(error)
+            }
         }
     }
-}
+#endif

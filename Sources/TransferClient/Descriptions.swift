@@ -27,6 +27,7 @@ extension DownloadSetback: CustomStringConvertible {
         case .connectionLost(let words): "the connection was lost: \(words)"
         case .firstByteTimedOut: "the answer took too long"
         case .stalled: "the transfer stalled"
+        case .outOfTime: "the time was up"
         case .malformedResponse(let words): "the answer was no sound HTTP (\(words))"
         case .status(let status): "the server answered \(status)"
         case .rejected(let rejection): rejection.description

@@ -45,14 +45,18 @@ extension DownloadSession {
 
     private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Outcome {
         summary.connections += 1
+        let time = AttemptTime(
+            remaining: schedule.remaining(at: configuration.clock.now()),
+            connectLimit: configuration.connectLimit
+        )
         let exchange = DownloadExchange(
             group: group,
             tls: tls,
-            connectLimit: configuration.connectLimit,
+            connectLimit: time.connectLimit,
             limits: ResponseLimits(
                 firstByte: configuration.firstByteLimit,
                 stall: configuration.stall,
-                remaining: schedule.remaining(at: configuration.clock.now())
+                deadline: time.deadline
             )
         )
         do {

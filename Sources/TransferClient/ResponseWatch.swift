@@ -8,8 +8,8 @@ import Units
 struct ResponseLimits: Sendable {
     var firstByte: Duration
     var stall: DownloadStallRule
-    /// What is left of the whole transfer's time; `nil` for no limit.
-    var remaining: Duration?
+    /// When the transfer's time is up; `nil` for no limit.
+    var deadline: NIODeadline?
 
     /// So many interim responses are skipped, at most, before the final one.
     static let mostInformational = 64
@@ -61,8 +61,10 @@ final class ResponseWatch: ChannelDuplexHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         firstByteTimer = after(limits.firstByte, context) { $0.giveUp(.firstByteTimedOut, $1) }
-        if let remaining = limits.remaining {
-            deadlineTimer = after(remaining, context) { $0.giveUp(.stalled, $1) }
+        if let deadline = limits.deadline {
+            deadlineTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+                self.giveUp(.outOfTime, context)
+            }
         }
         context.fireChannelActive()
     }

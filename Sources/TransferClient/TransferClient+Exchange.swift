@@ -2,6 +2,7 @@ import HTTPTransport
 import HTTPTypes
 import NIOCore
 import TransferProtocol
+import Units
 
 /// A request that is sent once, and whose response is the caller's, whatever it is.
 package struct ExchangeRequest: Sendable {
@@ -57,8 +58,14 @@ extension TransferClient {
         if url.scheme == .https { try await prepareTLS() }
         var request = request
         var trail = RequestTrail(url)
+        let start = configuration.clock.now()
         for _ in 0...DownloadSession.mostRedirections {
-            guard let location = try await exchange(&request, trail, onHead, onBody) else { return }
+            let spent = configuration.clock.now() - start
+            let time = AttemptTime(
+                remaining: configuration.retry.deadline.map { max(.zero, $0 - spent) },
+                connectLimit: configuration.connectLimit
+            )
+            guard let location = try await exchange(&request, trail, time, onHead, onBody) else { return }
             do throws(DownloadURLProblem) {
                 trail.follow(try trail.current.resolving(location))
             } catch {
@@ -72,17 +79,18 @@ extension TransferClient {
     private func exchange(
         _ request: inout ExchangeRequest,
         _ trail: RequestTrail,
+        _ time: AttemptTime,
         _ onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
         _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) -> String? {
         let exchange = DownloadExchange(
             group: eventLoopGroup,
             tls: tls,
-            connectLimit: configuration.connectLimit,
+            connectLimit: time.connectLimit,
             limits: ResponseLimits(
                 firstByte: configuration.firstByteLimit,
                 stall: configuration.stall,
-                remaining: configuration.retry.deadline
+                deadline: time.deadline
             )
         )
         var fields = request.fields

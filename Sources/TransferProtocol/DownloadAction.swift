@@ -80,6 +80,8 @@ public enum DownloadSetback: Hashable, Sendable {
     case firstByteTimedOut
     /// The body came slower than the stall rule allows.
     case stalled
+    /// The deadline of the transfer came.
+    case outOfTime
     /// The bytes aren't HTTP, or exceed a limit: the parser's words.
     case malformedResponse(String)
     /// A status that asks to come back later.

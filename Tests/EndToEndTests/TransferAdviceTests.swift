@@ -15,6 +15,7 @@ struct TransferAdviceTests {
             (.invalidURL("http://a@b/", .userInformation), "--user"),
             (.fileSystem(call: "pwrite", path: "/x", .noSpace), "make room and run it again"),
             (.tooManyRestarts(10, .rangeIgnored), "run it again later"),
+            (.invalidTLSSettings(.unavailable), "make build"),
         ] as [(DownloadError, String)]
     )
     func `a download that fails says what to do on the command line`(error: DownloadError, advice: String) {

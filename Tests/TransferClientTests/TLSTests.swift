@@ -174,6 +174,18 @@ import TransferProtocol
         }
     }
 
+    @Test func `the time to connect is the deadline's too`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let url = server.url().replacing("http:", with: "https:")
+            let done = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
+                $0.connectLimit = .seconds(200)
+                $0.retry.deadline = .milliseconds(300)
+            }
+            #expect(done.error == .gaveUp(.deadline(.milliseconds(300)), .connectTimedOut))
+        }
+    }
+
     @Test func `a redirection to https is followed, and from it to http without credentials`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { plain in

@@ -191,22 +191,25 @@ final class UploadSession {
     }
 
     var exchange: UploadExchange {
-        let remaining = schedule.remaining(at: configuration.clock.now())
+        let time = AttemptTime(
+            remaining: schedule.remaining(at: configuration.clock.now()),
+            connectLimit: configuration.connectLimit
+        )
         return UploadExchange(
             connector: DownloadExchange(
                 group: group,
                 tls: tls,
-                connectLimit: configuration.connectLimit,
+                connectLimit: time.connectLimit,
                 limits: ResponseLimits(
                     firstByte: configuration.firstByteLimit,
                     stall: configuration.stall,
-                    remaining: remaining
+                    deadline: time.deadline
                 )
             ),
             limits: UploadWatchLimits(
                 response: configuration.uploadResponseLimit,
                 stall: configuration.stall,
-                remaining: remaining
+                deadline: time.deadline
             )
         )
     }

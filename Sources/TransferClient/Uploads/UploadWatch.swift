@@ -10,8 +10,8 @@ struct UploadWatchLimits: Sendable {
     var response: Duration
     /// The least rate at which the connection must take the content.
     var stall: DownloadStallRule
-    /// The rest of the time for the whole upload; `nil` for no limit.
-    var remaining: Duration?
+    /// When the upload's time is up; `nil` for no limit.
+    var deadline: NIODeadline?
 
     /// The most informational responses to one request.
     static let mostInformational = 10_000
@@ -43,8 +43,10 @@ final class UploadWatch: ChannelDuplexHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        if let remaining = limits.remaining {
-            deadlineTimer = after(remaining, context) { $0.giveUp(.stalled, $1) }
+        if let deadline = limits.deadline {
+            deadlineTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+                self.giveUp(.outOfTime, context)
+            }
         }
         startTicking(context)
         context.fireChannelActive()

@@ -1,7 +1,6 @@
 import ArgumentParser
 import EventLoop
 import HTTPTransport
-import LocalAuthority
 import OriginServer
 import ResumableUploads
 import Units

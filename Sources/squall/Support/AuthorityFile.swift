@@ -1,7 +1,10 @@
 import Foundation
 import HTTPTransport
-import LocalAuthority
 import SystemPackage
+
+#if TLS
+    import LocalAuthority
+#endif
 
 /// A certificate authority of this run, whose certificate is in a file that clients can be told to trust.
 struct AuthorityFile {
@@ -12,10 +15,9 @@ struct AuthorityFile {
 
     /// Makes the authority, a certificate for `host` and the names of this machine, and the file, in `TMPDIR` or `/tmp`.
     init(for host: String) throws(CommandFailure) {
-        let authority: LocalAuthority
+        let certificate: String
         do {
-            authority = try LocalAuthority()
-            identity = try authority.identity(for: AuthorityFile.names(host))
+            (identity, certificate) = try AuthorityFile.made(for: AuthorityFile.names(host))
         } catch {
             throw .failed("can't make a certificate: \(error)")
         }
@@ -29,7 +31,7 @@ struct AuthorityFile {
                 options: [.create, .exclusiveCreate, .closeOnExec],
                 permissions: [.ownerReadWrite, .groupRead, .otherRead]
             )
-            try file.closeAfter { _ = try file.writeAll(authority.certificate.utf8) }
+            try file.closeAfter { _ = try file.writeAll(certificate.utf8) }
         } catch {
             throw .failed("can't write the certificate of the authority to “\(path)”: \(FileProblem.reason(error))")
         }
@@ -37,6 +39,16 @@ struct AuthorityFile {
 
     /// Removes the file: what it is for ends with the server.
     func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The identity of a server, and the certificate of the authority that vouches for it.
+    private static func made(for names: [String]) throws -> (TLSIdentity, String) {
+        #if TLS
+            let authority = try LocalAuthority()
+            return (try authority.identity(for: names), authority.certificate)
+        #else
+            throw TLSSettingsProblem.unavailable
+        #endif
+    }
 
     private static func names(_ host: String) -> [String] {
         var names = ["localhost", "127.0.0.1", "::1"]

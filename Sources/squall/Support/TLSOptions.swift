@@ -61,7 +61,7 @@ struct TLSOptions: ParsableArguments {
             switch error {
             case .unreadableCertificate: throw .wrongInput("“\(certificate)” (\(certificateOption)): \(error)")
             case .unreadableKey: throw .wrongInput("“\(key)” (\(keyOption)): \(error)")
-            case .otherKey, .unreadableAuthorities, .refused:
+            case .otherKey, .unreadableAuthorities, .unavailable, .refused:
                 throw .wrongInput("“\(certificate)” (\(certificateOption)) and “\(key)” (\(keyOption)): \(error)")
             }
         }
@@ -77,12 +77,16 @@ struct TLSOptions: ParsableArguments {
 }
 
 extension TLSFailure {
+    /// What to do about a build without TLS.
+    static let buildAdvice = "make build builds one that has it"
+
     /// What whoever runs the command can do about it, if anything.
     var advice: String? {
         switch kind {
         case .untrusted: "name the authority that has signed it with --ca-file"
         case .otherName: "use the name that the certificate is for in the URL"
         case .clientCertificate: "give the right one with --client-cert and --client-key"
+        case .unavailable: TLSFailure.buildAdvice
         case .handshakeRefused, .truncated, .broken: nil
         }
     }

@@ -21,6 +21,7 @@ extension DownloadError {
         case .gaveUp, .cancelled: "run it again to continue"
         case .tooManyRestarts: "run it again later"
         case .tlsRefused(_, let failure): failure.advice
+        case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
         case .invalidURL, .invalidDestination, .invalidDigest, .fileSystem, .refused, .invalidRedirection,
             .digestMismatch, .invalidTLSSettings:
             nil
@@ -43,6 +44,7 @@ extension UploadError {
         case .digestMismatch: "upload it again"
         case .tlsRefused(_, let failure): failure.advice
         case .refused(let failure): failure.advice
+        case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
         case .invalidURL, .invalidTLSSettings, .invalidSource, .fileSystem: nil
         }
     }
