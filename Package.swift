@@ -274,7 +274,10 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "LocalAuthority", .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "HTTPTransport", "LocalAuthority",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
         ),

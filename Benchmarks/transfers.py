@@ -2,7 +2,7 @@
 """Whether downloads and uploads survive: cut everywhere, killed at any moment, within which memory, and how fast.
 
     make transfers                             every part, with a release build
-    python3 Benchmarks/transfers.py PART…      only these parts: cuts kill memory throughput
+    python3 Benchmarks/transfers.py PART…      only these parts: cuts tls kill memory throughput
     python3 Benchmarks/transfers.py --quick    fewer runs and smaller files, to see that everything works
     python3 Benchmarks/transfers.py cuts --seed 7 --only 31
 
@@ -58,7 +58,10 @@ class Program:
     def begin(self):
         self.process = programs.start([SQUALL, *self.arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=subprocess.DEVNULL, text=True)
-        found = re.search(r"127\.0\.0\.1:(\d+)", self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        if trust := re.match(r"trust: (\S+) is", line):
+            self.authority, line = trust.group(1), self.process.stdout.readline()
+        found = re.search(r"127\.0\.0\.1:(\d+)", line)
         if not found:
             programs.end(self.process)
             raise programs.Failure(f"squall {self.arguments[0]} does not start")
@@ -79,9 +82,11 @@ class Program:
 class Origin(Program):
     """`squall origin` over a new folder, into which it takes uploads as well."""
 
-    def __init__(self):
+    authority = None
+
+    def __init__(self, tls=False):
         self.folder = folder("origin")
-        super().__init__("origin", self.folder, "--uploads", self.folder)
+        super().__init__("origin", self.folder, "--uploads", self.folder, *(["--tls-self-signed"] if tls else []))
 
     def restart(self):
         """A server on the same port, after a kill."""
@@ -163,8 +168,10 @@ class Run:
         with open(served if self.kind == "get" else client, "wb") as file:
             file.write(self.data)
         with Proxy(self.profile, origin.port) as proxy:
-            url = f"http://127.0.0.1:{proxy.port}/{name}"
+            url = f"{'https' if origin.authority else 'http'}://127.0.0.1:{proxy.port}/{name}"
             options = ["--events", "json", "--seed", str(self.index)]
+            if origin.authority:
+                options += ["--ca-file", origin.authority]
             if self.kind == "get":
                 command = [SQUALL, "get", url, "--output", client, *options]
             else:
@@ -197,16 +204,21 @@ class Run:
             self.problem = f"offsets went down: {steps_back(told)[0]}"
 
 
-def cuts(options):
+def tls(options):
+    cuts(options, options.tls_runs, tls=True)
+
+
+def cuts(options, count=None, tls=False):
+    part = "tls" if tls else "cuts"
     window = int(machine.read("/proc/sys/net/ipv4/tcp_rmem").split()[1])
     for kind, noun in (("get", "downloads"), ("put", "uploads")):
-        indices = range(options.runs) if options.only is None else [options.only]
+        indices = range(count or options.runs) if options.only is None else [options.only]
         runs, waiting, lock = [], iter(indices), threading.Lock()
 
         def work():
             while True:
                 # A server keeps the outcome of 1,024 uploads.
-                with Origin() as origin:
+                with Origin(tls) as origin:
                     for _ in range(200):
                         with lock:
                             index = next(waiting, None)
@@ -226,23 +238,25 @@ def cuts(options):
             print(f"      {kind} --seed {options.seed} --only {run.index}: {run.problem}")
         total, sizes = sum(run.cuts for run in runs), sum(run.size for run in runs)
         corrupt = sum(run.problem == "CORRUPT" for run in runs)
-        verdict("cuts", not wrong and len(runs) == len(indices),
-                f"{len(runs)} {noun} of {sizes / 2**20:,.0f} MiB through {total:,} cuts, one every "
+        verdict(part, not wrong and len(runs) == len(indices),
+                f"{len(runs)} {noun} of {sizes / 2**20:,.0f} MiB {'by TLS ' if tls else ''}through {total:,} cuts, one every "
                 f"{sizes / max(1, total) / 1024:.0f} KiB: {len(wrong)} failed, {corrupt} of them corrupt "
                 f"({time.monotonic() - start:.0f} s)")
         cut = [run for run in runs if run.cuts and not run.problem]
         if not cut:
             continue
         if kind == "get":
-            verdict("cuts", sum(run.repeated for run in cut) == 0, "no byte that had arrived was received twice")
+            verdict(part, sum(run.repeated for run in cut) == 0, "no byte that had arrived was received twice")
             continue
-        arrived = sum(run.surplus for run in cut) / total
-        verdict("cuts", arrived <= window,
-                f"the server was sent {arrived:,.0f} bytes twice for each cut, heads included (one buffer "
-                f"of its socket, {window:,})")
+        if not tls:
+            # Of a stream by TLS the proxy's offsets tell nothing of content.
+            arrived = sum(run.surplus for run in cut) / total
+            verdict(part, arrived <= window,
+                    f"the server was sent {arrived:,.0f} bytes twice for each cut, heads included (one buffer "
+                    f"of its socket, {window:,})")
         sent, bound = sum(run.repeated for run in cut) / total, READ + UNSENT + 2 * window
         worst = max(run.repeated / run.cuts for run in cut)
-        verdict("cuts", sent <= bound,
+        verdict(part, sent <= bound,
                 f"the client sent {sent:,.0f} bytes twice for each cut, {worst:,.0f} in the worst run ({bound:,}: a read, "
                 f"{READ:,}; its socket, {UNSENT:,}; those of proxy and server, {window:,} each)")
 
@@ -512,26 +526,28 @@ def throughput(options):
     shutil.rmtree(own)
 
 
-PARTS = {"cuts": cuts, "kill": kill, "memory": memory, "throughput": throughput}
+PARTS = {"cuts": cuts, "tls": tls, "kill": kill, "memory": memory, "throughput": throughput}
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="cuts, kill, memory or throughput (default: all)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="cuts, tls, kill, memory or throughput (default: all)")
     parser.add_argument("--runs", type=int, default=1_000, help="downloads, and uploads, through cuts (default: 1,000)")
+    parser.add_argument("--tls-runs", type=int, default=200, help="the same by TLS (default: 200)")
     parser.add_argument("--kills", type=int, default=200, help="kills of clients and servers (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of files, offsets and kills (default: 1)")
     parser.add_argument("--only", type=int, help="the number of the one run through cuts")
     workers = 2 * (os.cpu_count() or 1)
     parser.add_argument("--workers", type=int, default=workers, help="runs at a time (default: 2 a core)")
-    parser.add_argument("--quick", action="store_true", help="100 runs, 40 kills, files of 256 MiB")
+    parser.add_argument("--quick", action="store_true", help="100 runs, 20 by TLS, 40 kills, files of 256 MiB")
     options = parser.parse_args()
     unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
         parser.error(f"unknown part {unknown[0]} (the parts are {', '.join(PARTS)})")
     options.size, options.speed_size, options.turns = 4 << 30, 512 << 20, 5
     if options.quick:
-        options.runs, options.kills = min(options.runs, 100), min(options.kills, 40)
+        options.runs, options.tls_runs = min(options.runs, 100), min(options.tls_runs, 20)
+        options.kills = min(options.kills, 40)
         options.size, options.speed_size, options.turns = 256 << 20, 256 << 20, 3
     return options
 

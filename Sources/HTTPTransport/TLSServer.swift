@@ -17,7 +17,9 @@
         /// Puts TLS into the pipeline of a fresh connection. To be called on the loop of the channel, before its other handlers
         /// are added.
         public func start(on channel: any Channel) throws {
-            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(NIOSSLServerHandler(context: context))
+            try pipeline.addHandler(FirstRecords())
         }
 
         static func context(_ identity: TLSIdentity) throws(TLSSettingsProblem) -> NIOSSLContext {

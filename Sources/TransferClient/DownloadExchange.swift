@@ -147,11 +147,19 @@ struct DownloadExchange: Sendable {
             }
         let promise = connecting.eventLoop.makePromise(of: (any Channel).self)
         connecting.cascade(to: promise)
-        return try await withTaskCancellationHandler {
-            try await promise.futureResult.get()
-        } onCancel: {
-            promise.fail(CancellationError())
-            connecting.whenSuccess { $0.close(promise: nil) }
+        do {
+            return try await withTaskCancellationHandler {
+                try await promise.futureResult.get()
+            } onCancel: {
+                promise.fail(CancellationError())
+                connecting.whenSuccess { $0.close(promise: nil) }
+            }
+        } catch {
+            // Whatever the connection says of it, the deadline ended it.
+            guard !(error is CancellationError), let deadline = limits.deadline, NIODeadline.now() >= deadline else {
+                throw error
+            }
+            throw WatchError(setback: .outOfTime)
         }
     }
 

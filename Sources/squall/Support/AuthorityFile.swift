@@ -18,6 +18,8 @@ struct AuthorityFile {
         let certificate: String
         do {
             (identity, certificate) = try AuthorityFile.made(for: AuthorityFile.names(host))
+        } catch TLSSettingsProblem.unavailable {
+            throw .wrongInput("\(TLSSettingsProblem.unavailable); \(TLSFailure.buildAdvice)")
         } catch {
             throw .failed("can't make a certificate: \(error)")
         }
