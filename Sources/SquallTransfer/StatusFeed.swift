@@ -41,16 +41,16 @@ final class StatusFeed: Sendable {
     /// - Throws: Why the transfer failed, behind the last status.
     func next(after seen: inout Int) async throws(TransferError) -> TransferStatus? {
         while !Task.isCancelled {
-            let (status, error) = state.withLock { state -> (TransferStatus?, TransferError?) in
+            // One look decides: between two the last status might come.
+            let found = state.withLock { state -> Result<TransferStatus?, TransferError>? in
                 if state.version > seen {
                     seen = state.version
-                    return (state.status, nil)
+                    return .success(state.status)
                 }
-                return (nil, state.status.isLast ? state.error : nil)
+                guard state.status.isLast else { return nil }
+                return state.error.map { .failure($0) } ?? .success(nil)
             }
-            if let status { return status }
-            if let error { throw error }
-            if self.status.isLast { return nil }
+            if let found { return try found.get() }
             await change(after: seen)
         }
         return nil
