@@ -50,7 +50,7 @@ struct DownloadExchange: Sendable {
             wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
         } catch {
             channel.close(promise: nil)
-            throw error
+            throw explained(error)
         }
         let request = HTTPRequest(
             method: method,
@@ -155,12 +155,16 @@ struct DownloadExchange: Sendable {
                 connecting.whenSuccess { $0.close(promise: nil) }
             }
         } catch {
-            // Whatever the connection says of it, the deadline ended it.
-            guard !(error is CancellationError), let deadline = limits.deadline, NIODeadline.now() >= deadline else {
-                throw error
-            }
-            throw WatchError(setback: .outOfTime)
+            throw explained(error)
         }
+    }
+
+    /// The error of a connection, or, whatever the connection says of it, that the deadline ended it.
+    func explained(_ error: any Error) -> any Error {
+        guard !(error is CancellationError), let deadline = limits.deadline, NIODeadline.now() >= deadline else {
+            return error
+        }
+        return WatchError(setback: .outOfTime)
     }
 
     /// Goes through the handshake of TLS on a connected channel, which is closed if that fails.

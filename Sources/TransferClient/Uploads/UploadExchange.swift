@@ -32,7 +32,7 @@ struct UploadExchange: Sendable {
             wrapped = try await channel.eventLoop.submit { try DownloadExchange.wrap(channel) }.get()
         } catch {
             channel.close(promise: nil)
-            throw error
+            throw connector.explained(error)
         }
         return try await wrapped.executeThenClose { inbound, outbound in
             guard let sending else {
