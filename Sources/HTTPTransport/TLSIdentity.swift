@@ -37,7 +37,7 @@
             return found
         }
 
-        /// What NIOSSL is told of the chain.
+        /// The chain in the form that NIOSSL takes.
         var sources: [NIOSSLCertificateSource] { chain.map { .certificate($0) } }
     }
 

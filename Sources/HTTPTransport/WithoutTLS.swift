@@ -1,7 +1,7 @@
 #if !TLS
     import NIOCore
 
-    // What the others are told in a build without the trait “TLS”: that there is none.
+    // A build without the trait “TLS” has these types in place of the real ones. Every call reports that TLS is missing.
 
     /// How a client finds out who a server is; a build without TLS can't.
     public struct TLSClientSettings: Sendable {

@@ -2,15 +2,6 @@ internal import HTTPTypes
 internal import TransferClient
 internal import TransferProtocol
 
-typealias HTTPMethod = HTTPRequest.Method
-
-extension HTTPRequest.Method {
-    /// A method by its name; `nil` for what is no token (RFC 9110, section 9.1).
-    init?(_ name: String) {
-        self.init(rawValue: name)
-    }
-}
-
 extension TransferRequest {
     /// Whether `text` can be the value of a field.
     static func isValue(_ text: String) -> Bool {
@@ -19,53 +10,29 @@ extension TransferRequest {
 }
 
 extension StatusFeed {
-    /// Takes what a download tells. Its end is told by whoever waits for it.
+    /// Updates the status with an event of a download. `Transfer` sets the last phase.
     func note(_ event: DownloadEvent) {
         switch event {
-        case .started(let held):
-            update { status in
-                status.phase = .transferring
-                status.complete(held)
-            }
+        case .started(let held): update { $0.advance(to: held) }
         case .progress(let received, let total):
             update { status in
-                status.phase = .transferring
-                status.complete(received)
+                status.advance(to: received)
                 status.totalBytes = total
-                status.nextAttempt = nil
             }
-        case .resumed(let offset):
-            update { status in
-                status.phase = .transferring
-                status.resumptions += 1
-                status.complete(offset)
-                status.nextAttempt = nil
-            }
-        case .retrying(let delay, let setback, _):
-            update { status in
-                status.phase = .waiting
-                status.nextAttempt = delay
-                status.setback = setback.description
-            }
-        case .restarted(let reason):
-            update { status in
-                status.restarts += 1
-                status.complete(0)
-                status.setback = reason.description
-            }
-        case .redirected(let url):
-            update { $0.redirectedTo = url }
-        case .verified:
-            break
+        case .resumed(let offset): update { $0.resume(at: offset) }
+        case .retrying(let delay, let setback, _): update { $0.wait(delay, because: setback.description) }
+        case .restarted(let reason): update { $0.startOver(because: reason.description) }
+        case .redirected(let url): update { $0.redirectedTo = url }
+        case .verified: break
         case .finished(let summary):
             update { status in
-                status.complete(summary.bytes)
+                status.advance(to: summary.bytes)
                 status.totalBytes = summary.bytes
             }
         }
     }
 
-    /// Takes what an upload tells.
+    /// Updates the status with an event of an upload. `Transfer` sets the last phase.
     func note(_ event: UploadEvent) {
         switch event {
         case .started(let total, _):
@@ -75,43 +42,38 @@ extension StatusFeed {
             }
         case .progress(let sent, let acknowledged, let total):
             update { status in
-                status.phase = .transferring
-                (status.completedBytes, status.sentBytes, status.totalBytes) = (acknowledged, sent, total)
-                status.nextAttempt = nil
+                status.advance(to: acknowledged, sent: sent)
+                status.totalBytes = total
             }
-        case .resumed(let offset):
-            update { status in
-                status.phase = .transferring
-                status.resumptions += 1
-                status.complete(offset)
-                status.nextAttempt = nil
-            }
-        case .retrying(let delay, let setback):
-            update { status in
-                status.phase = .waiting
-                status.nextAttempt = delay
-                status.setback = setback.description
-            }
-        case .restarted(let reason):
-            update { status in
-                status.restarts += 1
-                status.complete(0)
-                status.setback = reason.description
-            }
-        case .resumable, .verified:
-            break
-        case .finished(let summary):
-            update { status in
-                status.complete(summary.bytes)
-                status.totalBytes = summary.bytes
-            }
+        case .resumed(let offset): update { $0.resume(at: offset) }
+        case .retrying(let delay, let setback): update { $0.wait(delay, because: setback.description) }
+        case .restarted(let reason): update { $0.startOver(because: reason.description) }
+        case .resumable, .verified: break
+        case .finished(let summary): update { $0.advance(to: summary.bytes) }
         }
     }
 }
 
 extension TransferStatus {
-    fileprivate mutating func complete(_ bytes: Int64) {
-        (completedBytes, sentBytes) = (bytes, bytes)
+    fileprivate mutating func advance(to completed: Int64, sent: Int64? = nil) {
+        phase = .transferring
+        nextAttempt = nil
+        (completedBytes, sentBytes) = (completed, sent ?? completed)
+    }
+
+    fileprivate mutating func resume(at offset: Int64) {
+        resumptions += 1
+        advance(to: offset)
+    }
+
+    fileprivate mutating func wait(_ delay: Duration, because reason: String) {
+        phase = .waiting
+        (nextAttempt, setback) = (delay, reason)
+    }
+
+    fileprivate mutating func startOver(because reason: String) {
+        restarts += 1
+        (completedBytes, sentBytes, setback) = (0, 0, reason)
     }
 }
 

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
-/// What is needed to go on with a transfer, in this process or another: its URL and its file. What was transferred is
-/// remembered on the disk.
+/// Continues a transfer, in this process or another. It has the URL and the path of the file; the transferred bytes are
+/// recorded on the disk.
 ///
 /// A token has no credentials and no headers, which are given again. Its URL may be a secret by itself, if it was signed.
 public struct ResumptionToken: Hashable, Sendable, Codable {

@@ -47,7 +47,7 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
     /// The newest status.
     public var status: TransferStatus { feed.status }
 
-    /// Ends the transfer soon. What was transferred is kept, and `value` throws `.cancelled` with a token.
+    /// Cancels the transfer. The transferred bytes are kept, and `value` throws `.cancelled` with a token.
     public func cancel() { task.cancel() }
 
     /// Ends the transfer, and waits until all that was transferred is safe on the disk.

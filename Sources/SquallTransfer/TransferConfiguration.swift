@@ -48,7 +48,7 @@ public struct TransferConfiguration: Sendable {
     }
 }
 
-/// Whom the servers of `https` URLs are trusted to, and what is shown to those that ask. A server is always checked.
+/// The certificate authorities that a session trusts, and the certificate that it shows. Servers are always checked.
 public struct TransferTLS: Sendable {
     var settings = TLSClientSettings()
 

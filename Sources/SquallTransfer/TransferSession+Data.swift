@@ -78,7 +78,9 @@ extension TransferSession {
 extension TransferRequest {
     /// What the engine takes.
     fileprivate func exchange(_ body: [UInt8]?) throws(TransferError) -> ExchangeRequest {
-        guard let method = HTTPMethod(method ?? "GET") else { throw .invalidRequest("the method is no token") }
+        guard let method = HTTPRequest.Method(rawValue: method ?? "GET") else {
+            throw .invalidRequest("the method is no token")
+        }
         var fields: HTTPFields = [
             .accept: "*/*", .acceptEncoding: "identity", .connection: "close", .userAgent: "squall",
         ]

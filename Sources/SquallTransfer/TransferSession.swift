@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import HTTPTypes
 internal import SystemPackage
 internal import TransferClient
 internal import TransferProtocol
@@ -130,7 +131,9 @@ public struct TransferSession: Sendable {
             let folder = if let stateFolder { Self.absolute(stateFolder) } else { try Self.defaultStateFolder() }
             var given = UploadRequest(url: request.url, journalFolder: FilePath(folder))
             if let name = request.method {
-                guard let method = HTTPMethod(name) else { throw .invalidRequest("the method is no token") }
+                guard let method = HTTPRequest.Method(rawValue: name) else {
+                    throw .invalidRequest("the method is no token")
+                }
                 given.method = method
             }
             guard TransferRequest.isValue(request.contentType) else {

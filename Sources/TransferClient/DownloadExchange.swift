@@ -17,6 +17,28 @@ struct DownloadExchange: Sendable {
     let connectLimit: Duration
     let limits: ResponseLimits
 
+    /// Deadlines beyond it are as good as none: some 30 years.
+    private static let longestRemaining = Duration.seconds(1_000_000_000)
+
+    /// Makes an exchange that begins now.
+    ///
+    /// - Parameter remaining: What is left until the deadline of the transfer, connecting included; `nil` without one.
+    init(
+        _ configuration: TransferClientConfiguration,
+        group: any EventLoopGroup,
+        tls: TLSClient,
+        remaining: Duration?
+    ) {
+        self.group = group
+        self.tls = tls
+        connectLimit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
+        limits = ResponseLimits(
+            firstByte: configuration.firstByteLimit,
+            stall: configuration.stall,
+            deadline: remaining.map { .now() + .nanoseconds(min($0, Self.longestRemaining).nanoseconds) }
+        )
+    }
+
     /// The parts of a final response: a head, parts of its body, and its end with the trailers.
     typealias Parts = NIOAsyncChannelInboundStream<HTTPResponsePart>
 

@@ -45,20 +45,8 @@ extension DownloadSession {
 
     private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Outcome {
         summary.connections += 1
-        let time = AttemptTime(
-            remaining: schedule.remaining(at: configuration.clock.now()),
-            connectLimit: configuration.connectLimit
-        )
-        let exchange = DownloadExchange(
-            group: group,
-            tls: tls,
-            connectLimit: time.connectLimit,
-            limits: ResponseLimits(
-                firstByte: configuration.firstByteLimit,
-                stall: configuration.stall,
-                deadline: time.deadline
-            )
-        )
+        let remaining = schedule.remaining(at: configuration.clock.now())
+        let exchange = DownloadExchange(configuration, group: group, tls: tls, remaining: remaining)
         do {
             let fields = request.credentials.fields(for: trail)
             return try await exchange.perform(ask, at: trail.current, with: fields) { parts in

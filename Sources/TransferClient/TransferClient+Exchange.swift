@@ -49,23 +49,14 @@ extension TransferClient {
         onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
         onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) {
-        let url: DownloadURL
-        do throws(DownloadURLProblem) {
-            url = try DownloadURL(request.url)
-        } catch {
-            throw .invalidURL(request.url, error)
-        }
-        if url.scheme == .https { try await prepareTLS() }
+        let url = try await preparedURL(request.url)
         var request = request
         var trail = RequestTrail(url)
         let start = configuration.clock.now()
         for _ in 0...DownloadSession.mostRedirections {
             let spent = configuration.clock.now() - start
-            let time = AttemptTime(
-                remaining: configuration.retry.deadline.map { max(.zero, $0 - spent) },
-                connectLimit: configuration.connectLimit
-            )
-            guard let location = try await exchange(&request, trail, time, onHead, onBody) else { return }
+            let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
+            guard let location = try await exchange(&request, trail, remaining, onHead, onBody) else { return }
             do throws(DownloadURLProblem) {
                 trail.follow(try trail.current.resolving(location))
             } catch {
@@ -79,20 +70,11 @@ extension TransferClient {
     private func exchange(
         _ request: inout ExchangeRequest,
         _ trail: RequestTrail,
-        _ time: AttemptTime,
+        _ remaining: Duration?,
         _ onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
         _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) -> String? {
-        let exchange = DownloadExchange(
-            group: eventLoopGroup,
-            tls: tls,
-            connectLimit: time.connectLimit,
-            limits: ResponseLimits(
-                firstByte: configuration.firstByteLimit,
-                stall: configuration.stall,
-                deadline: time.deadline
-            )
-        )
+        let exchange = DownloadExchange(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
         var fields = request.fields
         let added = request.credentials.fields(for: trail)
         for field in added { fields[fields: field.name] = added.filter { $0.name == field.name } }
@@ -123,8 +105,9 @@ extension TransferClient {
                 }
                 throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed in the middle of the answer"))
             }
-            if let location, location.dropsBody, request.method != .head {
+            if let location, location.isGet(after: request.method) {
                 (request.method, request.body) = (.get, nil)
+                request.fields[.contentType] = nil
             }
             return location?.location
         } catch let error as DownloadError {
@@ -143,15 +126,24 @@ extension TransferClient {
 
 /// Where a response sends a request on to.
 private struct RedirectionTarget: Sendable {
-    var location: String
-    /// Whether the next request is a GET without a body: behind a 303, and a 301 or 302 of a POST (RFC 9110, section 15.4).
-    var dropsBody: Bool
+    let location: String
+    private let status: Int
 
     init?(_ head: HTTPResponse) {
         guard [301, 302, 303, 307, 308].contains(head.status.code), let location = head.headerFields[.location] else {
             return nil
         }
         self.location = location
-        dropsBody = head.status.code < 304
+        status = head.status.code
+    }
+
+    /// Whether the next request is a GET without a body: after a 303, and after a 301 or 302 of a POST (RFC 9110, section
+    /// 15.4).
+    func isGet(after method: HTTPRequest.Method) -> Bool {
+        switch status {
+        case 303: method != .head
+        case 301, 302: method == .post
+        default: false
+        }
     }
 }

@@ -53,13 +53,7 @@ public struct TransferClient: Sendable {
         to destination: FilePath,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws(DownloadError) -> DownloadSummary {
-        let url: DownloadURL
-        do throws(DownloadURLProblem) {
-            url = try DownloadURL(request.url)
-        } catch {
-            throw .invalidURL(request.url, error)
-        }
-        if url.scheme == .https { try await prepareTLS() }
+        let url = try await preparedURL(request.url)
         if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
         let (file, remains) = try await PartialFile.open(
             destination,
@@ -80,8 +74,20 @@ public struct TransferClient: Sendable {
     /// A seed for the waits of the next transfer. Those that fail together don't try again together.
     func nextSeed() -> UInt64 { configuration.seed &+ numbers.next() &* 0x9E37_79B9_7F4A_7C15 }
 
+    /// Reads a URL, and for `https` the authorities.
+    func preparedURL(_ text: String) async throws(DownloadError) -> DownloadURL {
+        let url: DownloadURL
+        do throws(DownloadURLProblem) {
+            url = try DownloadURL(text)
+        } catch {
+            throw .invalidURL(text, error)
+        }
+        if url.scheme == .https { try await prepareTLS() }
+        return url
+    }
+
     /// Reads the authorities that are trusted, before anything is changed on the disk.
-    func prepareTLS() async throws(DownloadError) {
+    private func prepareTLS() async throws(DownloadError) {
         let result = try? await threadPool.runIfActive { [tls] () -> TLSSettingsProblem? in
             do throws(TLSSettingsProblem) {
                 try tls.prepare()

@@ -33,13 +33,19 @@ import Testing
         #expect(response.status == 201)
     }
 
-    @Test(arguments: [(303, "GET"), (301, "GET"), (307, "POST"), (308, "POST")])
-    func `a redirection is followed with the method that its status asks for`(status: Int, method: String) async throws
-    {
+    @Test(arguments: [
+        (303, "POST", "GET"), (301, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"), (301, "PUT", "PUT"),
+        (303, "PUT", "GET"),
+    ])
+    func `a redirection is followed with the method that its status asks for`(
+        status: Int,
+        first: String,
+        method: String
+    ) async throws {
         let heads = Mutex<[String]>([])
         let server = ScriptedServer { number, head, socket in
             heads.withLock { $0.append(head) }
-            if head.hasPrefix("POST") { _ = try socket.receive(exactly: 3) }
+            if !head.hasPrefix("GET") { _ = try socket.receive(exactly: 3) }
             let answer =
                 number == 0
                 ? "HTTP/1.1 \(status) Elsewhere\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
@@ -47,12 +53,13 @@ import Testing
             try socket.send(Array(answer.utf8))
         }
         var request = TransferRequest(server.url + "/here")
-        request.method = "POST"
+        request.method = first
         let (_, response) = try await session.data(for: request, body: [1, 2, 3])
         #expect(response.url == server.url + "/there")
         let last = heads.withLock { $0.last }
         #expect(last?.hasPrefix("\(method) /there ") == true)
-        #expect(last?.lowercased().contains("content-length: 3") == (method == "POST"))
+        #expect(last?.lowercased().contains("content-length: 3") == (method != "GET"))
+        #expect(last?.lowercased().contains("content-type") == (method != "GET"))
     }
 
     @Test func `what breaks off, is too long, or isn't there is an error that keeps nothing`() async throws {

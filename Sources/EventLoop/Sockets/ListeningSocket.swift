@@ -13,8 +13,8 @@ public final class ListeningSocket {
         case none
         /// The connection went away again before it was accepted; there may be others.
         case gone
-        /// Accepting failed, for want of descriptors (`DescriptorReserve` keeps the last) or memory: it will again until
-        /// some are freed.
+        /// Accepting failed because descriptors or memory ran out, and fails again until some are freed. The descriptors
+        /// of `DescriptorReserve` count as used.
         case failed(SystemError)
     }
 

@@ -5,7 +5,7 @@ import Glibc
 enum SystemSocket {
     /// Makes a socket that doesn't block and isn't inherited.
     ///
-    /// - Throws: `SystemError` of socket(2), and for want of descriptors where the next one is of the `DescriptorReserve`.
+    /// - Throws: `SystemError` of socket(2); EMFILE also when only the descriptors of `DescriptorReserve` are left.
     static func make(family: Int32) throws(SystemError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, type, 0)

@@ -20,15 +20,7 @@ extension TransferClient {
         _ request: UploadRequest,
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async throws(UploadError) -> UploadSummary {
-        let url: DownloadURL
-        do throws(DownloadURLProblem) {
-            url = try DownloadURL(request.url)
-        } catch {
-            throw .invalidURL(request.url, error)
-        }
-        if url.scheme == .https {
-            try await UploadError.mapping { () async throws(DownloadError) in try await prepareTLS() }
-        }
+        let url = try await UploadError.mapping { () async throws(DownloadError) in try await preparedURL(request.url) }
         let worker = FileWorker(pool: threadPool)
         let source = try await UploadSourceFile.open(path, worker)
         let journal = try await UploadJournalFile.open(request, source, url, worker)

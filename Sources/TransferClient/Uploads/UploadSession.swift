@@ -191,25 +191,14 @@ final class UploadSession {
     }
 
     var exchange: UploadExchange {
-        let time = AttemptTime(
-            remaining: schedule.remaining(at: configuration.clock.now()),
-            connectLimit: configuration.connectLimit
-        )
+        let remaining = schedule.remaining(at: configuration.clock.now())
+        let connector = DownloadExchange(configuration, group: group, tls: tls, remaining: remaining)
         return UploadExchange(
-            connector: DownloadExchange(
-                group: group,
-                tls: tls,
-                connectLimit: time.connectLimit,
-                limits: ResponseLimits(
-                    firstByte: configuration.firstByteLimit,
-                    stall: configuration.stall,
-                    deadline: time.deadline
-                )
-            ),
+            connector: connector,
             limits: UploadWatchLimits(
                 response: configuration.uploadResponseLimit,
                 stall: configuration.stall,
-                deadline: time.deadline
+                deadline: connector.limits.deadline
             )
         )
     }
