@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test example lint format acceptance transfers bench soak scale allocations fuzz forecast-check loss-table clean
+.PHONY: help demo build test crashes example lint format acceptance transfers bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -39,6 +39,12 @@ test: ## build and run every test
 	@$(call timed,tests of pure modules,scripts/test.sh --skip-build $(CHECKED) --filter '$(PURE)')
 	@$(call timed,tests of modules with sockets,scripts/test.sh --skip-build $(CHECKED) --skip '$(PURE)|$(WHOLE)')
 	@$(call timed,tests of the command,scripts/test.sh --skip-build $(CHECKED) --filter '$(WHOLE)')
+
+crashes: ## stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
+	@scripts/install.sh build test
+	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@SQUALL_DOWNLOAD_RUNS=100000 SQUALL_UPLOAD_RUNS=100000 swift test --skip-build $(CHECKED) \
+		--filter 'Tests[.]CrashTests' | grep -E '^(downloads|uploads):|✘|↳|Test run with'
 
 example: ## build the package of docs/examples that downloads and uploads with the library (about 4 minutes at first)
 	@scripts/install.sh build

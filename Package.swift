@@ -108,6 +108,7 @@ let package = Package(
         .target(
             name: "TransferClient",
             dependencies: [
+                "DurableFiles",
                 "HTTPTransport",
                 "TransferProtocol",
                 "Units",
@@ -284,11 +285,14 @@ let package = Package(
         .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                "HTTPTransport", "LocalAuthority", "TestUploadServers", "TransferClient", "TransferProtocol", "Units",
+                "DurableFiles", "HTTPTransport", "LocalAuthority", "SimulatedDisk", "TestUploadServers",
+                "TransferClient",
+                "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "SystemPackage", package: "swift-system"),

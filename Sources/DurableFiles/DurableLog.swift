@@ -82,16 +82,22 @@ public enum AtomicReplacement {
     ///
     /// When it throws after the rename, the file may be at `path` or not after a crash.
     ///
+    /// - Parameters:
+    ///   - isPrivate: Whether the new file is for the owner alone.
+    ///   - isLocked: Whether the new file is locked before it has its name.
     /// - Returns: the new file, open for reading and writing.
     public static func replace(
         _ path: FilePath,
         with bytes: [UInt8],
+        isPrivate: Bool = false,
+        isLocked: Bool = false,
         in files: any FileSystem
     ) throws(FileError) -> any OpenFile {
         let beside = FilePath(path.string + suffix)
         if try files.kind(of: beside) != nil { try files.remove(beside) }
-        let file = try files.open(beside, .creating)
+        let file = try files.open(beside, isPrivate ? .creatingPrivately : .creating)
         do throws(FileError) {
+            if isLocked { try file.lock() }
             try file.write(bytes, at: 0)
             try file.synchronizeData()
             try files.rename(beside, to: path)

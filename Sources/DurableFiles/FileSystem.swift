@@ -25,6 +25,8 @@ public protocol FileSystem: Sendable {
 public enum FileOpening: Hashable, Sendable {
     /// For reading and writing; there must be none yet.
     case creating
+    /// The same, and nobody but the owner can open it.
+    case creatingPrivately
     /// For reading and writing; it must exist.
     case existing
     /// For reading; it must exist.
@@ -56,6 +58,10 @@ public protocol OpenFile: Sendable {
     /// A failure is final: the system may have dropped the bytes that it couldn't write, and a second call would succeed
     /// without them. So each later call on this value fails too.
     func synchronizeData() throws(FileError)
+    /// Whether a path names this very file; no link at its end is followed.
+    func hasName(_ path: FilePath) throws(FileError) -> Bool
+    /// Gives the file the permissions of the file at a path.
+    func takePermissions(of path: FilePath) throws(FileError)
     /// Locks the file for as long as it is open; `wouldBlock` when another open file holds the lock.
     func lock() throws(FileError)
     /// Closes the file. To be called once, as the last; nothing that counts is lost when it fails.

@@ -64,6 +64,8 @@ public struct RecordLog: Hashable, Sendable {
 
     /// What was read of a file.
     public struct Contents: Hashable, Sendable {
+        /// The version that wrote the file.
+        public let version: UInt8
         /// The records in the order of their writing.
         public let records: [Record]
         /// The bytes of the file that are good. A record that a crash tore begins here.
@@ -88,7 +90,7 @@ public struct RecordLog: Hashable, Sendable {
         if damaged.dropFirst().contains(where: { Self.record(in: bytes, at: $0) != nil }) {
             throw .damaged(offset: position)
         }
-        return Contents(records: records, validLength: position)
+        return Contents(version: bytes[magic.count], records: records, validLength: position)
     }
 
     /// The record at `position` and the offset after it; `nil` when no whole one is there.

@@ -34,7 +34,7 @@ final class SystemFile: OpenFile {
 
     func read(_ count: Int, at offset: Int64) throws(FileError) -> [UInt8] {
         try FileError.naming("pread", path) {
-            let buffer = try NonBlockingFileIO(threadPool: .singleton).read(
+            let buffer = try NonBlockingFileIO(threadPool: SystemFiles.threads).read(
                 fileHandle: handle,
                 fromOffset: offset,
                 byteCount: count,
@@ -61,6 +61,17 @@ final class SystemFile: OpenFile {
             failure.withLock { $0 = error }
             throw error
         }
+    }
+
+    func hasName(_ path: FilePath) throws(FileError) -> Bool {
+        let mine = try FileError.naming("fstat", path) { try descriptor.stat() }
+        guard let named = try? path.stat(followTargetSymlink: false) else { return false }
+        return named.inode == mine.inode && named.deviceID == mine.deviceID
+    }
+
+    func takePermissions(of path: FilePath) throws(FileError) {
+        let permissions = try FileError.naming("stat", path) { try path.stat(followTargetSymlink: false).permissions }
+        try FileError.repeating("fchmod", self.path) { fchmod(descriptor.rawValue, permissions.rawValue) }
     }
 
     func lock() throws(FileError) {

@@ -6,9 +6,16 @@ import SystemPackage
 
 /// The file system of the machine.
 ///
-/// Calls that take names go through the thread pool and an event loop of SwiftNIO, which are waited for: so no call may be
-/// made on an event loop, nor on a thread of `NIOThreadPool.singleton`.
+/// Calls that take names, and reads, go through threads of their own and an event loop of SwiftNIO, which are waited for:
+/// so no call may be made on an event loop.
 public struct SystemFiles: FileSystem {
+    /// What carries out the calls that can't be made without an unsafe pointer here.
+    static let threads: NIOThreadPool = {
+        let threads = NIOThreadPool(numberOfThreads: 4)
+        threads.start()
+        return threads
+    }()
+
     /// Makes the value; all are alike.
     public init() {}
 
@@ -17,13 +24,14 @@ public struct SystemFiles: FileSystem {
         let common: SystemPackage.FileDescriptor.OpenOptions = [.noFollow, .closeOnExec, .nonBlocking]
         let descriptor = try FileError.naming("open", path) {
             switch mode {
-            case .creating:
+            case .creating, .creatingPrivately:
                 // The permissions that a file has which a program makes; the umask narrows them.
                 try SystemPackage.FileDescriptor.open(
                     path,
                     .readWrite,
                     options: common.union([.create, .exclusiveCreate]),
-                    permissions: [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
+                    permissions: mode == .creatingPrivately
+                        ? [.ownerReadWrite] : [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
                 )
             case .existing: try SystemPackage.FileDescriptor.open(path, .readWrite, options: common)
             case .reading: try SystemPackage.FileDescriptor.open(path, .readOnly, options: common)
@@ -91,17 +99,21 @@ public struct SystemFiles: FileSystem {
         }
     }
 
-    /// fsync(2) of the folder.
+    /// fsync(2) of the folder. A file system that can't do that brings names to the disk by itself.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
         let descriptor = try FileError.naming("open", path) {
             try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.directory, .closeOnExec])
         }
         // Nothing was written through it that its close could lose.
         defer { try? descriptor.close() }
-        try FileError.repeating("fsync", path) { fsync(descriptor.rawValue) }
+        do throws(FileError) {
+            try FileError.repeating("fsync", path) { fsync(descriptor.rawValue) }
+        } catch {
+            guard [.invalidArgument, .notSupported].contains(error.errno) else { throw error }
+        }
     }
 
-    private var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: .singleton) }
+    private var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: Self.threads) }
 
     private var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.any() }
 }

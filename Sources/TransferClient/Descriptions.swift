@@ -36,6 +36,7 @@ extension DownloadSetback: CustomStringConvertible {
         case .representationChanged: "the file changed on the server"
         case .differentURL: "the rest came from another URL"
         case .completenessUnknown: "the server has to be asked whether the file is complete"
+        case .heldBytesDamaged: "bytes of the partial file aren't those that came"
         }
     }
 }

@@ -14,7 +14,7 @@ extension DownloadSession {
     /// The rest is asked of the URL that served bytes last, since another mirror may have another state of the file. Where
     /// that brings nothing, the way starts at the URL that was asked for: the last one may have expired.
     func attempt(_ ask: DownloadAsk) async -> Outcome {
-        guard case .rest = ask, isLastURLOpen, finalURL != url else {
+        guard ask.isOfHeld, isLastURLOpen, finalURL != url else {
             return await attempt(ask, along: RequestTrail(url))
         }
         var trail = RequestTrail(url)
@@ -46,7 +46,7 @@ extension DownloadSession {
     private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Outcome {
         summary.connections += 1
         let remaining = schedule.remaining(at: configuration.clock.now())
-        let exchange = DownloadExchange(configuration, group: group, tls: tls, remaining: remaining)
+        let exchange = surroundings.exchange(remaining)
         do {
             let fields = request.credentials.fields(for: trail)
             return try await exchange.perform(ask, at: trail.current, with: fields) { parts in
@@ -91,6 +91,7 @@ extension DownloadSession {
         switch action {
         case .append: overlap = 0
         case .appendDropping(let count): overlap = count
+        case .repair(let offset): return try await repair(from: offset, &iterator, target)
         case .begin, .truncateAndRestart:
             try await startOver(action, target)
             overlap = 0
@@ -98,6 +99,7 @@ extension DownloadSession {
         }
         switch action {
         case .append, .appendDropping:
+            guard try await isPrefixSound() else { return .decided(.askAgain(.heldBytesDamaged)) }
             finalURL = target
             isLastURLOpen = true
             summary.resumptions += 1
@@ -106,7 +108,7 @@ extension DownloadSession {
         default: break
         }
         defer { reportProgress(isLast: true) }
-        var check = try await OverlapCheck(overlap, of: file, pool: pool)
+        var check = try await OverlapCheck(overlap, of: file)
         while let part = try await iterator.next() {
             switch part {
             case .head: return .setback(.malformedResponse("a second head"))
@@ -123,6 +125,33 @@ extension DownloadSession {
         state.bodyCut()
         try Task.checkCancellation()
         return .setback(.connectionLost("it was closed in the middle of the answer"))
+    }
+
+    /// Writes a body in the place of damaged bytes, and compares them with the journal.
+    private func repair(
+        from offset: Int64,
+        _ iterator: inout DownloadExchange.Parts.AsyncIterator,
+        _ target: DownloadURL
+    ) async throws -> Outcome {
+        finalURL = target
+        isLastURLOpen = true
+        var offset = offset
+        var hasEnded = false
+        while !hasEnded, state.damage != nil, let part = try await iterator.next() {
+            switch part {
+            case .head: return .setback(.malformedResponse("a second head"))
+            case .body(let buffer):
+                summary.bytesReceived += Int64(buffer.readableBytes)
+                let portion = state.received(buffer.readableBytes)
+                try await file.repair(Array(buffer.readableBytesView.prefix(portion.kept)), at: offset)
+                offset += Int64(portion.kept)
+            case .end: hasEnded = true
+            }
+        }
+        let action = state.bodyEnded()
+        try Task.checkCancellation()
+        guard state.damage == nil else { return .decided(action) }
+        return .decided(try await verifyRepair() ? .askForMore : .askAgain(.heldBytesDamaged))
     }
 
     private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(DownloadError) -> Outcome {
@@ -163,6 +192,7 @@ extension DownloadSession {
             onEvent(.restarted(reason))
         }
         try await settle()
+        await stopVerification()
         let source = JournalSource(
             url: url.text,
             finalURL: target.text,

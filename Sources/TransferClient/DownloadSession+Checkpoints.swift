@@ -33,7 +33,7 @@ extension DownloadSession {
 
     private func startCheckpoint(at now: Moment) {
         lastCheckpoint = now
-        runningCheckpoint = RunningCheckpoint(of: file)
+        runningCheckpoint = RunningCheckpoint(of: file, on: surroundings.executor)
     }
 
     /// Throws what a checkpoint that has ended threw.
@@ -53,6 +53,43 @@ extension DownloadSession {
         try await settle()
         lastCheckpoint = configuration.clock.now()
         try await file.checkpoint()
+    }
+
+    /// Waits until what an earlier run left has been compared with the journal.
+    ///
+    /// - Returns: whether all of it is held as it came; else the next step fetches what isn't.
+    func isPrefixSound() async throws(DownloadError) -> Bool {
+        guard let running = verification else { return true }
+        verification = nil
+        return try await act(on: running.value.get())
+    }
+
+    /// Compares on, after damaged bytes were replaced.
+    func verifyRepair() async throws(DownloadError) -> Bool { try await act(on: file.verify()) }
+
+    private func act(on damage: Range<Int64>?) async throws(DownloadError) -> Bool {
+        guard let damage else { return true }
+        let kept = state.foundDamage(damage)
+        if kept < file.length { try await file.cut(to: kept) }
+        return false
+    }
+
+    /// Begins to compare what an earlier run left with the journal, beside the first request.
+    func startVerification() {
+        verification = Task.detached(executorPreference: surroundings.executor) { [file] in
+            do throws(DownloadError) {
+                return .success(try await file.verify())
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// Stops comparing what is about to be thrown away.
+    func stopVerification() async {
+        verification?.cancel()
+        _ = await verification?.value
+        verification = nil
     }
 
     /// Notes in the journal what a response told in addition.

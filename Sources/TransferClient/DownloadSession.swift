@@ -1,7 +1,4 @@
 import HTTPTransport
-import NIOCore
-import NIOHTTPTypes
-import NIOPosix
 import SystemPackage
 import TransferProtocol
 import Units
@@ -13,9 +10,7 @@ final class DownloadSession {
     let request: DownloadRequest
     let url: DownloadURL
     let configuration: TransferClientConfiguration
-    let group: any EventLoopGroup
-    let tls: TLSClient
-    let pool: NIOThreadPool
+    let surroundings: DownloadSurroundings
     let file: PartialFile
     let onEvent: @Sendable (DownloadEvent) -> Void
     let startedAt: Moment
@@ -29,6 +24,8 @@ final class DownloadSession {
     var lastProgress: Moment
     var lastCheckpoint: Moment
     var runningCheckpoint: RunningCheckpoint?
+    /// Compares what an earlier run left with the journal, until somebody needs to know.
+    var verification: Task<Result<Range<Int64>?, DownloadError>, Never>?
     /// Whether the last URL that served bytes may be asked first, and not the one that leads there.
     var isLastURLOpen = true
     private var hasAsked = false
@@ -51,7 +48,7 @@ final class DownloadSession {
     }
 
     init(
-        _ client: TransferClient,
+        _ surroundings: DownloadSurroundings,
         _ request: DownloadRequest,
         _ url: DownloadURL,
         _ file: PartialFile,
@@ -62,10 +59,8 @@ final class DownloadSession {
         self.url = url
         self.file = file
         self.onEvent = onEvent
-        configuration = client.configuration
-        group = client.eventLoopGroup
-        tls = client.tls
-        pool = client.threadPool
+        self.surroundings = surroundings
+        configuration = surroundings.configuration
         finalURL = url
         startedAt = configuration.clock.now()
         lastProgress = startedAt
@@ -86,7 +81,7 @@ final class DownloadSession {
         }
         schedule = RetrySchedule(
             policy: configuration.retry,
-            generator: SeededGenerator(seed: client.nextSeed()),
+            generator: SeededGenerator(seed: surroundings.seed),
             startedAt: startedAt,
             held: state.length
         )
@@ -99,12 +94,15 @@ final class DownloadSession {
             summary.restarts += 1
             onEvent(.restarted(reason))
         }
+        if state.length > 0 { startVerification() }
         do throws(DownloadError) {
             while true {
                 guard !Task.isCancelled else { throw .cancelled }
                 switch state.nextStep {
                 case .finish:
+                    guard try await isPrefixSound() else { continue }
                     try await settle()
+                    try await keepComplete()
                     if isAnswerWanted { try await askAboutComplete() }
                     if let finished = try await finish() { return finished }
                 case .ask(let ask):
@@ -132,7 +130,7 @@ final class DownloadSession {
             case .askAgain(let setback): try await wait(setback, after: nil, isImmediate: true)
             case .retry(let retryAfter, let setback): try await wait(setback, after: retryAfter)
             case .fail(let failure): throw .refused(failure)
-            case .append, .appendDropping, .begin, .truncateAndRestart, .follow:
+            case .append, .appendDropping, .repair, .begin, .truncateAndRestart, .follow:
                 preconditionFailure("an attempt ends only after it has received the body or followed the redirection")
             }
         }
@@ -190,6 +188,7 @@ final class DownloadSession {
                 return
             }
             state.askedInVain(about: complete)
+            if state.representation?.evidence.isContradicted == true { try await recordWhatIsKnown() }
             guard request.requiresProof else { return }
             switch outcome {
             case .setback(let setback): try await wait(setback, after: nil)
@@ -197,6 +196,20 @@ final class DownloadSession {
             case .decided, .failed: return
             }
         }
+    }
+
+    /// Promises the complete file where no range could bring the rest of it after a crash before its last step.
+    private func keepComplete() async throws(DownloadError) {
+        guard state.representation?.strongValidator == nil else { return }
+        try await recordWhatIsKnown()
+        try await checkpoint()
+    }
+
+    /// Whether the file was put together in a way that may be wrong, so that fetching it again may help.
+    private func mayBeMixed(_ evidence: DownloadEvidence) -> Bool {
+        guard summary.resumptions > 0 || summary.heldAtStart > 0 else { return false }
+        if case .none = DownloadProof(evidence, isDigestRight: false) { return true }
+        return false
     }
 
     /// Checks the complete file and puts it in its place; `nil` when it is wrong and is to be fetched once more.
@@ -210,8 +223,11 @@ final class DownloadSession {
             guard let expected else { continue }
             guard expected == actual else {
                 summary.digestMismatches += 1
-                // Where the server itself vouches for these bytes, fetching them again can't help.
-                if summary.digestMismatches > 1 || verified.contains(.server) {
+                // Where the server itself vouches for these bytes, or they came in one piece, fetching them again can't help.
+                let evidence = state.representation?.evidence ?? DownloadEvidence()
+                if summary.digestMismatches > 1 || verified.contains(.server)
+                    || (source == .caller && !mayBeMixed(evidence))
+                {
                     throw .digestMismatch(source, expected: expected, actual: actual, file: file.paths.aside.string)
                 }
                 state.digestMismatched()
@@ -257,6 +273,7 @@ final class DownloadSession {
     /// Leaves the partial file as the next run can best use it. What fails now costs the newest bytes only, and the
     /// error that is thrown anyway says more.
     private func keepWhatIsHeld(after error: DownloadError) async {
+        await stopVerification()
         switch error {
         case .digestMismatch, .digestMissing: try? await file.setAside()
         case .unproved(let doubt) where doubt.isSuspicion: try? await file.discard()

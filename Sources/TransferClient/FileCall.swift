@@ -1,8 +1,17 @@
-import Glibc
+import DurableFiles
 import SystemPackage
 
-/// Calls to the system whose failure names the call, the path and the errno.
+/// Calls to the file system whose failure names the call, the path and the errno.
 enum FileCall {
+    /// Runs calls of a `FileSystem`.
+    static func run<Value>(_ body: () throws(FileError) -> Value) throws(DownloadError) -> Value {
+        do throws(FileError) {
+            return try body()
+        } catch {
+            throw DownloadError(error)
+        }
+    }
+
     /// Runs a throwing call of SystemPackage.
     static func run<Value>(
         _ call: String,
@@ -15,30 +24,19 @@ enum FileCall {
             throw .fileSystem(call: call, path: path.string, error as? Errno ?? .ioError)
         }
     }
+}
 
-    /// Brings a file's bytes to the disk, and of the rest only what is needed to read them.
-    static func synchronizeData(_ descriptor: FileDescriptor, _ path: FilePath) throws(DownloadError) {
-        try check("fdatasync", path) { fdatasync(descriptor.rawValue) }
+extension DownloadError {
+    /// The failure of a call; that somebody else has a file is an error of its own.
+    init(_ error: FileError) {
+        self =
+            error.call == "flock" && error.errno == .wouldBlock
+            ? .locked(error.path.string)
+            : .fileSystem(call: error.call, path: error.path.string, error.errno)
     }
+}
 
-    /// Brings a file, or a directory, to the disk.
-    static func synchronize(_ descriptor: FileDescriptor, _ path: FilePath) throws(DownloadError) {
-        try check("fsync", path) { fsync(descriptor.rawValue) }
-    }
-
-    /// Locks a file, or says at once that somebody else has it.
-    static func lock(_ descriptor: FileDescriptor, _ path: FilePath) throws(DownloadError) {
-        do {
-            try check("flock", path) { flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }
-        } catch .fileSystem(_, _, .wouldBlock) {
-            throw .locked(path.string)
-        }
-    }
-
-    private static func check(_ call: String, _ path: FilePath, _ body: () -> CInt) throws(DownloadError) {
-        while body() != 0 {
-            let code = Errno(rawValue: errno)
-            guard code == .interrupted else { throw .fileSystem(call: call, path: path.string, code) }
-        }
-    }
+extension RecordLog.Contents {
+    /// The records as the journals take them.
+    var numbered: [(kind: UInt8, payload: [UInt8])] { records.map { ($0.kind, $0.payload) } }
 }

@@ -4,12 +4,14 @@ import SystemPackage
 
 /// Runs calls that may block on threads of their own, away from event loops and from the tasks' threads.
 struct FileWorker: Sendable {
-    let pool: NIOThreadPool
+    /// The threads; without them a call is made where it is asked for, as tests of a simulated disk need it.
+    let pool: NIOThreadPool?
 
     /// Runs `body` to its end, even when the task is cancelled meanwhile: a checkpoint is never half done.
     func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {
+        guard let pool else { return try body() }
         let result: Result<Value, DownloadError> = await withCheckedContinuation { continuation in
             pool.submit { state in
                 switch state {
@@ -19,22 +21,6 @@ struct FileWorker: Sendable {
             }
         }
         return try result.get()
-    }
-
-    /// Puts a file in the place of another, or of none.
-    func rename(_ old: FilePath, to new: FilePath) async throws(DownloadError) {
-        try await uncancelled("rename", new) { [files] in
-            try await files.rename(path: old.string, newName: new.string)
-        }
-    }
-
-    /// Removes a file; that there is none is fine.
-    func remove(_ path: FilePath) async throws(DownloadError) {
-        do {
-            try await uncancelled("unlink", path) { [files] in try await files.unlink(path: path.string) }
-        } catch .fileSystem(_, _, .noSuchFileOrDirectory) {
-            return
-        }
     }
 
     /// Where the links at `path` lead in the end: to what is no link, or to a name that nothing has yet.
@@ -59,7 +45,8 @@ struct FileWorker: Sendable {
     /// So many links are followed, one after the other, at most: as many as the system does.
     private static let mostLinks = 40
 
-    private var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool) }
+    /// Calls of SwiftNIO on these threads.
+    var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool ?? .singleton) }
 
     private func uncancelled<Value: Sendable>(
         _ call: String,

@@ -13,6 +13,15 @@ struct PartialFilePaths: Sendable {
     /// A complete file whose digest was wrong: `.NAME.squall-mismatch`.
     let aside: FilePath
 
+    /// Where the links at `destination` lead. Fails when something is there that a download must not replace.
+    static func following(_ destination: FilePath, _ worker: FileWorker) async throws(DownloadError) -> PartialFilePaths
+    {
+        try await worker.run { () throws(DownloadError) in
+            try checkReplaceable(destination, followingLinks: true)
+        }
+        return try PartialFilePaths(destination: await worker.target(of: destination))
+    }
+
     /// Fails when the destination, which is no link, can't name a file.
     init(destination: FilePath) throws(DownloadError) {
         guard let name = destination.lastComponent, name.kind == .regular else {

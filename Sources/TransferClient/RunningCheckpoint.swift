@@ -29,9 +29,9 @@ final class RunningCheckpoint: Sendable {
     private let progress = Progress()
     private let task: Task<Result<Void, DownloadError>, Never>
 
-    /// Starts a checkpoint of `file`.
-    init(of file: PartialFile) {
-        task = Task.detached { [progress] in
+    /// Starts a checkpoint of `file` on an executor, or on the usual one.
+    init(of file: PartialFile, on executor: (any TaskExecutor)?) {
+        task = Task.detached(executorPreference: executor) { [progress] in
             do throws(DownloadError) {
                 repeat { try await file.checkpoint() } while progress.startsAgain()
                 return .success(())

@@ -1,3 +1,4 @@
+import DurableFiles
 import HTTPTransport
 import NIOCore
 import NIOPosix
@@ -55,12 +56,17 @@ public struct TransferClient: Sendable {
     ) async throws(DownloadError) -> DownloadSummary {
         let url = try await preparedURL(request.url)
         if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
+        let worker = FileWorker(pool: threadPool)
         let (file, remains) = try await PartialFile.open(
-            destination,
+            PartialFilePaths.following(destination, worker),
             for: url.text,
-            worker: FileWorker(pool: threadPool)
+            in: SystemFiles(),
+            worker: worker
         )
-        let session = DownloadSession(self, request, url, file, remains, onEvent: onEvent)
+        let surroundings = DownloadSurroundings(configuration: configuration, seed: nextSeed()) { [self] remaining in
+            DownloadExchange(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
+        }
+        let session = DownloadSession(surroundings, request, url, file, remains, onEvent: onEvent)
         do throws(DownloadError) {
             let summary = try await session.run(after: remains)
             await file.close()

@@ -4,6 +4,8 @@ public enum DownloadAction: Hashable, Sendable {
     case append
     /// Compare the first bytes of the body, this many, with the last ones that are held; append what follows.
     case appendDropping(Int64)
+    /// Write the body from this offset, in the place of bytes that are held and damaged.
+    case repair(from: Int64)
     /// Nothing is held: write the body from offset 0.
     case begin
     /// Throw the held bytes away before the first byte of the body is written, then write from offset 0.
@@ -98,6 +100,8 @@ public enum DownloadSetback: Hashable, Sendable {
     case differentURL
     /// Whether the held bytes are the whole must be asked.
     case completenessUnknown
+    /// Bytes that are held aren't what came, so the disk has changed them.
+    case heldBytesDamaged
 }
 
 /// Why no further attempt is made.

@@ -6,14 +6,24 @@ public enum DownloadAsk: Hashable, Sendable {
     case whole(DownloadRestartReason?)
     /// The bytes from `offset` on, provided that the representation is still the one that the validator names.
     case rest(from: Int64, DownloadValidator)
+    /// These bytes once more, under the same condition: what is held in their place isn't what came.
+    case block(Range<Int64>, DownloadValidator)
     /// The head alone, to learn whether the bytes that are held are the whole.
     case probe
 
     /// The request's method.
     public var method: HTTPRequest.Method {
         switch self {
-        case .whole, .rest: .get
+        case .whole, .rest, .block: .get
         case .probe: .head
+        }
+    }
+
+    /// Whether bytes are asked for that belong to those that are held: a range, under a condition.
+    public var isOfHeld: Bool {
+        switch self {
+        case .rest, .block: true
+        case .whole, .probe: false
         }
     }
 
@@ -33,6 +43,9 @@ public enum DownloadAsk: Hashable, Sendable {
         case .whole, .probe: break
         case .rest(let offset, let validator):
             fields[.range] = "bytes=\(offset)-"
+            fields[.ifRange] = validator.headerValue
+        case .block(let range, let validator):
+            fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
             fields[.ifRange] = validator.headerValue
         }
         return fields

@@ -18,7 +18,7 @@ public struct DownloadBody: Hashable, Sendable {
     }
 
     /// The offset of the body's next byte in the representation.
-    private var position: Int64
+    private(set) var position: Int64
     /// The offset up to which bytes are held already when the body starts.
     private let held: Int64
     /// The offset behind the body's last byte, as far as the head tells.
@@ -29,6 +29,8 @@ public struct DownloadBody: Hashable, Sendable {
     var isEndRemembered = false
     /// Whether the digest that is known comes from an earlier response, so that this one's trailers may tell a newer.
     var isDigestRemembered = false
+    /// Whether the body takes the place of damaged bytes, and brings no new ones.
+    var isRepair = false
     /// Whether more came than the head said.
     private(set) var isTooLong = false
 

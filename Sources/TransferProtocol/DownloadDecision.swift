@@ -21,7 +21,7 @@ extension DownloadState {
             return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
             // Only a condition can fail so; without one it is a status like any other.
-            guard case .rest = ask else { return decideOnRefusal(head, ask) }
+            guard ask.isOfHeld else { return decideOnRefusal(head, ask) }
             return want(.representationChanged, because: .representationChanged)
         case 416: return decideOnUnsatisfied(head, ask)
         case 408, 425, 429, 500, 502...504, 506...599:
@@ -64,6 +64,7 @@ extension DownloadState {
         length = 0
         wholeWanted = nil
         probeWanted = false
+        damage = nil
         rejections = 0
         body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
         body?.isEndRemembered = !hadTotal && new.total != nil
@@ -78,7 +79,7 @@ extension DownloadState {
     ) -> DownloadRestartReason {
         switch ask {
         case .whole(let reason): reason ?? wholeWanted ?? .representationChanged
-        case .rest, .probe:
+        case .rest, .block, .probe:
             representation?.isConfirmed(by: new, head) == true
                 ? .rangeIgnored : head.isFromElsewhere ? .differentURL : .representationChanged
         }
@@ -86,9 +87,13 @@ extension DownloadState {
 
     /// 206: every check that stands between a partial answer and a spliced file (RFC 9110, section 15.3.7).
     private mutating func decideOnPart(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
-        guard case .rest(let offset, _) = ask, let known = representation else {
-            return .retry(after: nil, .rejected(.unaskedPartialContent))
+        let offset: Int64
+        switch ask {
+        case .rest(let first, _): offset = first
+        case .block(let range, _): offset = range.lowerBound
+        case .whole, .probe: return .retry(after: nil, .rejected(.unaskedPartialContent))
         }
+        guard let known = representation else { return .retry(after: nil, .rejected(.unaskedPartialContent)) }
         if case .unsupported(let coding) = head.framing { return reject(.transferCoding(coding)) }
         guard !head.isMultipart else { return reject(.multipart) }
         guard case .bytes(let first, let last, _) = head.contentRange else { return reject(.noContentRange) }
@@ -103,6 +108,14 @@ extension DownloadState {
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
+        if case .block(let range, _) = ask {
+            guard first == offset else { return reject(.startsEarly(asked: offset, got: first)) }
+            guard last < range.upperBound else { return reject(.lengthsDisagree) }
+            rejections = 0
+            body = DownloadBody(from: first, held: first, end: last + 1, framing: head.framing)
+            body?.isRepair = true
+            return .repair(from: first)
+        }
         guard last >= length else { return reject(.nothingNew) }
         // Dropping relies on the bytes being the same, so the answer itself must name the representation.
         guard first == offset || (length - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
@@ -121,7 +134,10 @@ extension DownloadState {
 
     /// 416: what is held is the whole, or belongs to something else (RFC 9110, section 15.5.17).
     private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
-        guard case .rest = ask, let known = representation else { return decideOnRefusal(head, ask) }
+        guard ask.isOfHeld, let known = representation else { return decideOnRefusal(head, ask) }
+        if case .block = ask {
+            return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
+        }
         guard case .unsatisfied(let total) = head.contentRange else {
             probeWanted = true
             return .askAgain(.completenessUnknown)

@@ -8,6 +8,10 @@ import HTTPTypes
 public struct DownloadState: Hashable, Sendable {
     /// The most bytes of an early range that are compared and dropped: 64 KiB. A range that starts earlier is rejected.
     public static let longestOverlap: Int64 = 64 << 10
+    /// So many damaged blocks of the held bytes are fetched again one by one, at most: 16.
+    public static let mostRepairs = 16
+    /// The most bytes of a damaged block that is fetched again alone: 64 MiB.
+    public static let longestRepair: Int64 = 64 << 20
     /// So many unusable partial answers in a row, two, make the next request ask for the whole.
     static let rejectionsBeforeWhole = 2
 
@@ -23,6 +27,13 @@ public struct DownloadState: Hashable, Sendable {
     /// Set when a validator alone doesn't prove that the rest belongs to the held bytes: the next range begins earlier, and
     /// has to repeat them.
     var isOverlapWanted = false
+    /// What is missing of the first block of the held bytes that aren't what came. Whether the bytes that take its place
+    /// are the right ones is proved by their hash.
+    public internal(set) var damage: Range<Int64>?
+    /// The damaged block that was found last.
+    var lastRepaired: Range<Int64>?
+    /// How many damaged blocks were found.
+    var repairs = 0
     /// Unusable partial answers since the last usable one.
     var rejections = 0
     /// The body of the response that is being received.
@@ -47,9 +58,10 @@ public struct DownloadState: Hashable, Sendable {
     /// What to do next. Asking twice changes nothing.
     public var nextStep: DownloadStep {
         if let wholeWanted { return .ask(.whole(length > 0 ? wholeWanted : nil)) }
-        if let total = representation?.total, total == length { return .finish }
+        if damage == nil, let total = representation?.total, total == length { return .finish }
         guard length > 0, let representation else { return .ask(.whole(nil)) }
         guard let validator = representation.strongValidator else { return .ask(.whole(.noStrongValidator)) }
+        if let damage { return .ask(.block(damage, validator)) }
         return .ask(probeWanted ? .probe : .rest(from: length - overlap, validator))
     }
 
@@ -61,6 +73,11 @@ public struct DownloadState: Hashable, Sendable {
         guard var body else { return .init(dropped: 0, kept: 0, excess: count) }
         let portion = body.take(count)
         self.body = body
+        guard !body.isRepair else {
+            let rest = body.position..<max(body.position, damage?.upperBound ?? 0)
+            damage = rest.isEmpty ? nil : rest
+            return portion
+        }
         length += Int64(portion.kept)
         if portion.kept > 0 { isOverlapWanted = false }
         return portion
@@ -80,6 +97,9 @@ public struct DownloadState: Hashable, Sendable {
     public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadAction {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
+        if body.isRepair {
+            return body.isTooShort ? .retry(after: nil, .bodyTooShort) : .askForMore
+        }
         // What was told of the length before doesn't hold, so the held bytes may be anything.
         guard !body.isTooLong || !body.isEndRemembered else {
             return want(.representationChanged, because: .representationChanged)
@@ -115,6 +135,30 @@ public struct DownloadState: Hashable, Sendable {
         let isContradicted = representation?.evidence.isContradicted == true
         self = complete
         if isContradicted { representation?.evidence.isContradicted = true }
+    }
+
+    /// The held bytes were compared with the journal: the first of them that aren't what came are these, and those behind
+    /// them are unknown. To be told again once they are repaired, if there are more.
+    ///
+    /// - Returns: what is still held. Less than before means that the rest is given up, and fetched again by and by.
+    public mutating func foundDamage(_ range: Range<Int64>) -> Int64 {
+        body = nil
+        let isFirstTry = range != lastRepaired
+        lastRepaired = range
+        repairs += 1
+        if isFirstTry, repairs <= Self.mostRepairs, Int64(range.count) <= Self.longestRepair, !isOverlapWanted,
+            representation?.strongValidator != nil
+        {
+            damage = range
+            return length
+        }
+        damage = nil
+        guard range.lowerBound > 0 else {
+            wholeWanted = .journalUnusable
+            return length
+        }
+        length = range.lowerBound
+        return length
     }
 
     /// The connection ended before the body did. What was received is kept, and the next step asks for the rest.

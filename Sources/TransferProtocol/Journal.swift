@@ -1,77 +1,79 @@
 /// What the journal beside a partial file tells.
 public struct Journal: Hashable, Sendable {
-    /// The version that is written, and the only one that is read: 1.
-    public static let version: UInt8 = 1
-    /// The longest journal that is read: 64 MiB, the checkpoints of some ten TiB.
+    /// The first eight bytes of the file.
+    public static let magic = "SquallDl"
+    /// The version that is written: 2. Version 1, without hashes of blocks, is read as well.
+    public static let version: UInt8 = 2
+    /// The longest journal that is read, 64 MiB: version 1 grew with the file. Version 2 stays below 3 MiB.
     public static let longest: Int64 = 64 << 20
-    private static let magic = Array("SquallDl".utf8)
-
-    /// The first bytes of a journal.
-    public static let header = magic + [version]
 
     /// Where the partial file's bytes come from.
     public private(set) var source: JournalSource
     /// The checkpoints since the file started over, in the order of their writing.
     public private(set) var checkpoints: [JournalCheckpoint] = []
-    /// How many bytes of the journal are good; a record that was torn by a crash begins here, and is to be cut off
-    /// before the next one is appended.
-    public private(set) var validLength: Int
+    /// The hashes of the file's beginnings.
+    public private(set) var blocks: BlockHashes
 
-    /// Reads the bytes of a journal.
+    /// Makes the journal of a file that is on the disk up to `checkpoint`.
+    public init(source: JournalSource, checkpoint: JournalCheckpoint?, blocks: BlockHashes) {
+        self.source = source
+        self.blocks = blocks
+        if let checkpoint { checkpoints = [checkpoint] }
+    }
+
+    /// Reads the records of a journal, in their order. Kinds that aren't known are skipped.
     ///
-    /// A last record that is torn or fails its checksum is ignored, and all after it. Fails when nothing usable is
-    /// left: the transfer then starts over.
-    public init(_ bytes: [UInt8]) throws(JournalProblem) {
-        guard !bytes.isEmpty else { throw .empty }
-        guard bytes.starts(with: Self.magic), bytes.count >= Self.header.count else { throw .notAJournal }
-        let version = bytes[Self.magic.count]
-        guard version == Self.version else { throw .unknownVersion(version) }
+    /// Fails when nothing usable is left: the transfer then starts over.
+    public init(records: [(kind: UInt8, payload: [UInt8])]) throws(JournalProblem) {
         var source: JournalSource?
-        var position = Self.header.count
-        while let (record, end) = try Self.record(in: bytes, at: position) {
+        var blocks: BlockHashes?
+        for (index, (kind, payload)) in records.enumerated() {
+            guard JournalRecord.kinds.contains(kind) else { continue }
+            guard let record = JournalRecord(kind: kind, payload: payload[...]) else { throw .unknownRecord(index) }
             switch record {
             case .started(let new):
                 source = new
                 checkpoints.removeAll()
+                blocks = nil
             case .learned(let new): source = new
-            case .checkpoint(let checkpoint): checkpoints.append(checkpoint)
+            case .checkpoint(let checkpoint, let part):
+                checkpoints.append(checkpoint)
+                guard let part else { continue }
+                if blocks == nil { blocks = BlockHashes(blockSize: part.blockSize) }
+                guard blocks?.apply(part) == true else { throw .unknownRecord(index) }
             }
-            position = end
         }
         guard let source else { throw .empty }
         self.source = source
-        validLength = position
+        self.blocks = blocks ?? BlockHashes()
     }
 
     /// The newest checkpoint that a partial file of `fileSize` bytes can still keep, or `nil` when none can.
     public func trusted(fileSize: Int64) -> JournalCheckpoint? {
-        checkpoints.last { $0.length <= fileSize }
+        let newest = checkpoints.last { $0.length <= fileSize }
+        let count = Int(min(Int64(blocks.count), max(0, fileSize) / blocks.blockSize))
+        guard count > 0, Int64(count) * blocks.blockSize > newest?.length ?? 0 else { return newest }
+        return JournalCheckpoint(length: Int64(count) * blocks.blockSize, sha256: Array(blocks[count - 1]))
     }
 
-    /// The record at `position` and the offset behind it, or `nil` when no whole one is there.
-    private static func record(in bytes: [UInt8], at position: Int) throws(JournalProblem) -> (JournalRecord, Int)? {
-        let rest = bytes[position...]
-        guard rest.count >= 9 else { return nil }
-        let count = Int(rest.dropFirst().prefix(4).littleEndianNumber)
-        guard count <= JournalRecord.longestPayload, rest.count >= 9 + count else { return nil }
-        let body = rest.prefix(5 + count)
-        let checksum = rest.dropFirst(5 + count).prefix(4).littleEndianNumber
-        guard UInt64(JournalChecksum.crc32(body)) == checksum else { return nil }
-        guard let kind = body.first, let record = JournalRecord(kind: kind, payload: body.dropFirst(5)) else {
-            throw .unknownRecord(offset: position)
+    /// The fewest records that say the same of the newest checkpoint.
+    public var records: [JournalRecord] {
+        var records: [JournalRecord] = [.started(source)]
+        guard let checkpoint = checkpoints.last else { return records }
+        var noted = 0
+        while let part = BlockHashesPart(of: blocks, from: noted) {
+            records.append(.checkpoint(checkpoint, part))
+            noted = part.end
         }
-        return (record, position + 9 + count)
+        if noted == 0 { records.append(.checkpoint(checkpoint, nil)) }
+        return records
     }
 }
 
 /// Why a journal can't be used.
 public enum JournalProblem: Error, Hashable, Sendable {
-    /// There is no whole record.
+    /// No record tells where the bytes come from.
     case empty
-    /// The file is something else.
-    case notAJournal
-    /// Another version wrote it.
-    case unknownVersion(UInt8)
-    /// A record of sound bytes makes no sense.
-    case unknownRecord(offset: Int)
+    /// The record with this number, from 0, makes no sense.
+    case unknownRecord(Int)
 }

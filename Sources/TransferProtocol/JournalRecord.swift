@@ -32,39 +32,25 @@ public struct JournalCheckpoint: Hashable, Sendable {
     }
 }
 
-/// A record of the journal that is kept beside a partial file.
+/// A record of the journal that is kept beside a partial file. Records are only ever appended.
 ///
-/// The file starts with `Journal.header`; records follow, and are only ever appended. A record is a byte for its kind,
-/// four for the length of its payload, the payload, and four for the CRC-32 of all before. Numbers are little-endian.
+/// Numbers are little-endian.
 public enum JournalRecord: Hashable, Sendable {
     /// The partial file starts over, empty, with bytes of this source.
     case started(JournalSource)
     /// More is known of the source; the bytes stay.
     case learned(JournalSource)
-    /// The partial file is on the disk up to here.
-    case checkpoint(JournalCheckpoint)
+    /// The partial file is on the disk up to here. The hashes are of beginnings up to there.
+    case checkpoint(JournalCheckpoint, BlockHashesPart?)
 
-    /// The longest payload that is read or written: 64 KiB.
+    /// The kinds that are read.
+    static let kinds: ClosedRange<UInt8> = 1...3
+    /// The longest payload that is written: 64 KiB.
     static let longestPayload = 64 << 10
+    private static let checkpointBytes = 40
 
-    /// The bytes of the record. A field of the source that doesn't fit is left out, longest first.
-    public var encoded: [UInt8] {
-        var payload: [UInt8] = []
-        switch self {
-        case .started(let source), .learned(let source):
-            payload = JournalFields.encode(source)
-        case .checkpoint(let checkpoint):
-            payload.appendLittleEndian(UInt64(checkpoint.length))
-            payload += checkpoint.sha256
-        }
-        var record: [UInt8] = [kind]
-        record.appendLittleEndian(UInt32(payload.count))
-        record += payload
-        record.appendLittleEndian(JournalChecksum.crc32(record))
-        return record
-    }
-
-    private var kind: UInt8 {
+    /// The meaning of the payload.
+    public var kind: UInt8 {
         switch self {
         case .started: 1
         case .learned: 2
@@ -72,17 +58,35 @@ public enum JournalRecord: Hashable, Sendable {
         }
     }
 
-    /// Reads a payload whose checksum was right; `nil` when this version never wrote it.
-    init?(kind: UInt8, payload: ArraySlice<UInt8>) {
+    /// The record without its kind. A field of a source that doesn't fit is left out, longest first.
+    public var payload: [UInt8] {
+        switch self {
+        case .started(let source), .learned(let source): return JournalFields.encode(source)
+        case .checkpoint(let checkpoint, let part):
+            var payload: [UInt8] = []
+            payload.appendLittleEndian(UInt64(checkpoint.length))
+            return payload + checkpoint.sha256 + (part?.encoded ?? [])
+        }
+    }
+
+    /// Reads a payload whose checksum was right; `nil` when no version up to this one wrote it.
+    public init?(kind: UInt8, payload: ArraySlice<UInt8>) {
         switch kind {
         case 1, 2:
             guard let source = JournalFields.decode(payload) else { return nil }
             self = kind == 1 ? .started(source) : .learned(source)
         case 3:
-            guard payload.count == 40, let length = Int64(exactly: payload.prefix(8).littleEndianNumber),
-                let checkpoint = JournalCheckpoint(length: length, sha256: Array(payload.dropFirst(8)))
+            let sha256 = Array(payload.dropFirst(8).prefix(32))
+            guard let length = Int64(exactly: payload.prefix(8).littleEndianNumber),
+                let checkpoint = JournalCheckpoint(length: length, sha256: sha256)
             else { return nil }
-            self = .checkpoint(checkpoint)
+            let rest = payload.dropFirst(Self.checkpointBytes)
+            guard !rest.isEmpty else {
+                self = .checkpoint(checkpoint, nil)
+                return
+            }
+            guard let part = BlockHashesPart(rest) else { return nil }
+            self = .checkpoint(checkpoint, part)
         default: return nil
         }
     }

@@ -103,8 +103,8 @@ public final class SimulatedDisk: FileSystem {
             let (folder, name) = try state.place(of: path)
             let found = state.folder(folder).names[name]
             switch (mode, found) {
-            case (.creating, .some): throw .fileExists
-            case (.creating, nil):
+            case (.creating, .some), (.creatingPrivately, .some): throw .fileExists
+            case (.creating, nil), (.creatingPrivately, nil):
                 state.lastNode += 1
                 let id = state.lastNode
                 state.nodes[id] = .file(File())

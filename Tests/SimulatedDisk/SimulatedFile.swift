@@ -68,6 +68,15 @@ final class SimulatedFile: OpenFile {
         guard isMine else { throw FileError(call: "flock", path: path, errno: .wouldBlock) }
     }
 
+    func hasName(_ path: FilePath) throws(FileError) -> Bool {
+        try disk.call("lstat", path) { [node] state in (try? state.node(at: path)) == node }
+    }
+
+    /// Does nothing: files have no permissions here.
+    func takePermissions(of path: FilePath) throws(FileError) {
+        try look("fchmod") { _ in }
+    }
+
     func close() {
         disk.state.withLock { state in
             guard state.era == era, case .file(var file) = state.nodes[node], file.lock == handle else { return }

@@ -84,4 +84,16 @@ import TransferClient
         #expect(type(of: link) == .symbolicLink)
         #expect(folder.names == ["link"])
     }
+
+    @Test func `the permissions of a file that is replaced stay`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([1], to: folder.destination.string)
+        #expect(chmod(folder.destination.string, 0o640) == 0)
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
+            #expect(done.summary != nil)
+            let permissions = try folder.destination.stat().permissions
+            #expect(permissions.rawValue == 0o640)
+        }
+    }
 }

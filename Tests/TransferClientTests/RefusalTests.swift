@@ -256,6 +256,27 @@ import TransferProtocol
         #expect(folder.names == [".file.bin.squall-mismatch"])
     }
 
+    /// How often the file is fetched: a file that came in one piece isn't made right by another try, and one whose parts two
+    /// validators vouch for isn't either.
+    @Test(arguments: [(false, true, 1), (true, true, 2), (true, false, 3)])
+    func `a digest that was mistyped doesn't cost a second download`(
+        isCut: Bool,
+        hasDate: Bool,
+        expected: Int
+    ) async throws {
+        var resource = Self.resource
+        resource.lastModified = hasDate ? "Sun, 06 Nov 1994 08:49:36 GMT" : nil
+        let served = resource
+        let other = [UInt8](repeating: 2, count: 32)
+        let (done, folder, requests) = try await download(expecting: other) { request in
+            isCut && request.ordinal == 0 ? served.serve(request, upTo: 20_000) : served.serve(request)
+        }
+        #expect(
+            done.error == .digestMismatch(.caller, expected: other, actual: served.sha256, file: folder.aside)
+        )
+        #expect(requests.count == expected)
+    }
+
     @Test func `a body that ends with the connection is complete, and marked as unsure`() async throws {
         let (done, folder, _) = try await download { _ in [.head(200, ["ETag: \"v1\""]), .send(Self.resource.content)] }
         #expect(done.summary?.proof == DownloadProof.none(.lengthUnknown))

@@ -33,7 +33,8 @@ struct Resource: Sendable {
         guard start < content.count else {
             return (.head(416, ["Content-Range: bytes */\(content.count)", "Content-Length: 0"]), [])
         }
-        return (part(from: start), Array(content[start...]))
+        let last = min(request.rangeEnd ?? .max, content.count - 1)
+        return (part(from: start, through: last), Array(content[start...last]))
     }
 
     /// The head of a 200.

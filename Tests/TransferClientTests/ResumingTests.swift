@@ -234,7 +234,7 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: ["flipped byte", "short file", "no journal", "older version"])
+    @Test(arguments: ["short file", "no journal", "version 0"])
     func `a partial file that its journal doesn't fit starts over`(damage: String) async throws {
         let folder = try TemporaryFolder()
         try await Script { [resource] in
@@ -245,10 +245,9 @@ import TransferProtocol
             var part = try #require(folder.bytes(folder.part))
             var journal = try #require(folder.bytes(folder.journal))
             switch damage {
-            case "flipped byte": part[50_000] ^= 1
             case "short file": part.removeLast()
             case "no journal": journal = []
-            default: journal[8] -= 1
+            default: journal[8] = 0
             }
             try folder.write(part, to: folder.part)
             try folder.write(journal, to: folder.journal)
@@ -321,7 +320,7 @@ import TransferProtocol
         try await Script { [resource] in resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
             #expect(done.error?.disposition == .invalidInput)
-            #expect(done.error?.description.contains("newer version of Squall (2)") == true)
+            #expect(done.error?.description.contains("newer version of Squall (\(Journal.version + 1))") == true)
             #expect(server.requests.isEmpty)
             #expect(folder.bytes(folder.part) == [1, 2, 3])
             #expect(folder.bytes(folder.journal) == journal)

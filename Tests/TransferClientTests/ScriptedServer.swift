@@ -15,8 +15,11 @@ struct ReceivedRequest: Sendable {
 
     /// The first byte of an open range: 100 of `bytes=100-`.
     var rangeStart: Int? {
-        fields["range"].flatMap { $0.hasPrefix("bytes=") && $0.hasSuffix("-") ? Int($0.dropFirst(6).dropLast()) : nil }
+        fields["range"].flatMap { $0.hasPrefix("bytes=") ? Int($0.dropFirst(6).prefix { $0 != "-" }) : nil }
     }
+
+    /// The last byte of a range: 199 of `bytes=100-199`.
+    var rangeEnd: Int? { fields["range"].flatMap { Int($0.drop { $0 != "-" }.dropFirst()) } }
 }
 
 /// What a scripted server does on a connection, one after the other; after the last one it closes.

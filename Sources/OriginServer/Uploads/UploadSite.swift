@@ -12,13 +12,9 @@ struct UploadSite: Sendable {
     /// Opens the folder of a configuration that has one, and finds the uploads of an earlier run.
     static func open(_ configuration: OriginConfiguration) async throws(OriginError) -> UploadSite? {
         guard let uploads = configuration.uploads else { return nil }
-        // The store waits for threads of the shared pool, so it is opened on one of another.
-        let threads = NIOThreadPool(numberOfThreads: 1)
-        threads.start()
-        let opened: Result<UploadSite, OriginError>? = try? await threads.runIfActive {
+        let opened: Result<UploadSite, OriginError>? = try? await NIOThreadPool.singleton.runIfActive {
             Result { () throws(OriginError) in try open(uploads, configuration) }
         }
-        try? await threads.shutdownGracefully()
         guard let opened else { preconditionFailure("The pool is active until it is shut down") }
         return try opened.get()
     }

@@ -1,7 +1,7 @@
 import Crypto
+import DurableFiles
 import NIOCore
 import NIOPosix
-import Synchronization
 import SystemPackage
 import TransferProtocol
 
@@ -10,21 +10,13 @@ import TransferProtocol
 /// It is locked as long as this value is open. The name is a digest of the method, the URL and the file's path, so
 /// that the same command finds it again. The file is as secret as the upload's URL in it: mode 0600.
 final class UploadJournalFile: Sendable {
-    private let path: FilePath
-    private let folder: FilePath
-    private let descriptor: SystemPackage.FileDescriptor
+    private let log: LockedLog
     private let worker: FileWorker
-    private let end = Mutex<Int64>(0)
 
-    private init(
-        _ path: FilePath,
-        folder: FilePath,
-        _ descriptor: SystemPackage.FileDescriptor,
-        _ worker: FileWorker
-    ) {
-        self.path = path
-        self.folder = folder
-        self.descriptor = descriptor
+    private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
+
+    private init(_ log: LockedLog, _ worker: FileWorker) {
+        self.log = log
         self.worker = worker
     }
 
@@ -40,7 +32,7 @@ final class UploadJournalFile: Sendable {
         let name = SHA256.hash(data: Array(key.utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         let path = folder.appending("\(name.joined()).squall-upload")
         do {
-            try await NonBlockingFileIO(threadPool: worker.pool).createDirectory(
+            try await worker.files.createDirectory(
                 path: folder.string,
                 withIntermediateDirectories: true,
                 mode: 0o700
@@ -49,96 +41,63 @@ final class UploadJournalFile: Sendable {
             let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) } ?? .ioError
             if code != .fileExists { throw .fileSystem(call: "mkdir", path: folder.string, code) }
         }
-        return try await UploadError.mapping { () async throws(DownloadError) in
-            try await worker.run { () throws(DownloadError) in
-                UploadJournalFile(path, folder: folder, try locked(path), worker)
-            }
-        }
-    }
-
-    private static func locked(_ path: FilePath) throws(DownloadError) -> SystemPackage.FileDescriptor {
-        while true {
-            let descriptor = try FileCall.run("open", path) {
-                try SystemPackage.FileDescriptor.open(
-                    path,
-                    .readWrite,
-                    options: [.create, .noFollow, .closeOnExec, .nonBlocking],
-                    permissions: [.ownerReadWrite]
-                )
-            }
-            do throws(DownloadError) {
-                try FileCall.lock(descriptor, path)
-                let mine = try FileCall.run("fstat", path) { try descriptor.stat() }
-                // An upload that ended between the opening and the locking has removed the file.
-                if let named = try? path.stat(followTargetSymlink: false), named.inode == mine.inode,
-                    named.deviceID == mine.deviceID
-                {
-                    return descriptor
-                }
-            } catch {
-                _ = try? descriptor.close()
-                throw error
-            }
-            _ = try? descriptor.close()
+        return try await onWorker(worker) { () throws(FileError) in
+            UploadJournalFile(try LockedLog.open(path, format, isPrivate: true, in: SystemFiles()), worker)
         }
     }
 
     /// What an earlier run left; `nil` when there is nothing that can be used.
     func read() async throws(UploadError) -> UploadJournal? {
-        let reader = FileReader(pool: worker.pool)
-        let bytes = try await UploadError.mapping { () async throws(DownloadError) -> [UInt8] in
-            let size = try await reader.size(path)
-            guard size <= UploadJournal.longest else { return [] }
-            var bytes: [UInt8] = []
-            try await reader.read(path, 0..<size) { bytes += $0 }
-            return bytes
+        try await Self.onWorker(worker) { [log] () throws(FileError) in
+            guard case .success(let contents) = try log.read(limit: UploadJournal.longest) else { return nil }
+            return UploadJournal(contents.numbered)
         }
-        guard let journal = UploadJournal(bytes) else { return nil }
-        end.withLock { $0 = Int64(bytes.count) }
-        return journal
     }
 
     /// Notes a new upload in the place of the one before, and brings it to the disk.
     func begin(_ creation: UploadJournal.Creation) async throws(UploadError) {
-        try await onWorker { [self] () throws(DownloadError) in
-            try FileCall.run("ftruncate", path) { try descriptor.resize(to: 0) }
-            end.withLock { $0 = 0 }
-            try append(UploadJournal.beginning(creation))
-            let directory = try FileCall.run("open", folder) {
-                try SystemPackage.FileDescriptor.open(folder, .readOnly, options: [.directory, .closeOnExec])
-            }
-            let synchronized = Result { () throws(DownloadError) in try FileCall.synchronize(directory, folder) }
-            try FileCall.run("close", folder) { try directory.close() }
-            try synchronized.get()
+        try await Self.onWorker(worker) { [log] () throws(FileError) in
+            try log.replace(with: [RecordLog.Record(.creation(creation))])
         }
     }
 
     /// Notes that the last bytes are about to be sent. Without an upload to continue there is nothing to note.
     func completionBegan() async throws(UploadError) {
-        try await onWorker { [self] () throws(DownloadError) in
-            if end.withLock({ $0 }) > 0 { try append(UploadJournal.completionBegan) }
+        try await Self.onWorker(worker) { [log] () throws(FileError) in
+            if log.size > 0 { try log.append(RecordLog.Record(.completionBegan)) }
         }
     }
 
     /// Removes the file.
     func remove() async throws(UploadError) {
-        try await UploadError.mapping { () async throws(DownloadError) in try await worker.remove(path) }
+        try await Self.onWorker(worker) { [log] () throws(FileError) in
+            do throws(FileError) {
+                try log.remove()
+            } catch {
+                // That there is none is fine.
+                if error.errno != .noSuchFileOrDirectory { throw error }
+            }
+        }
     }
 
     /// Closes the file, and gives the lock up; removes it when it has nothing in it. To be called once, as the last.
     func close() async {
-        if (try? descriptor.stat())?.size == 0 { try? await remove() }
-        _ = try? await worker.run { [descriptor] () throws(DownloadError) in _ = try? descriptor.close() }
+        _ = try? await Self.onWorker(worker) { [log] () throws(FileError) in
+            if log.size == 0 { try? log.remove() }
+            log.close()
+        }
     }
 
-    private func append(_ bytes: [UInt8]) throws(DownloadError) {
-        let offset = end.withLock { $0 }
-        try FileCall.run("pwrite", path) { _ = try descriptor.writeAll(toAbsoluteOffset: offset, bytes) }
-        try FileCall.synchronizeData(descriptor, path)
-        end.withLock { $0 = offset + Int64(bytes.count) }
+    private static func onWorker<Value: Sendable>(
+        _ worker: FileWorker,
+        _ body: @escaping @Sendable () throws(FileError) -> Value
+    ) async throws(UploadError) -> Value {
+        try await UploadError.mapping { () async throws(DownloadError) in
+            try await worker.run { () throws(DownloadError) in try FileCall.run(body) }
+        }
     }
+}
 
-    private func onWorker(_ body: @escaping @Sendable () throws(DownloadError) -> Void) async throws(UploadError) {
-        try await UploadError.mapping { () async throws(DownloadError) in try await worker.run(body) }
-    }
+extension RecordLog.Record {
+    fileprivate init(_ record: UploadJournal.Record) { self.init(kind: record.kind, payload: record.payload) }
 }

@@ -56,7 +56,7 @@ final class UploadSourceFile: Sendable {
             guard status.size <= UploadFields.largest else {
                 throw UploadError.invalidSource(path.string, "it is longer than \(UploadFields.largest) bytes")
             }
-            let files = NonBlockingFileIO(threadPool: worker.pool)
+            let files = worker.files
             let link = "/proc/self/fd/\(descriptor.rawValue)"
             return UploadSourceFile(
                 path,

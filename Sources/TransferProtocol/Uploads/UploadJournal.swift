@@ -1,14 +1,13 @@
-/// The memory of an upload over a restart: a header, and records that are only ever appended.
+/// The memory of an upload over a restart: records that are only ever appended, the first of them the creation.
 ///
-/// A record is a byte for its kind, four for the length of its payload, the payload, and four for the CRC-32 of all
-/// before. Numbers are little-endian. The first record is the creation; a record that was torn by a crash is ignored.
+/// Numbers are little-endian.
 public struct UploadJournal: Hashable, Sendable {
+    /// The first eight bytes of the file.
+    public static let magic = "SquallUp"
     /// The version that is written, and the only one that is read: 1.
     public static let version: UInt8 = 1
     /// The longest journal that is read: 64 KiB.
     public static let longest: Int64 = 64 << 10
-    private static let magic = Array("SquallUp".utf8)
-    private static let header = magic + [version]
 
     /// An upload resource that the server made for a file.
     public struct Creation: Hashable, Sendable {
@@ -41,62 +40,65 @@ public struct UploadJournal: Hashable, Sendable {
         self.mayBeComplete = mayBeComplete
     }
 
-    /// The bytes of a journal that begins with `creation`.
-    public static func beginning(_ creation: Creation) -> [UInt8] {
+    /// A record of a journal.
+    public enum Record: Hashable, Sendable {
+        /// The server made a resource.
+        case creation(Creation)
+        /// The last bytes are about to be sent.
+        case completionBegan
+
+        /// The meaning of the payload.
+        public var kind: UInt8 {
+            switch self {
+            case .creation: 1
+            case .completionBegan: 2
+            }
+        }
+
+        /// The record without its kind.
+        public var payload: [UInt8] {
+            switch self {
+            case .creation(let creation): creation.encoded
+            case .completionBegan: []
+            }
+        }
+    }
+
+    /// Reads the records of a journal; `nil` when the first is no creation that can be read. Kinds that aren't known are
+    /// skipped.
+    public init?(_ records: [(kind: UInt8, payload: [UInt8])]) {
+        var creation: Creation?
+        var mayBeComplete = false
+        for (kind, payload) in records {
+            if creation == nil {
+                guard kind == 1, let read = Creation(payload[...]) else { return nil }
+                creation = read
+            }
+            if kind == 2 { mayBeComplete = true }
+        }
+        guard let creation else { return nil }
+        self.init(creation: creation, mayBeComplete: mayBeComplete)
+    }
+}
+
+extension UploadJournal.Creation {
+    fileprivate var encoded: [UInt8] {
         var payload: [UInt8] = []
-        for text in [creation.target, creation.resource.url.text] {
+        for text in [target, resource.url.text] {
             payload.appendLittleEndian(UInt32(text.utf8.count))
             payload += Array(text.utf8)
         }
-        payload.appendLittleEndian(UInt32(creation.resource.dialect.rawValue))
-        payload.appendLittleEndian(UInt64(bitPattern: creation.resource.expiresAt ?? .max))
-        let source = creation.source
+        payload.appendLittleEndian(UInt32(resource.dialect.rawValue))
+        payload.appendLittleEndian(UInt64(bitPattern: resource.expiresAt ?? .max))
         for number in [source.length, source.modified, source.changed] {
             payload.appendLittleEndian(UInt64(bitPattern: number))
         }
         payload.appendLittleEndian(source.device)
         payload.appendLittleEndian(source.inode)
-        payload += creation.sha256
-        return header + record(1, payload)
+        payload += sha256
+        return payload
     }
 
-    /// The record that the last bytes are about to be sent.
-    public static let completionBegan = record(2, [])
-
-    /// Reads the bytes of a journal; `nil` when it is empty, of another version, or without a whole creation.
-    public init?(_ bytes: [UInt8]) {
-        guard bytes.count <= Self.longest, bytes.starts(with: Self.header) else { return nil }
-        var rest = bytes.dropFirst(Self.header.count)
-        guard let first = Self.next(&rest), first.kind == 1, let creation = Creation(first.payload) else { return nil }
-        self.creation = creation
-        mayBeComplete = false
-        // Kinds of later versions are skipped.
-        while let record = Self.next(&rest) {
-            if record.kind == 2 { mayBeComplete = true }
-        }
-    }
-
-    private static func record(_ kind: UInt8, _ payload: [UInt8]) -> [UInt8] {
-        var record = [kind]
-        record.appendLittleEndian(UInt32(payload.count))
-        record += payload
-        record.appendLittleEndian(JournalChecksum.crc32(record))
-        return record
-    }
-
-    private static func next(_ rest: inout ArraySlice<UInt8>) -> (kind: UInt8, payload: ArraySlice<UInt8>)? {
-        guard rest.count >= 9, let kind = rest.first else { return nil }
-        let count = Int(rest.dropFirst().prefix(4).littleEndianNumber)
-        guard count <= rest.count - 9 else { return nil }
-        let checksum = rest.dropFirst(5 + count).prefix(4).littleEndianNumber
-        guard UInt64(JournalChecksum.crc32(rest.prefix(5 + count))) == checksum else { return nil }
-        let payload = rest.dropFirst(5).prefix(count)
-        rest = rest.dropFirst(9 + count)
-        return (kind, payload)
-    }
-}
-
-extension UploadJournal.Creation {
     /// Reads a payload whose checksum was right; `nil` when this version never wrote it.
     fileprivate init?(_ payload: ArraySlice<UInt8>) {
         var rest = payload

@@ -241,20 +241,19 @@ import TransferProtocol
 
     @Test func `a journal is read as it was written`() throws {
         let creation = try Self.creation()
-        let bytes = UploadJournal.beginning(creation)
-        #expect(UploadJournal(bytes) == UploadJournal(creation: creation))
-        #expect(UploadJournal(bytes + UploadJournal.completionBegan)?.mayBeComplete == true)
+        let record = UploadJournal.Record.creation(creation)
+        let end = UploadJournal.Record.completionBegan
+        #expect(UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
+        let whole = UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
+        #expect(whole == UploadJournal(creation: creation, mayBeComplete: true))
     }
 
-    @Test func `a journal that is torn or changed anywhere is none, or lacks its last record`() throws {
-        let bytes = UploadJournal.beginning(try Self.creation())
-        for count in 0..<bytes.count { #expect(UploadJournal(Array(bytes.prefix(count))) == nil, "\(count)") }
-        for index in bytes.indices {
-            var changed = bytes
-            changed[index] ^= 1
-            #expect(UploadJournal(changed) == nil, "\(index)")
+    @Test func `without a whole creation first there is no journal`() throws {
+        let record = UploadJournal.Record.creation(try Self.creation())
+        #expect(UploadJournal([]) == nil)
+        #expect(UploadJournal([(2, []), (record.kind, record.payload)]) == nil)
+        for count in record.payload.indices {
+            #expect(UploadJournal([(1, Array(record.payload.prefix(count)))]) == nil, "\(count)")
         }
-        let whole = bytes + UploadJournal.completionBegan
-        #expect(UploadJournal(Array(whole.dropLast()))?.mayBeComplete == false)
     }
 }

@@ -1,0 +1,114 @@
+/// The hashes of a file's beginnings: SHA-256 of the first block, of the first two, and so on.
+///
+/// They find the first block that isn't as it was, and prove the one that takes its place. To make them costs nothing
+/// but the end of a hash for each block, for the hash of the whole is computed anyway.
+public struct BlockHashes: Hashable, Sendable {
+    /// The bytes of a block at first: 1 MiB.
+    public static let smallestBlock: Int64 = 1 << 20
+    /// The most hashes, 16,384: then every second one goes, and a block is twice as long.
+    public static let most = 16_384
+    /// The bytes of a hash.
+    static let hashBytes = 32
+    static let longestBlock: Int64 = 1 << 50
+
+    /// The bytes of a block: a power of two.
+    public private(set) var blockSize: Int64
+    /// The hashes, one behind the other.
+    private(set) var bytes: [UInt8] = []
+
+    /// Makes an empty list. `blockSize` is a power of two, 2^50 at most.
+    public init(blockSize: Int64 = Self.smallestBlock) {
+        precondition(Self.isBlockSize(blockSize), "A block has a power of two of bytes")
+        self.blockSize = blockSize
+    }
+
+    static func isBlockSize(_ size: Int64) -> Bool {
+        (1...longestBlock).contains(size) && size & (size - 1) == 0
+    }
+
+    /// The number of hashes.
+    public var count: Int { bytes.count / Self.hashBytes }
+
+    /// The length of the longest beginning that has a hash.
+    public var end: Int64 { Int64(count) * blockSize }
+
+    /// The hash of the first `(index + 1) * blockSize` bytes.
+    public subscript(index: Int) -> ArraySlice<UInt8> {
+        bytes[(index * Self.hashBytes)..<((index + 1) * Self.hashBytes)]
+    }
+
+    /// Appends the hash of the first `end + blockSize` bytes: 32 bytes.
+    public mutating func append(_ hash: some Collection<UInt8>) {
+        precondition(hash.count == Self.hashBytes, "SHA-256 has 32 bytes")
+        bytes += hash
+        if count >= Self.most { coarsen() }
+    }
+
+    /// Drops the hashes of beginnings longer than `length`.
+    public mutating func cut(to length: Int64) {
+        let kept = Int(min(Int64(count), max(0, length) / blockSize))
+        bytes.removeSubrange((kept * Self.hashBytes)...)
+    }
+
+    /// Takes over hashes that were noted later than these; `false` when they don't follow.
+    mutating func apply(_ part: BlockHashesPart) -> Bool {
+        while blockSize < part.blockSize { coarsen() }
+        guard blockSize == part.blockSize, part.first <= count else { return false }
+        bytes.removeSubrange((Int(part.first) * Self.hashBytes)...)
+        guard bytes.count + part.bytes.count <= Self.most * Self.hashBytes else { return false }
+        bytes += part.bytes
+        return true
+    }
+
+    private mutating func coarsen() {
+        var kept: [UInt8] = []
+        kept.reserveCapacity(bytes.count / 2)
+        for index in stride(from: 1, to: count, by: 2) { kept += self[index] }
+        bytes = kept
+        blockSize *= 2
+    }
+}
+
+/// Some hashes of a `BlockHashes` that follow each other.
+public struct BlockHashesPart: Hashable, Sendable {
+    /// The most hashes of a part: 1,024, so that it fits a record.
+    public static let most = 1_024
+
+    /// The bytes of a block: a power of two.
+    public let blockSize: Int64
+    /// The index of the first hash.
+    public let first: Int64
+    /// The hashes, one behind the other.
+    let bytes: [UInt8]
+
+    /// The hashes from the index `first` on, as many as a part can have; `nil` when there is none.
+    public init?(of hashes: BlockHashes, from first: Int) {
+        guard first >= 0, first < hashes.count else { return nil }
+        let last = min(hashes.count, first + Self.most)
+        blockSize = hashes.blockSize
+        self.first = Int64(first)
+        bytes = Array(hashes.bytes[(first * BlockHashes.hashBytes)..<(last * BlockHashes.hashBytes)])
+    }
+
+    /// The index behind the last hash.
+    public var end: Int { Int(first) + bytes.count / BlockHashes.hashBytes }
+
+    var encoded: [UInt8] {
+        var encoded: [UInt8] = []
+        encoded.appendLittleEndian(UInt64(blockSize))
+        encoded.appendLittleEndian(UInt64(first))
+        return encoded + bytes
+    }
+
+    /// Reads what `encoded` wrote; `nil` for anything else.
+    init?(_ encoded: ArraySlice<UInt8>) {
+        guard encoded.count > 16, (encoded.count - 16) % BlockHashes.hashBytes == 0,
+            let blockSize = Int64(exactly: encoded.prefix(8).littleEndianNumber),
+            let first = Int64(exactly: encoded.dropFirst(8).prefix(8).littleEndianNumber),
+            BlockHashes.isBlockSize(blockSize), first < BlockHashes.most
+        else { return nil }
+        self.blockSize = blockSize
+        self.first = first
+        bytes = Array(encoded.dropFirst(16))
+    }
+}

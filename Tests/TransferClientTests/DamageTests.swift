@@ -1,0 +1,104 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// What the disk has done to a partial file since the last run.
+@Suite(.timeLimit(.minutes(5))) struct DamageTests {
+    private let resource = Resource(size: 300_000)
+
+    @Test func `a journal of version 1 is read`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { [resource] in resource.serve($0, interruptedAfter: 100_000) }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            var journal = try #require(folder.bytes(folder.journal))
+            #expect(journal[8] == 2)
+            journal[8] = 1
+            try folder.write(journal, to: folder.journal)
+            let done = await attempt(request, to: folder.destination)
+            #expect(done.resumedAt == [100_000])
+            #expect(folder.file == resource.content)
+        }
+    }
+
+    /// Where a file of four blocks was damaged, and what is fetched again.
+    @Test(arguments: [
+        ([0], ["0-1048575"]), ([2_500_000], ["2097152-3145727"]), ([1_048_576, 2_000_000], ["1048576-2097151"]),
+        ([5, 3_400_000], ["0-1048575", "3145728-3499999"]),
+    ])
+    func `of a damaged file only the damaged blocks are fetched again`(places: [Int], ranges: [String]) async throws {
+        let resource = Resource(size: 4_000_000)
+        let folder = try TemporaryFolder()
+        try await Script { resource.serve($0, interruptedAfter: 3_500_000) }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            var part = try #require(folder.bytes(folder.part))
+            #expect(part.count == 3_500_000)
+            for place in places { part[place] ^= 1 }
+            try folder.write(part, to: folder.part)
+            let before = server.requests.count
+            let done = await attempt(request, to: folder.destination)
+            #expect(done.summary?.sha256 == resource.sha256)
+            #expect(folder.file == resource.content)
+            #expect(done.setbacks.contains(.heldBytesDamaged))
+            #expect(done.restarts.isEmpty)
+            let asked = server.requests.dropFirst(before).compactMap { $0.fields["range"]?.dropFirst(6) }.map(
+                String.init
+            )
+            #expect(asked.filter { !$0.hasSuffix("-") } == ranges)
+        }
+    }
+
+    @Test func `a block that stays damaged ends what is held, and the rest is fetched`() async throws {
+        let folder = try TemporaryFolder()
+        let served = Mutex(Resource(size: 4_000_000))
+        try await Script { request in
+            served.withLock { $0.serve(request, interruptedAfter: 3_500_000) }
+        }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
+            // The server changes a byte under the same tag, and the disk another.
+            served.withLock { $0.content[1_100_000] ^= 1 }
+            var part = try #require(folder.bytes(folder.part))
+            part[1_200_000] ^= 1
+            try folder.write(part, to: folder.part)
+            let before = server.requests.count
+            let done = await attempt(request, to: folder.destination)
+            #expect(done.summary != nil)
+            #expect(folder.file == served.withLock { $0.content })
+            #expect(
+                server.requests.dropFirst(before).compactMap { $0.fields["range"] }
+                    == ["bytes=3500000-", "bytes=1048576-2097151", "bytes=1048576-"]
+            )
+        }
+    }
+
+    @Test func `a complete file without a validator that wasn't put in its place isn't fetched again`() async throws {
+        let folder = try TemporaryFolder()
+        var untagged = resource
+        untagged.entityTag = nil
+        let held = untagged
+        try await Script { held.serve($0) }.serve { server in
+            let request = DownloadRequest(url: server.url())
+            // What takes the place of the file meanwhile is a folder, so the last step fails.
+            let first = await attempt(request, to: folder.destination) {
+                $0.progressInterval = .zero
+            } onEvent: { event in
+                if case .progress = event {
+                    try? FileManager.default.createDirectory(
+                        atPath: folder.destination.string,
+                        withIntermediateDirectories: true
+                    )
+                }
+            }
+            #expect(first.error != nil)
+            try FileManager.default.removeItem(atPath: folder.destination.string)
+            let done = await attempt(request, to: folder.destination)
+            #expect(done.summary?.heldAtStart == Int64(held.content.count))
+            #expect(server.requests.count == 1)
+            #expect(folder.file == held.content)
+        }
+    }
+}

@@ -1,0 +1,257 @@
+import Crypto
+import Foundation
+import SimulatedDisk
+import Synchronization
+import SystemPackage
+import Testing
+import TransferProtocol
+import Units
+
+@testable import TransferClient
+
+/// Downloads by a client whose machine stops between any two calls to its disk, from a server that fails as well.
+///
+/// `SQUALL_DOWNLOAD_RUNS` asks for more runs.
+@Suite struct CrashTests {
+    private static let runs = UInt64(ProcessInfo.processInfo.environment["SQUALL_DOWNLOAD_RUNS"] ?? "") ?? 500
+    private static let folder = FilePath("/d")
+    private static let url = "http://host.example/file"
+
+    /// What became of a run.
+    struct Story: Hashable {
+        var crashes = 0
+        var resumptions = 0
+        var repairs = 0
+        var isFinished = false
+    }
+
+    struct Broken: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// What a life of the client came to.
+    private struct Life: Sendable {
+        var result: Result<DownloadSummary, DownloadError>
+        var held: Int64 = 0
+        var promised: Int64 = 0
+        /// Whether the promise may be void: the file was about to start over.
+        var isVoid = false
+        var resumptions = 0
+    }
+
+    private final class Told: Sendable {
+        let restartedAt = Mutex<Int64?>(nil)
+        let resumptions = Mutex(0)
+    }
+
+    private func draw(_ random: inout SeededGenerator, seed: UInt64) -> (SimulatedPeer, DownloadRequest) {
+        var habits = SimulatedPeer.Habits()
+        habits.tag = [0, 0, 0, 1, 2][Int(random.next() % 5)]
+        habits.hasDate = random.next() % 3 > 0
+        habits.tellsDigest = random.next() % 3 == 0
+        habits.framing = [0, 0, 0, 1, 2][Int(random.next() % 5)]
+        habits.knowsRanges = random.next() % 8 > 0
+        habits.changes = random.next() % 4 == 0 ? 15 : 0
+        let peer = SimulatedPeer(seed: seed ^ 0xBEEF, habits: habits, largest: 12_000, calm: 60)
+        var request = DownloadRequest(url: Self.url)
+        if habits.changes == 0, random.next() % 4 == 0 {
+            request.expectedSHA256 = Array(SHA256.hash(data: peer.versions[0]))
+        }
+        request.requiresProof = random.next() % 6 == 0
+        return (peer, request)
+    }
+
+    /// One life of the client, from its start to its success, its failure or the end of its machine.
+    private func live(
+        _ seed: UInt64,
+        _ disk: SimulatedDisk,
+        _ peer: SimulatedPeer,
+        _ request: DownloadRequest,
+        floor: Int64
+    ) throws -> Life {
+        var configuration = TransferClientConfiguration()
+        configuration.retry.maximumAttempts = 4
+        configuration.checkpointBytes = ByteCount(Int64(1 + seed % 900))
+        configuration.maximumRestarts = 50
+        configuration.lateDigestInterval = seed % 3 == 0 ? .zero : .seconds(3_600)
+        let clock = SimulatedClock()
+        configuration.clock = TransferClock(
+            now: { clock.now() },
+            secondsSince1970: { 784_111_777 },
+            sleep: { _ in try Task.checkCancellation() }
+        )
+        let executor = SimulatedExecutor(seed: seed)
+        let surroundings = DownloadSurroundings(
+            configuration: configuration,
+            seed: seed,
+            exchange: { _ in SimulatedExchange(peer: peer) },
+            executor: executor
+        )
+        let told = Told()
+        let life = executor.run { () async -> Life in
+            do throws(DownloadError) {
+                let url = try DownloadURL(checked: request.url)
+                let (file, remains) = try await PartialFile.open(
+                    PartialFilePaths(destination: CrashTests.folder.appending("file")),
+                    for: url.text,
+                    blockSize: 256,
+                    in: disk,
+                    worker: FileWorker(pool: nil)
+                )
+                let session = DownloadSession(surroundings, request, url, file, remains) { event in
+                    switch event {
+                    case .restarted: told.restartedAt.withLock { $0 = file.promised }
+                    case .resumed: told.resumptions.withLock { $0 += 1 }
+                    default: break
+                    }
+                }
+                var life = Life(result: .failure(.cancelled))
+                if case .prefix(_, let length) = remains { life.held = length }
+                do throws(DownloadError) {
+                    life.result = .success(try await session.run(after: remains))
+                } catch {
+                    life.result = .failure(error)
+                }
+                life.promised = file.promised
+                life.isVoid = told.restartedAt.withLock { $0 ?? .max } <= life.promised
+                life.resumptions = told.resumptions.withLock { $0 }
+                await file.close()
+                return life
+            } catch {
+                return Life(result: .failure(error), held: -1, promised: -1)
+            }
+        }
+        guard let life else { throw Broken(description: "a life came to no end") }
+        return life
+    }
+
+    private func bytes(_ name: String, on disk: SimulatedDisk) throws -> [UInt8]? {
+        let path = Self.folder.appending(name)
+        guard try disk.kind(of: path) != nil else { return nil }
+        let file = try disk.open(path, .reading)
+        defer { file.close() }
+        return try file.read(Int(file.size()), at: 0)
+    }
+
+    private func run(_ seed: UInt64, ignoresSynchronization: Bool = false) throws -> Story {
+        var random = SeededGenerator(seed: seed)
+        let disk = SimulatedDisk(seed: seed)
+        try disk.makeFolder(Self.folder)
+        try disk.synchronizeFolder("/")
+        let (peer, request) = draw(&random, seed: seed)
+        var story = Story()
+        var floor: Int64 = 0
+        let isRotten = random.next() % 6 == 0
+        for life in 0..<40 {
+            var faults = SimulatedDisk.Faults()
+            if life < 12 {
+                if random.next() % 8 > 0 { faults.stop = Int(1 + random.next() % 70) }
+                if random.next() % 4 == 0 { faults.chance = 0.01 }
+            }
+            faults.ignoresSynchronization = ignoresSynchronization
+            disk.setFaults(faults)
+            let lived = try live(random.next(), disk, peer, request, floor: floor)
+            story.resumptions += lived.resumptions
+            if lived.held >= 0, lived.held < floor {
+                throw Broken(description: "\(floor) bytes were promised, and life \(life) found \(lived.held)")
+            }
+            // Of a success on a machine that has stopped nobody hears.
+            if case .success(let summary) = lived.result, !disk.isStopped {
+                disk.restart(after: .power)
+                let file = try bytes("file", on: disk)
+                if file == nil, faults.chance > 0 {
+                    // The folder couldn't be synchronized, so the power takes the name back.
+                    floor = 0
+                    continue
+                }
+                guard let file, peer.versions.contains(file), Array(SHA256.hash(data: file)) == summary.sha256 else {
+                    throw Broken(description: "success, and the file is no version of the server's")
+                }
+                story.isFinished = true
+                story.repairs = peer.repairs
+                return story
+            }
+            switch lived.result {
+            case .failure(.unproved), .failure(.digestMismatch), .failure(.digestMissing): return story
+            default: break
+            }
+            // What a life has only read may be in the system's memory, and nowhere else.
+            if lived.isVoid { floor = 0 } else if lived.promised != lived.held { floor = max(0, lived.promised) }
+            if disk.isStopped {
+                story.crashes += 1
+                disk.restart(after: random.next() % 2 == 0 ? .power : .process)
+            }
+            // A crash in the last step leaves the file in its place, and nothing to go on with.
+            disk.setFaults(SimulatedDisk.Faults())
+            if try bytes(".file.squall-part", on: disk) == nil { floor = 0 }
+            if isRotten, life < 12, floor > 0 {
+                try flip(Int64(random.next() % UInt64(floor)), on: disk)
+                floor = 0
+            }
+        }
+        throw Broken(description: "it didn't finish")
+    }
+
+    /// Changes a byte of the partial file, as a bad disk does.
+    private func flip(_ offset: Int64, on disk: SimulatedDisk) throws {
+        let file = try disk.open(Self.folder.appending(".file.squall-part"), .existing)
+        defer { file.close() }
+        try file.write(file.read(1, at: offset).map { $0 ^ 1 }, at: offset)
+        try file.synchronizeData()
+    }
+
+    @Test func `every download that succeeds has the server's bytes, and no promise is broken, wherever it stops`()
+        throws
+    {
+        var sum = Story()
+        var finished: UInt64 = 0
+        for seed in 0..<Self.runs {
+            do {
+                let story = try run(seed)
+                sum.crashes += story.crashes
+                sum.resumptions += story.resumptions
+                sum.repairs += story.repairs
+                finished += story.isFinished ? 1 : 0
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
+        }
+        #expect(sum.crashes > Int(Self.runs))
+        #expect(sum.resumptions > Int(Self.runs) / 2)
+        #expect(finished > Self.runs * 8 / 10)
+        #expect(sum.repairs > Int(Self.runs / 100))
+        print(
+            "downloads: \(Self.runs) runs, \(sum.crashes) crashes, \(sum.resumptions) resumptions, "
+                + "\(sum.repairs) damaged blocks replaced, \(finished) finished"
+        )
+    }
+
+    @Test func `on a disk that ignores synchronization promises break`() {
+        let broken = (0..<200 as Range<UInt64>).filter { seed in
+            (try? run(seed, ignoresSynchronization: true)) == nil
+        }
+        #expect(broken.count > 20)
+    }
+}
+
+/// A clock that goes on by a little with each look.
+private final class SimulatedClock: Sendable {
+    private let moment = Mutex(Moment.zero)
+
+    func now() -> Moment {
+        moment.withLock { moment in
+            moment = moment + .milliseconds(3)
+            return moment
+        }
+    }
+}
+
+extension DownloadURL {
+    fileprivate init(checked text: String) throws(DownloadError) {
+        do throws(DownloadURLProblem) {
+            self = try DownloadURL(text)
+        } catch {
+            throw .invalidURL(text, error)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+/// Held bytes that aren't what came.
+@Suite struct DownloadDamageTests {
+    private static func block(_ range: String, tag: String? = "\"v1\"") -> DownloadResponseHead {
+        Held.part("bytes \(range)/300", nil, tag: tag)
+    }
+
+    @Test func `a damaged block is asked for alone, and takes the place of the held bytes`() throws {
+        var state = Held.state()
+        #expect(state.foundDamage(32..<64) == 100)
+        guard case .ask(let ask) = state.nextStep, case .block(let range, _) = ask else {
+            Issue.record("no request for the block")
+            return
+        }
+        #expect(range == 32..<64)
+        #expect(ask.fields[.range] == "bytes=32-63")
+        #expect(ask.fields[.ifRange] == "\"v1\"")
+        #expect(try state.next(Self.block("32-63")) == .repair(from: 32))
+        #expect(state.received(32) == .init(dropped: 0, kept: 32, excess: 0))
+        #expect(state.damage == nil)
+        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.length == 100)
+        guard case .ask(.rest(100, _)) = state.nextStep else {
+            Issue.record("the rest doesn't follow")
+            return
+        }
+    }
+
+    @Test func `a complete file with a damaged block isn't finished`() {
+        var state = Held.state(length: 300)
+        #expect(state.nextStep == .finish)
+        _ = state.foundDamage(0..<64)
+        guard case .ask(.block) = state.nextStep else {
+            Issue.record("no request for the block")
+            return
+        }
+    }
+
+    @Test func `a block that comes in parts is asked for from where it stopped`() throws {
+        var state = Held.state()
+        _ = state.foundDamage(32..<64)
+        #expect(try state.next(Self.block("32-47")) == .repair(from: 32))
+        _ = state.received(10)
+        state.bodyCut()
+        #expect(state.damage == 42..<64)
+        #expect(try state.next(Self.block("42-50")) == .repair(from: 42))
+        _ = state.received(9)
+        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.damage == 51..<64)
+    }
+
+    @Test func `a block that is damaged again ends what is held`() {
+        var state = Held.state()
+        #expect(state.foundDamage(32..<64) == 100)
+        #expect(state.foundDamage(32..<64) == 32)
+        #expect(state.length == 32)
+        guard case .ask(.rest(32, _)) = state.nextStep else {
+            Issue.record("the rest isn't asked for")
+            return
+        }
+    }
+
+    @Test func `a first block that can't be replaced leaves nothing, and the bytes stay until a whole comes`() throws {
+        var state = Held.state()
+        _ = state.foundDamage(0..<64)
+        #expect(state.foundDamage(0..<64) == 100)
+        #expect(state.nextStep == .ask(.whole(.journalUnusable)))
+        #expect(
+            try state.next(Held.answer(200, [.eTag: "\"v2\"", .contentLength: "300"]))
+                == .truncateAndRestart(.journalUnusable)
+        )
+    }
+
+    @Test func `so many blocks are replaced, and no more`() {
+        var state = Held.state(length: 299)
+        for index in 0..<Int64(DownloadState.mostRepairs) {
+            #expect(state.foundDamage(index + 1..<index + 2) == 299)
+        }
+        #expect(state.foundDamage(100..<101) == 100)
+    }
+
+    @Test func `a block that is too long, or has no validator, isn't asked for`() {
+        var long = Held.state([.eTag: "\"v1\"", .contentLength: "300000000"], length: 200_000_000)
+        #expect(long.foundDamage(1..<2 + DownloadState.longestRepair) == 1)
+        var weak = Held.state([.eTag: "W/\"v1\"", .contentLength: "300"])
+        #expect(weak.foundDamage(32..<64) == 32)
+    }
+
+    @Test(
+        arguments: [
+            (Self.block("31-63"), DownloadAction.retry(after: nil, .rejected(.startsEarly(asked: 32, got: 31)))),
+            (Self.block("32-64"), .retry(after: nil, .rejected(.lengthsDisagree))),
+            (Self.block("33-63"), .retry(after: nil, .rejected(.startsLate(asked: 32, got: 33)))),
+            (Self.block("32-63", tag: nil), .retry(after: nil, .rejected(.noValidator))),
+            (Self.block("32-63", tag: "\"v2\""), .askAgain(.representationChanged)),
+            (Held.answer(412), .askAgain(.representationChanged)),
+            (Held.answer(416, [.contentRange: "bytes */300"]), .askAgain(.rejected(.rangeRefused))),
+            (Held.answer(503), .retry(after: nil, .status(503))),
+        ]
+    )
+    func `no other answer takes the place of a block`(head: DownloadResponseHead, action: DownloadAction) throws {
+        var state = Held.state()
+        _ = state.foundDamage(32..<64)
+        #expect(try state.next(head) == action)
+        #expect(state.damage == 32..<64)
+        #expect(state.length == 100)
+    }
+
+    @Test func `a whole that comes instead starts over`() throws {
+        var state = Held.state()
+        _ = state.foundDamage(32..<64)
+        #expect(
+            try state.next(Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"]))
+                == .truncateAndRestart(.rangeIgnored)
+        )
+        #expect(state.damage == nil)
+        #expect(state.length == 0)
+    }
+}
