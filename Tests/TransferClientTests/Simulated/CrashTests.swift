@@ -11,11 +11,16 @@ import Units
 
 /// Downloads by a client whose machine stops between any two calls to its disk, from a server that fails as well.
 ///
-/// `SQUALL_DOWNLOAD_RUNS` asks for more runs.
+/// `SQUALL_DOWNLOAD_RUNS` asks for more runs, `SQUALL_DOWNLOAD_SEED` for another first seed.
 @Suite struct CrashTests {
-    private static let runs = UInt64(ProcessInfo.processInfo.environment["SQUALL_DOWNLOAD_RUNS"] ?? "") ?? 500
+    private static let runs = number("SQUALL_DOWNLOAD_RUNS") ?? 500
+    private static let first = number("SQUALL_DOWNLOAD_SEED") ?? 0
     private static let folder = FilePath("/d")
     private static let url = "http://host.example/file"
+
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+    }
 
     /// What became of a run.
     struct Story: Hashable {
@@ -159,13 +164,14 @@ import Units
             if case .success(let summary) = lived.result, !disk.isStopped {
                 disk.restart(after: .power)
                 let file = try bytes("file", on: disk)
-                if file == nil, faults.chance > 0 {
-                    // The folder couldn't be synchronized, so the power takes the name back.
+                guard file.map(peer.versions.contains) ?? (faults.chance > 0) else {
+                    throw Broken(description: "success, and the file is no version of the server's")
+                }
+                guard file.map({ Array(SHA256.hash(data: $0)) }) == summary.sha256 else {
+                    // The folder couldn't be synchronized, so the power takes the new name back.
+                    guard faults.chance > 0 else { throw Broken(description: "success, and the file is another one") }
                     floor = 0
                     continue
-                }
-                guard let file, peer.versions.contains(file), Array(SHA256.hash(data: file)) == summary.sha256 else {
-                    throw Broken(description: "success, and the file is no version of the server's")
                 }
                 story.isFinished = true
                 story.repairs = peer.repairs
@@ -205,7 +211,7 @@ import Units
     {
         var sum = Story()
         var finished: UInt64 = 0
-        for seed in 0..<Self.runs {
+        for seed in Self.first..<Self.first + Self.runs {
             do {
                 let story = try run(seed)
                 sum.crashes += story.crashes
