@@ -6,6 +6,7 @@ import NIOHTTPTypesHTTP1
 import NIOPosix
 import NIOResumableUpload
 import NIOSSL
+import ResumableUploads
 import Synchronization
 import TransferProtocol
 
@@ -15,6 +16,8 @@ public enum UploadServerKind: Hashable, Sendable {
     case ordinary
     /// swift-nio-extras' own handler, which speaks versions 3, 5 and 6.
     case nioExtras
+    /// Our own handler in front of one that takes ordinary uploads.
+    case wrapped
     /// Resumable uploads in one dialect, with progress responses.
     case dialect(UploadDialect)
 }
@@ -92,6 +95,7 @@ public final class UploadServer: Sendable {
 
     func start() async throws {
         let context = HTTPResumableUploadContext(origin: "")
+        let uploads = ResumableUploadServer(handler: deliver)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
@@ -113,6 +117,9 @@ public final class UploadServer: Sendable {
                     case .nioExtras:
                         let sink = TargetHandler(self, ordinal)
                         try pipeline.addHandler(HTTPResumableUploadHandler(context: context, handlers: [sink]))
+                    case .wrapped:
+                        try pipeline.addHandler(ResumableUploadHandler(uploads))
+                        try pipeline.addHandler(TargetHandler(self, ordinal))
                     case .ordinary: try pipeline.addHandler(TargetHandler(self, ordinal))
                     case .dialect(let dialect): try pipeline.addHandler(DialectHandler(self, ordinal, dialect))
                     }
@@ -120,6 +127,16 @@ public final class UploadServer: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         bound.withLock { $0 = channel }
+    }
+
+    /// Takes an upload in one request.
+    private func deliver(_ request: UploadedRequest) async throws -> UploadedAnswer {
+        var bytes: [UInt8] = []
+        for try await piece in request.body { bytes += piece.readableBytesView }
+        record.withLock { $0.delivered.append(bytes) }
+        var fields: HTTPFields = [:]
+        fields[.reprDigest] = habits.digest
+        return UploadedAnswer(head: HTTPResponse(status: .created, headerFields: fields))
     }
 
     func stop() async throws { try await bound.withLock { $0 }?.close() }

@@ -44,6 +44,8 @@ public struct UploadCore: Sendable {
         case broke(UploadRequestID)
         /// The store has carried out its command for an upload.
         case stored(UploadToken, UploadStoreResult)
+        /// Whoever takes the uploads has answered one before all of it had come.
+        case answered(UploadToken, UploadResponse)
         /// Time has passed: uploads that have expired are removed.
         case tick
     }
@@ -77,6 +79,9 @@ public struct UploadCore: Sendable {
     /// The number of uploads that are kept.
     public var count: Int { uploads.count }
 
+    /// Whether an upload is kept.
+    func keeps(_ token: UploadToken) -> Bool { uploads[token] != nil }
+
     /// Takes an event, and gives the actions that follow from it.
     public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadServerAction] {
         switch event {
@@ -95,6 +100,8 @@ public struct UploadCore: Sendable {
             return change(owners[id], at: now) { $0.requestBroke(id, at: now) }
         case .stored(let token, let result):
             return change(token, at: now) { $0.stored(result, at: now) }
+        case .answered(let token, let response):
+            return change(token, at: now) { $0.answeredEarly(response, at: now) }
         case .tick:
             return uploads.filter { !$0.value.isBusy && $0.value.expiry <= now.wall || hasOutlived($0.value, now) }.keys
                 .sorted { $0.description < $1.description }

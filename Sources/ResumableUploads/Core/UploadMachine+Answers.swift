@@ -30,10 +30,17 @@ extension UploadMachine {
     }
 
     /// The answer of the target.
-    func finalAnswer(_ outcome: UploadOutcome, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
-        let response = UploadResponse.outcome(outcome, of: record.target)
-        guard isFlagged, let dialect else { return response }
-        return response.with(UploadFields(isComplete: true, offset: outcome.length), in: dialect)
+    func finalAnswer(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
+        switch end {
+        case .answer(let response, _, isEarly: true): return response
+        case .answer(let response, let length, isEarly: false):
+            guard isFlagged, let dialect else { return response }
+            return response.with(UploadFields(isComplete: true, offset: length), in: dialect)
+        case .file(let outcome):
+            let response = UploadResponse.outcome(outcome, of: record.target)
+            guard isFlagged, let dialect else { return response }
+            return response.with(UploadFields(isComplete: true, offset: outcome.length), in: dialect)
+        }
     }
 
     /// The refusal of lengths that contradict each other.

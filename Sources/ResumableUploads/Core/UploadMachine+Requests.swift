@@ -52,8 +52,8 @@ extension UploadMachine {
             return answer(id, flagged(.message(400, "Upload-Complete is missing."), in: dialect), at: now)
         }
         let completes = request.fields.isComplete ?? true
-        if case .completed(let outcome) = phase {
-            return answer(id, repeated(outcome, request, offset, completes, in: dialect), at: now)
+        if case .completed(let end) = phase {
+            return answer(id, repeated(end, request, offset, completes, in: dialect), at: now)
         }
         guard offset == received else { return answer(id, mismatch(offset, in: dialect), at: now) }
         if let refusal = refusal(of: request, completes, in: dialect, at: now) {
@@ -123,19 +123,21 @@ extension UploadMachine {
 
     /// The answer to an append to a complete upload: the outcome again when the request agrees with it.
     private func repeated(
-        _ outcome: UploadOutcome,
+        _ end: UploadEnd,
         _ request: UploadRequest,
         _ offset: Int64,
         _ completes: Bool,
         in dialect: UploadDialect
     ) -> UploadResponse {
-        let hasRightLength = request.fields.length.map { $0 == outcome.length } ?? true
-        if offset == outcome.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {
-            return finalAnswer(outcome, in: dialect, isFlagged: true)
+        // Who was answered early has more to send, and hears the answer again.
+        if case .answer(let response, _, isEarly: true) = end { return response }
+        let hasRightLength = request.fields.length.map { $0 == end.length } ?? true
+        if offset == end.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {
+            return finalAnswer(end, in: dialect, isFlagged: true)
         }
         switch dialect.rules.completedAppend {
         case .refuseAsCompleted:
-            let fields = UploadFields(isComplete: true, offset: outcome.length)
+            let fields = UploadFields(isComplete: true, offset: end.length)
             return UploadResponse.problem(.completedUpload, in: dialect).with(fields, in: dialect)
         case .unspecified, .replayOrRefuse:
             return mismatch(offset, in: dialect)

@@ -32,6 +32,8 @@ public enum UploadStoreResult: Hashable, Sendable {
     case done
     /// The file is in its place, or was refused for good; the outcome is on the disk.
     case finished(UploadOutcome)
+    /// Whoever takes the uploads has answered this one.
+    case answered(UploadResponse)
     /// The upload is back at its last checkpoint.
     case restored(length: Int64)
     /// It failed; after `restore` it can be tried again.
@@ -64,4 +66,20 @@ public enum UploadServerAction: Hashable, Sendable {
     case close(UploadRequestID)
     /// Have the store carry out a command.
     case store(UploadToken, UploadStoreCommand)
+}
+
+/// How an upload ended. It is kept, for a client that lost the answer.
+enum UploadEnd: Hashable {
+    /// The store has put a file in its place, or refused it.
+    case file(UploadOutcome)
+    /// Whoever takes the uploads has answered, after `length` bytes. `isEarly` when there was more to come.
+    case answer(UploadResponse, length: Int64, isEarly: Bool)
+
+    /// The bytes of the upload.
+    var length: Int64 {
+        switch self {
+        case .file(let outcome): outcome.length
+        case .answer(_, let length, _): length
+        }
+    }
 }

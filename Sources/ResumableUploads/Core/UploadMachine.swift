@@ -13,7 +13,7 @@ struct UploadMachine {
         /// It takes content.
         case receiving
         /// It is over, and the outcome is kept.
-        case completed(UploadOutcome)
+        case completed(UploadEnd)
         /// It is to be removed; nothing more is promised.
         case doomed
         /// The store has removed it.
@@ -108,7 +108,7 @@ struct UploadMachine {
             phase = .receiving
             received = length
         case .completed(let outcome):
-            phase = .completed(outcome)
+            phase = .completed(.file(outcome))
             received = outcome.length
         }
         promised = received
@@ -278,22 +278,17 @@ struct UploadMachine {
             announce(at: now)
         case (.append(let bytes, _), _):
             isOpen = true
-            received += Int64(bytes.count)
+            // What comes after an early answer doesn't count.
+            if phase == .receiving { received += Int64(bytes.count) }
             transfer?.received += Int64(bytes.count)
         case (.checkpoint, _):
             isOpen = true
             promised = received
             lastCheckpoint = now.elapsed
             reportProgress(at: now)
-        case (.finish, .finished(let outcome)):
-            if phase != .doomed { phase = .completed(outcome) }
-            promised = received
-            isOpen = false
-            if let transfer {
-                let dialect = transfer.dialect ?? record.dialect
-                end(finalAnswer(outcome, in: dialect, isFlagged: isDurable), at: now)
-            }
-            if !isDurable, phase != .removed { phase = .doomed }
+        case (.finish, .finished(let outcome)): finished(.file(outcome), at: now)
+        case (.finish, .answered(let response)):
+            finished(.answer(response, length: received, isEarly: false), at: now)
         case (.restore, .restored(let length)):
             isBroken = false
             isOpen = true
@@ -301,13 +296,38 @@ struct UploadMachine {
             promised = length
         case (.restore, .finished(let outcome)):
             isBroken = false
-            phase = .completed(outcome)
+            phase = .completed(.file(outcome))
             received = outcome.length
             promised = received
         case (.release, _): isOpen = false
         case (.remove, _): removed(at: now)
         case (.finish, _), (.restore, _): break
         }
+        advance(at: now)
+    }
+
+    private mutating func finished(_ end: UploadEnd, at now: UploadInstant) {
+        if phase != .doomed { phase = .completed(end) }
+        promised = received
+        isOpen = false
+        answerTransfer(with: end, at: now)
+        if !isDurable, phase != .removed { phase = .doomed }
+    }
+
+    private mutating func answerTransfer(with end: UploadEnd, at now: UploadInstant) {
+        guard let transfer else { return }
+        self.end(finalAnswer(end, in: transfer.dialect ?? record.dialect, isFlagged: isDurable), at: now)
+    }
+
+    /// Whoever takes the uploads has answered this one before all of it had come. That is how it ends.
+    mutating func answeredEarly(_ response: UploadResponse, at now: UploadInstant) {
+        guard phase == .creating || phase == .receiving else { return }
+        let end = UploadEnd.answer(response, length: received, isEarly: true)
+        phase = .completed(end)
+        promised = received
+        leftover = nil
+        transfer?.pending = nil
+        answerTransfer(with: end, at: now)
         advance(at: now)
     }
 

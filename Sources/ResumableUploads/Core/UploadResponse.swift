@@ -10,7 +10,8 @@ public struct UploadResponse: Hashable, Sendable {
     /// The content.
     public var content: [UInt8]
 
-    init(_ status: Int, _ fields: HTTPFields = [:], content: [UInt8] = []) {
+    /// Makes a response.
+    public init(_ status: Int, _ fields: HTTPFields = [:], content: [UInt8] = []) {
         self.status = status
         self.fields = fields
         self.content = content

@@ -19,8 +19,7 @@ public final class UploadService: Sendable {
     }
 
     private let state: Mutex<State>
-    private let store: UploadStore
-    private let threads: NIOThreadPool
+    private let store: any UploadStoring
     private let now: @Sendable () -> UploadInstant
     private let sweep: RepeatedTask
 
@@ -34,7 +33,7 @@ public final class UploadService: Sendable {
     ///   - location: the path of an upload's URI.
     ///   - now: both clocks.
     /// - Throws: a `wouldBlock` where another server has the folder, and the errors of the file system.
-    public init(
+    public convenience init(
         folder: FilePath,
         policy: UploadPolicy,
         files: any FileSystem = SystemFiles(),
@@ -50,10 +49,25 @@ public final class UploadService: Sendable {
             store.close()
             throw error
         }
+        self.init(
+            storing: FolderOfUploads(store, threadCount: threadCount),
+            found: found,
+            policy: policy,
+            now: now,
+            location: location
+        )
+    }
+
+    /// Starts the service over a store that has found these uploads.
+    init(
+        storing store: any UploadStoring,
+        found: [UploadFound],
+        policy: UploadPolicy,
+        now: @escaping @Sendable () -> UploadInstant,
+        location: @escaping @Sendable (UploadToken) -> String
+    ) {
         self.store = store
         self.now = now
-        threads = NIOThreadPool(numberOfThreads: threadCount)
-        threads.start()
         state = Mutex(State(core: UploadCore(policy: policy, found: found, now: now(), location: location)))
         let weak = Weak()
         sweep = MultiThreadedEventLoopGroup.singleton.any().scheduleRepeatedTask(
@@ -82,13 +96,24 @@ public final class UploadService: Sendable {
 
     /// Takes a request, and gives its ID; `connection` gets what follows from it, perhaps before this returns.
     public func begin(_ request: UploadRequest, _ connection: @escaping Connection) -> UploadRequestID {
+        begin(request, preparing: { _ in }, connection)
+    }
+
+    /// The same; `preparing` is told the token of the upload that the request may create.
+    func begin(
+        _ request: UploadRequest,
+        preparing: (UploadToken) -> Void,
+        _ connection: @escaping Connection
+    ) -> UploadRequestID {
         let now = now()
         return state.withLock { state in
             state.lastRequest += 1
             let id = UploadRequestID(state.lastRequest)
             state.connections[id] = connection
             let token = UploadToken(using: &state.random)
+            preparing(token)
             perform(state.core.handle(.request(id, request, token: token), at: now), &state)
+            if !state.core.keeps(token) { store.forget(token) }
             return id
         }
     }
@@ -105,9 +130,7 @@ public final class UploadService: Sendable {
     /// Stops: what the store is doing is finished, and nothing is done afterwards. To be called once, as the last.
     public func shutDown() async {
         sweep.cancel()
-        // It throws only when it is called twice.
-        try? await threads.shutdownGracefully()
-        store.close()
+        await store.shutDown()
     }
 
     private func perform(_ actions: [UploadServerAction], _ state: inout State) {
@@ -116,10 +139,7 @@ public final class UploadService: Sendable {
             case .inform(let id, _), .receive(let id): state.connections[id]?(action)
             case .respond(let id, _), .close(let id): state.connections.removeValue(forKey: id)?(action)
             case .store(let token, let command):
-                threads.submit { [self] threadState in
-                    guard case .active = threadState else { return }
-                    handle(.stored(token, store.perform(command, for: token)))
-                }
+                store.perform(command, for: token) { [weak self] in self?.handle(.stored(token, $0)) }
             }
         }
     }

@@ -81,7 +81,7 @@ public final class UploadStore: Sendable {
                 case .failed(.lost):
                     kept.subtract([name, upload.dataName])
                     continue
-                case .failed, .done:
+                case .failed, .done, .answered:
                     continue
                 }
                 uploads.withLock { $0[token] = upload }

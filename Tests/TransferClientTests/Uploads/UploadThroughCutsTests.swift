@@ -48,6 +48,25 @@ import TransferProtocol
         }
     }
 
+    @Test(arguments: [UploadDialectChoice.automatic] + UploadDialect.allCases.map { .only($0) })
+    func `our handler hands an upload on whole and once through cuts`(dialects: UploadDialectChoice) async throws {
+        for seed in UInt64(1)...3 {
+            var habits = UploadServerHabits()
+            habits.cut = cuts(seed: seed, most: 200_000)
+            try await withUploadServer(.wrapped, habits) { server in
+                let folder = try UploadFolder(Self.bytes)
+                var request = folder.request(server.url)
+                request.dialects = dialects
+                let attempted = await upload(folder, request)
+                #expect(attempted.error == nil)
+                #expect(server.delivered == [Self.bytes])
+                #expect(attempted.resumedAt == attempted.resumedAt.sorted())
+                #expect(attempted.resumedAt.last ?? 0 > 0)
+                if dialects == .automatic { #expect(attempted.summary?.dialect == 10) }
+            }
+        }
+    }
+
     @Test func `any progress starts the count of attempts again`() async throws {
         var habits = UploadServerHabits()
         habits.cut = { _ in 70_000 }

@@ -1,0 +1,146 @@
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Hands each upload to a handler as one request, and keeps its answer. Nothing is on the disk: what was taken is promised until
+/// the process ends.
+final class UploadForwarder: UploadStoring {
+    private let handler: ResumableUploadServer.Handler
+    private let longestAnswer: Int
+    private let uploads = Mutex<[UploadToken: Forwarded]>([:])
+    private let service = Mutex<UploadService?>(nil)
+    /// Where commands are carried out, so that no result comes while its command is given.
+    private let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
+
+    private struct Forwarded {
+        var head: HTTPRequest
+        var channel: any Channel
+        let pipe = UploadPipe()
+        var task: Task<Void, Never>?
+        var answer: UploadResponse?
+        /// Whom the end of the upload is to be told, once there is an answer.
+        var isFinishing: (@Sendable (UploadStoreResult) -> Void)?
+    }
+
+    init(longestAnswer: Int, _ handler: @escaping ResumableUploadServer.Handler) {
+        self.longestAnswer = longestAnswer
+        self.handler = handler
+    }
+
+    /// Early answers are told to `service`, until `shutDown`.
+    func tell(_ service: UploadService) { self.service.withLock { $0 = service } }
+
+    /// The upload that a request may create, and the connection that it came over.
+    func prepare(_ token: UploadToken, _ head: HTTPRequest, _ channel: any Channel) {
+        uploads.withLock { $0[token] = Forwarded(head: head, channel: channel) }
+    }
+
+    func forget(_ token: UploadToken) { _ = uploads.withLock { $0.removeValue(forKey: token) } }
+
+    func perform(
+        _ command: UploadStoreCommand,
+        for token: UploadToken,
+        then done: @escaping @Sendable (UploadStoreResult) -> Void
+    ) {
+        loop.execute { [self] in
+            switch command {
+            case .create(let record, _): done(begin(token, length: record.length) ? .done : .failed(.lost))
+            case .append(let bytes, _):
+                let (pipe, isAnswered) = uploads.withLock { ($0[token]?.pipe, $0[token]?.answer != nil) }
+                guard let pipe, !isAnswered else { return done(.done) }
+                pipe.offer(ByteBuffer(bytes: bytes)) { [loop] in loop.execute { done(.done) } }
+            case .checkpoint, .release: done(.done)
+            case .finish: finish(token, done)
+            case .restore: done(.failed(.lost))
+            case .remove:
+                end(uploads.withLock { $0.removeValue(forKey: token) })
+                done(.done)
+            }
+        }
+    }
+
+    /// Starts the handler.
+    private func begin(_ token: UploadToken, length: Int64?) -> Bool {
+        uploads.withLock { uploads in
+            guard let upload = uploads[token] else { return false }
+            let request = UploadedRequest(
+                head: Self.head(upload.head, length: length),
+                body: UploadBody(pipe: upload.pipe),
+                channel: upload.channel
+            )
+            uploads[token]?.task = Task { [self] in
+                let answer = await answer(to: request)
+                upload.pipe.cancel()
+                answered(token, answer)
+            }
+            return true
+        }
+    }
+
+    private func answer(to request: UploadedRequest) async -> UploadResponse {
+        do {
+            let answer = try await handler(request)
+            let status = answer.head.status.code
+            guard (200...599).contains(status), answer.content.readableBytes <= longestAnswer else {
+                return .message(500, "The response is no final one, or too long.")
+            }
+            var fields = answer.head.headerFields
+            for name in [HTTPField.Name.contentLength, .transferEncoding, .connection] { fields[name] = nil }
+            return UploadResponse(status, fields, content: Array(answer.content.readableBytesView))
+        } catch {
+            return .message(500, "The upload failed.")
+        }
+    }
+
+    private func answered(_ token: UploadToken, _ answer: UploadResponse) {
+        let (done, isKept) = uploads.withLock { uploads in
+            uploads[token]?.answer = answer
+            let done = uploads[token]?.isFinishing
+            uploads[token]?.isFinishing = nil
+            return (done, uploads[token] != nil)
+        }
+        if let done {
+            done(.answered(answer))
+        } else if isKept {
+            service.withLock { $0 }?.handle(.answered(token, answer))
+        }
+    }
+
+    private func finish(_ token: UploadToken, _ done: @escaping @Sendable (UploadStoreResult) -> Void) {
+        let upload = uploads.withLock { uploads in
+            if uploads[token]?.answer == nil { uploads[token]?.isFinishing = done }
+            return uploads[token]
+        }
+        guard let upload else { return done(.failed(.lost)) }
+        upload.pipe.end()
+        if let answer = upload.answer { done(.answered(answer)) }
+    }
+
+    private func end(_ upload: Forwarded?) {
+        upload?.task?.cancel()
+        upload?.pipe.cancel()
+    }
+
+    /// The head of the whole request: that of the creation, without what concerns its connection or the upload.
+    private static func head(_ head: HTTPRequest, length: Int64?) -> HTTPRequest {
+        var head = head
+        head.headerFields = HTTPFields(
+            head.headerFields.filter { field in
+                !UploadHead.ownFields.contains(field.name)
+            }
+        )
+        head.headerFields[.contentLength] = length.map { String($0) }
+        return head
+    }
+
+    func shutDown() async {
+        service.withLock { $0 = nil }
+        let all = uploads.withLock { uploads in
+            defer { uploads = [:] }
+            return Array(uploads.values)
+        }
+        for upload in all { end(upload) }
+        for upload in all { await upload.task?.value }
+    }
+}

@@ -1,0 +1,28 @@
+import FoundationEssentials
+import HTTPTypes
+import TransferProtocol
+
+/// What the head of a request says of its content and of its upload.
+enum UploadHead {
+    /// The fields that concern the connection, the framing, or resumable uploads. A handler of whole uploads doesn't see them.
+    static let ownFields: Set<HTTPField.Name> = {
+        let others = [
+            "Upload-Complete", "Upload-Incomplete", "Upload-Offset", "Upload-Length", "Upload-Limit", "Expect",
+        ]
+        return Set(others.compactMap { HTTPField.Name($0) })
+            .union([.contentLength, .transferEncoding, .connection, .uploadDraftInteropVersion])
+    }()
+
+    /// The bytes of the content as its framing says: `nil` when it is in chunks, 0 without content.
+    static func contentLength(of fields: HTTPFields) -> Int64? {
+        if fields[.transferEncoding] != nil { return nil }
+        return fields[.contentLength].map { Int64($0) ?? .max } ?? 0
+    }
+
+    /// Whether the client waits for a 100 before it sends (RFC 9110, section 10.1.1).
+    static func expectsContinue(_ fields: HTTPFields) -> Bool {
+        HTTPField.Name("Expect").flatMap { fields[$0] }?.lowercased() == "100-continue"
+    }
+
+    static func secondsSince1970() -> Int64 { Int64(Date().timeIntervalSince1970) }
+}
