@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test crashes example lint format acceptance transfers bench soak scale allocations fuzz forecast-check loss-table clean
+.PHONY: help demo build test crashes example photos lint format acceptance transfers tools bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -12,7 +12,7 @@ CHECKED := --explicit-target-dependency-import-check error
 RELEASE := .build/release/squall
 # The tests run in three parts: those that only compute would keep the others from the processor for minutes, and a test
 # of a socket or of a program would wait for its turn instead of for what it tests.
-PURE := ^(Units|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|TransferProtocol|DurableFiles|ResumableUploads)Tests[.]
+PURE := ^(Units|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|TransferProtocol|DurableFiles|ResumableUploads)Tests[.]|^TransferClientTests[.]CrashTests
 WHOLE := ^EndToEndTests[.]
 # TLS is half of the first build, and the demo has no use for it; a command that was built with it keeps it.
 DEMO_TRAITS = $(if $(wildcard .build/release/NIOSSL.build),,--disable-default-traits)
@@ -51,6 +51,11 @@ example: ## build the package of docs/examples that downloads and uploads with t
 	@rm -f .build-example/debug.yaml # the plan, which doesn't notice new files of a package beside it
 	@$(call timed,example,swift build --package-path docs/examples/transfer --scratch-path .build-example)
 
+photos: ## build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
+	@scripts/install.sh build
+	@rm -f .build-photos/debug.yaml
+	@$(call timed,photos,swift test --package-path docs/examples/photos --scratch-path .build-photos)
+
 lint: ## check the format of every Swift file
 	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
 	@echo "== lint: fine"
@@ -65,6 +70,10 @@ acceptance: build ## measure what is promised, between stock programs (a few min
 transfers: build ## measure downloads and uploads: cut everywhere, killed, their memory and speed (about 9 minutes)
 	@scripts/install.sh transfers
 	@python3 Benchmarks/transfers.py
+
+tools: build ## put downloads of curl, wget, aria2, rclone and squall through the same faults (a minute)
+	@scripts/install.sh tools
+	@python3 Benchmarks/tools.py
 
 bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 24 minutes)
 	@scripts/install.sh load bench

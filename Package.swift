@@ -23,9 +23,12 @@ let package = Package(
     name: "squall",
     products: [
         .executable(name: "squall", targets: ["squall"]),
+        .library(name: "HummingbirdResumableUploads", targets: ["HummingbirdResumableUploads"]),
+        .library(name: "ResumableUploads", targets: ["ResumableUploads"]),
         .library(name: "SquallTransfer", targets: ["SquallTransfer"]),
     ],
     traits: [
+        .trait(name: "Hummingbird", description: "Resumable uploads for servers of Hummingbird."),
         .trait(name: "TLS", description: "Speak TLS, which takes half of the first build."),
         .default(enabledTraits: ["TLS"]),
     ],
@@ -40,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: [
         .systemLibrary(
@@ -156,6 +160,17 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "HummingbirdResumableUploads",
+            dependencies: [
+                "ResumableUploads",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strictAndSafe
         ),
@@ -328,6 +343,9 @@ let package = Package(
                 "DurableFiles", "ResumableUploads", "SimulatedDisk", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test acceptance transfers load bench allocations
+#     scripts/install.sh PURPOSE...     the purposes: build test acceptance transfers tools load bench allocations
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -44,6 +44,13 @@ for purpose in "$@"; do
     transfers)
         need python3 has python3
         need curl has curl
+        ;;
+    tools)
+        need python3 has python3
+        need curl has curl
+        need wget has wget
+        need aria2 has aria2c
+        need rclone has rclone
         ;;
     load)
         need python3 has python3

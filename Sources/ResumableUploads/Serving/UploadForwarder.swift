@@ -45,7 +45,10 @@ final class UploadForwarder: UploadStoring {
     ) {
         loop.execute { [self] in
             switch command {
-            case .create(let record, _): done(begin(token, length: record.length) ? .done : .failed(.lost))
+            case .create(let record, _):
+                // The upload's URL is told before any answer of the handler.
+                done(.done)
+                begin(token, length: record.length)
             case .append(let bytes, _):
                 let (pipe, isAnswered) = uploads.withLock { ($0[token]?.pipe, $0[token]?.answer != nil) }
                 guard let pipe, !isAnswered else { return done(.done) }
@@ -61,9 +64,9 @@ final class UploadForwarder: UploadStoring {
     }
 
     /// Starts the handler.
-    private func begin(_ token: UploadToken, length: Int64?) -> Bool {
+    private func begin(_ token: UploadToken, length: Int64?) {
         uploads.withLock { uploads in
-            guard let upload = uploads[token] else { return false }
+            guard let upload = uploads[token] else { return }
             let request = UploadedRequest(
                 head: Self.head(upload.head, length: length),
                 body: UploadBody(pipe: upload.pipe),
@@ -74,7 +77,6 @@ final class UploadForwarder: UploadStoring {
                 upload.pipe.cancel()
                 answered(token, answer)
             }
-            return true
         }
     }
 

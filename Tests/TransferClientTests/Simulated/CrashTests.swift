@@ -13,7 +13,7 @@ import Units
 ///
 /// `SQUALL_DOWNLOAD_RUNS` asks for more runs, `SQUALL_DOWNLOAD_SEED` for another first seed.
 @Suite struct CrashTests {
-    private static let runs = number("SQUALL_DOWNLOAD_RUNS") ?? 500
+    private static let runs = number("SQUALL_DOWNLOAD_RUNS") ?? 300
     private static let first = number("SQUALL_DOWNLOAD_SEED") ?? 0
     private static let folder = FilePath("/d")
     private static let url = "http://host.example/file"

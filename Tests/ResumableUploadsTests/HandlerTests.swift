@@ -1,0 +1,263 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import ResumableUploads
+import Synchronization
+import Testing
+import TransferProtocol
+
+/// The channel handler in front of somebody's own.
+@Suite(.timeLimit(.minutes(2))) struct HandlerTests {
+    /// What the wrapped handler was given.
+    private final class Target: Sendable {
+        let heads = Mutex<[HTTPRequest]>([])
+        let bodies = Mutex<[[UInt8]]>([])
+        let cancelled = Mutex(0)
+
+        func take(_ request: UploadedRequest) async throws -> UploadedAnswer {
+            heads.withLock { $0.append(request.head) }
+            var bytes: [UInt8] = []
+            do {
+                for try await piece in request.body { bytes += piece.readableBytesView }
+            } catch {
+                cancelled.withLock { $0 += 1 }
+                throw error
+            }
+            bodies.withLock { $0.append(bytes) }
+            let head = HTTPResponse(status: .created, headerFields: [.location: "/files/1"])
+            return UploadedAnswer(head: head, content: ByteBuffer(string: "thanks"))
+        }
+    }
+
+    /// A connection of a server.
+    private struct Connection {
+        let channel: NIOAsyncTestingChannel
+
+        init(_ server: ResumableUploadServer, behind handlers: [any ChannelHandler & Sendable] = []) async throws {
+            channel = try await NIOAsyncTestingChannel { channel in
+                for handler in handlers { try channel.pipeline.syncOperations.addHandler(handler) }
+                try channel.pipeline.syncOperations.addHandler(ResumableUploadHandler(server))
+            }
+            try await channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1))
+        }
+
+        func send(
+            _ method: HTTPRequest.Method,
+            _ path: String,
+            _ fields: HTTPFields = [:],
+            _ content: [UInt8] = [],
+            ends: Bool = true
+        ) async throws {
+            let head = HTTPRequest(
+                method: method,
+                scheme: "http",
+                authority: "h",
+                path: path,
+                headerFields: fields
+            )
+            try await channel.writeInbound(HTTPRequestPart.head(head))
+            if !content.isEmpty { try await channel.writeInbound(HTTPRequestPart.body(ByteBuffer(bytes: content))) }
+            if ends { try await channel.writeInbound(HTTPRequestPart.end(nil)) }
+        }
+
+        func head() async throws -> HTTPResponse {
+            guard case .head(let head) = try await channel.waitForOutboundWrite(as: HTTPResponsePart.self) else {
+                throw Unexpected()
+            }
+            return head
+        }
+
+        /// The next final response.
+        func answer() async throws -> (HTTPResponse, String) {
+            var final = try await head()
+            while final.status.kind == .informational { final = try await head() }
+            var content = ""
+            while true {
+                switch try await channel.waitForOutboundWrite(as: HTTPResponsePart.self) {
+                case .head: throw Unexpected()
+                case .body(let buffer): content += String(buffer: buffer)
+                case .end: return (final, content)
+                }
+            }
+        }
+    }
+
+    private struct Unexpected: Error {}
+
+    private static func creation(_ length: Int, _ more: HTTPFields = [:]) -> HTTPFields {
+        var fields: HTTPFields = [.contentLength: "\(length)", .contentType: "image/png"]
+        fields[.uploadDraftInteropVersion] = "10"
+        UploadFields(isComplete: true, length: Int64(length)).write(to: &fields, in: .v10)
+        return fields
+    }
+
+    private static func append(_ offset: Int, _ length: Int) -> HTTPFields {
+        var fields: HTTPFields = [.contentLength: "\(length)", .contentType: "application/partial-upload"]
+        fields[.uploadDraftInteropVersion] = "10"
+        UploadFields(isComplete: true, offset: Int64(offset)).write(to: &fields, in: .v10)
+        return fields
+    }
+
+    private static let content = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+
+    @Test func `a whole upload is one request without the fields of uploads`() async throws {
+        let target = Target()
+        let server = ResumableUploadServer(handler: target.take)
+        let connection = try await Connection(server)
+        try await connection.send(.post, "/photos?a=1", Self.creation(1_000), Self.content)
+        let early = try await connection.head()
+        #expect(early.status.code == 104)
+        #expect(early.headerFields[.location]?.hasPrefix("/.uploads/") == true)
+        let (answer, content) = try await connection.answer()
+        #expect(answer.status == .created)
+        #expect(answer.headerFields[.location] == "/files/1")
+        #expect(UploadFields(answer.headerFields, in: .v10).isComplete == true)
+        #expect(content == "thanks")
+        let head = try #require(target.heads.withLock { $0.first })
+        #expect(head.path == "/photos?a=1")
+        #expect(head.headerFields == [.contentType: "image/png", .contentLength: "1000"])
+        #expect(target.bodies.withLock { $0 } == [Self.content])
+        await server.shutDown()
+    }
+
+    @Test func `an upload goes on over another connection, and a lost answer is had again`() async throws {
+        let target = Target()
+        let server = ResumableUploadServer(handler: target.take)
+        let first = try await Connection(server)
+        try await first.send(.put, "/photo", Self.creation(1_000), Array(Self.content.prefix(300)), ends: false)
+        let location = try #require(try await first.head().headerFields[.location])
+        try await first.channel.close()
+        let second = try await Connection(server)
+        try await second.send(.head, location, [.uploadDraftInteropVersion: "10"])
+        let (state, _) = try await second.answer()
+        #expect(UploadFields(state.headerFields, in: .v10).offset == 300)
+        #expect(UploadFields(state.headerFields, in: .v10).isComplete == false)
+        try await second.send(.patch, location, Self.append(300, 700), Array(Self.content.dropFirst(300)))
+        #expect(try await second.answer().0.status == .created)
+        try await second.send(.patch, location, Self.append(1_000, 0))
+        let (again, content) = try await second.answer()
+        #expect(again.status == .created)
+        #expect(content == "thanks")
+        #expect(target.bodies.withLock { $0 } == [Self.content])
+        #expect(target.heads.withLock { $0.count } == 1)
+        await server.shutDown()
+    }
+
+    @Test func `a handler may answer before it has read everything, and that is how the upload ends`() async throws {
+        let server = ResumableUploadServer { _ in
+            UploadedAnswer(head: HTTPResponse(status: .contentTooLarge), content: ByteBuffer(string: "too big"))
+        }
+        let connection = try await Connection(server)
+        try await connection.send(.put, "/photo", Self.creation(1_000), [1], ends: false)
+        let location = try #require(try await connection.head().headerFields[.location])
+        let (answer, content) = try await connection.answer()
+        #expect(answer.status == .contentTooLarge)
+        #expect(content == "too big")
+        let second = try await Connection(server)
+        try await second.send(.patch, location, Self.append(1, 999), [2], ends: false)
+        #expect(try await second.answer().0.status == .contentTooLarge)
+        await server.shutDown()
+    }
+
+    @Test func `who deletes an upload cancels its handler`() async throws {
+        let target = Target()
+        let server = ResumableUploadServer(handler: target.take)
+        let first = try await Connection(server)
+        try await first.send(.put, "/photo", Self.creation(1_000), [1, 2], ends: false)
+        let location = try #require(try await first.head().headerFields[.location])
+        let second = try await Connection(server)
+        try await second.send(.delete, location, [.uploadDraftInteropVersion: "10"])
+        #expect(try await second.answer().0.status == .noContent)
+        #expect(server.count == 0)
+        await server.shutDown()
+        #expect(target.cancelled.withLock { $0 } == 1)
+    }
+
+    @Test func `a handler that fails, or answers at too great a length, is a 500`() async throws {
+        for kind in 0..<2 {
+            let server = ResumableUploadServer { request in
+                for try await _ in request.body {}
+                if kind == 0 { throw Unexpected() }
+                let long = ByteBuffer(repeating: 1, count: 64 << 10 + 1)
+                return UploadedAnswer(head: HTTPResponse(status: .ok), content: long)
+            }
+            let connection = try await Connection(server)
+            try await connection.send(.put, "/photo", Self.creation(2), [1, 2])
+            #expect(try await connection.answer().0.status == .internalServerError)
+            await server.shutDown()
+        }
+    }
+
+    @Test func `requests that aren't about uploads pass as they are`() async throws {
+        let server = ResumableUploadServer(handler: Target().take)
+        let connection = try await Connection(server)
+        for method in [HTTPRequest.Method.get, .put, .post, .delete, .options, .patch] {
+            try await connection.send(method, "/photo", [.contentLength: "1"], [1])
+            var parts: [HTTPRequestPart] = []
+            while let part = try await connection.channel.readInbound(as: HTTPRequestPart.self) { parts.append(part) }
+            guard case .head(let head) = parts.first else { throw Unexpected() }
+            #expect(head.method == method)
+            #expect(parts.dropFirst() == [.body(ByteBuffer(bytes: [1])), .end(nil)])
+        }
+        #expect(server.count == 0)
+        await server.shutDown()
+    }
+
+    @Test(arguments: ["/.uploads/", "/.uploads/../etc", "/.uploads/AAAAAAAAAAAAAAAAAAAAAA"])
+    func `an upload that there isn't is a 404, and the connection goes on`(path: String) async throws {
+        let server = ResumableUploadServer(handler: Target().take)
+        let connection = try await Connection(server)
+        for _ in 0..<2 {
+            try await connection.send(.head, path, [.uploadDraftInteropVersion: "10"])
+            #expect(try await connection.answer().0.status == .notFound)
+        }
+        await server.shutDown()
+    }
+
+    @Test func `a client isn't read on while the handler takes nothing`() async throws {
+        let reads = Reads()
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        let server = ResumableUploadServer { request in
+            for await _ in gate { break }
+            var count = 0
+            for try await piece in request.body { count += piece.readableBytes }
+            return UploadedAnswer(head: HTTPResponse(status: .ok), content: ByteBuffer(string: "\(count)"))
+        }
+        let connection = try await Connection(server, behind: [reads])
+        let piece = [UInt8](repeating: 9, count: 64 << 10)
+        try await connection.send(.put, "/photo", Self.creation(32 * piece.count), ends: false)
+        _ = try await connection.head()
+        for _ in 0..<32 { try await connection.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(bytes: piece))) }
+        // The channel reads by itself after each piece, until that is held back.
+        #expect(reads.count.withLock { $0 } < 10)
+        try await connection.channel.writeInbound(HTTPRequestPart.end(nil))
+        opened.yield()
+        #expect(try await connection.answer().1 == "\(32 * piece.count)")
+        await server.shutDown()
+    }
+
+    @Test func `what comes after an answer is dropped up to a limit, and then the connection ends`() async throws {
+        let server = ResumableUploadServer { _ in UploadedAnswer(head: HTTPResponse(status: .unauthorized)) }
+        let connection = try await Connection(server)
+        try await connection.send(.put, "/photo", Self.creation(1 << 20), [1], ends: false)
+        #expect(try await connection.answer().0.status == .unauthorized)
+        let piece = ByteBuffer(repeating: 1, count: 64 << 10)
+        for _ in 0..<4 { try await connection.channel.writeInbound(HTTPRequestPart.body(piece)) }
+        #expect(connection.channel.isActive)
+        _ = try? await connection.channel.writeInbound(HTTPRequestPart.body(piece))
+        #expect(!connection.channel.isActive)
+        await server.shutDown()
+    }
+}
+
+/// Counts what the channel is asked to read.
+private final class Reads: ChannelOutboundHandler, Sendable {
+    typealias OutboundIn = HTTPResponsePart
+    let count = Mutex(0)
+
+    func read(context: ChannelHandlerContext) {
+        count.withLock { $0 += 1 }
+        context.read()
+    }
+}
