@@ -1,7 +1,6 @@
 #if TLS
     import NIOCore
     import NIOSSL
-    import NIOTLS
     import Synchronization
 
     /// How a client finds out who a server is, and what it shows of itself.
@@ -12,6 +11,8 @@
         let authorities: [NIOSSLCertificate]?
         /// What servers that ask for it are shown.
         public var identity: TLSIdentity?
+        /// Whether HTTP/2 is spoken with servers that know it.
+        public var offersHTTP2 = true
 
         /// Makes settings that trust the authorities of the system, and show nothing.
         public init() { authorities = nil }
@@ -44,13 +45,14 @@
         /// Puts TLS in front of all handlers of a connection to `host`, a name or an address without brackets. To be called on
         /// the loop of the channel, which is connected, and from which nothing was read.
         ///
-        /// - Returns: succeeds once the server is proved; fails with a `TLSFailure`, or with what the system says.
-        public func start(on channel: any Channel, to host: String) throws -> EventLoopFuture<Void> {
+        /// - Returns: what the server wants to speak, once it is proved, on the loop and before anything else has arrived; or a
+        ///   `TLSFailure`, or what the system says.
+        public func start(on channel: any Channel, to host: String) throws -> EventLoopFuture<HTTPProtocol> {
             let context = try context()
             // An address is no name to be sent in the clear (RFC 6066, section 3); it is looked for in the certificate.
             let name = TLSClient.isAddress(host) ? nil : host
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-            let promise = channel.eventLoop.makePromise(of: Void.self)
+            let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
             let pipeline = channel.pipeline.syncOperations
             do {
                 try pipeline.addHandler(HandshakeHandler(promise), position: .first)
@@ -80,7 +82,7 @@
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.minimumTLSVersion = .tlsv12
             configuration.certificateVerification = .fullVerification
-            configuration.applicationProtocols = ["http/1.1"]
+            configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: settings.offersHTTP2)
             configuration.shutdownTimeout = shutdownLimit
             if let authorities = settings.authorities {
                 configuration.trustRoots = .certificates(authorities)
@@ -99,48 +101,6 @@
         /// Whether a host is an IP address, which may have a zone behind a percent sign.
         static func isAddress(_ host: String) -> Bool {
             (try? SocketAddress(ipAddress: String(host.prefix { $0 != "%" }), port: 0)) != nil
-        }
-    }
-
-    /// Says when the handshake of a fresh connection has ended, and reads until then, for nobody else does.
-    private final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
-        typealias InboundIn = ByteBuffer
-        typealias InboundOut = ByteBuffer
-
-        private let promise: EventLoopPromise<Void>
-
-        init(_ promise: EventLoopPromise<Void>) {
-            self.promise = promise
-        }
-
-        func handlerAdded(context: ChannelHandlerContext) { context.read() }
-
-        func channelReadComplete(context: ChannelHandlerContext) {
-            context.fireChannelReadComplete()
-            context.read()
-        }
-
-        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-            if case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent {
-                promise.succeed()
-                context.pipeline.syncOperations.removeHandler(self, promise: nil)
-            }
-            context.fireUserInboundEventTriggered(event)
-        }
-
-        func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            promise.fail(TLSFailure(error) ?? error)
-            context.fireErrorCaught(error)
-            context.close(promise: nil)
-        }
-
-        func channelInactive(context: ChannelHandlerContext) {
-            promise.fail(ChannelError.eof)
-            context.fireChannelInactive()
-        }
-
-        func handlerRemoved(context: ChannelHandlerContext) {
-            promise.fail(ChannelError.eof)
         }
     }
 #endif

@@ -23,7 +23,7 @@
             } catch {
                 throw .unreadableKey
             }
-            _ = try TLSServer.context(self)
+            _ = try TLSServer.context(self, offersHTTP2: false)
         }
 
         static func certificates(

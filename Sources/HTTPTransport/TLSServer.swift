@@ -10,25 +10,41 @@
         static let shutdownLimit = TimeAmount.seconds(1)
 
         /// Makes a server that shows `identity`.
-        public init(_ identity: TLSIdentity) throws(TLSSettingsProblem) {
-            context = try TLSServer.context(identity)
+        ///
+        /// - Parameter offersHTTP2: Whether HTTP/2 is spoken with clients that know it.
+        public init(_ identity: TLSIdentity, offersHTTP2: Bool = true) throws(TLSSettingsProblem) {
+            context = try TLSServer.context(identity, offersHTTP2: offersHTTP2)
         }
 
         /// Puts TLS into the pipeline of a fresh connection. To be called on the loop of the channel, before its other handlers
         /// are added.
-        public func start(on channel: any Channel) throws {
+        ///
+        /// - Returns: what the client wants to speak, on the loop and before anything else has arrived. The connection is
+        ///   closed where the handshake fails.
+        public func start(on channel: any Channel) throws -> EventLoopFuture<HTTPProtocol> {
+            let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(NIOSSLServerHandler(context: context))
-            try pipeline.addHandler(FirstRecords())
+            do {
+                try pipeline.addHandler(NIOSSLServerHandler(context: context))
+                try pipeline.addHandler(FirstRecords())
+                try pipeline.addHandler(HandshakeHandler(promise))
+            } catch {
+                promise.fail(error)
+                throw error
+            }
+            return promise.futureResult
         }
 
-        static func context(_ identity: TLSIdentity) throws(TLSSettingsProblem) -> NIOSSLContext {
+        static func context(
+            _ identity: TLSIdentity,
+            offersHTTP2: Bool
+        ) throws(TLSSettingsProblem) -> NIOSSLContext {
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: identity.sources,
                 privateKey: .privateKey(identity.key)
             )
             configuration.minimumTLSVersion = .tlsv12
-            configuration.applicationProtocols = ["http/1.1"]
+            configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: offersHTTP2)
             configuration.shutdownTimeout = shutdownLimit
             do {
                 return try NIOSSLContext(configuration: configuration)

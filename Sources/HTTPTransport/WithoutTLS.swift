@@ -7,6 +7,8 @@
     public struct TLSClientSettings: Sendable {
         /// What servers that ask for it are shown.
         public var identity: TLSIdentity?
+        /// Whether HTTP/2 is spoken with servers that know it.
+        public var offersHTTP2 = true
 
         /// Makes settings of which nothing comes.
         public init() {}
@@ -24,7 +26,45 @@
         public func prepare() throws(TLSSettingsProblem) { throw .unavailable }
 
         /// - Throws: a `TLSFailure` of the kind `unavailable`.
-        public func start(on channel: any Channel, to host: String) throws -> EventLoopFuture<Void> {
+        public func start(on channel: any Channel, to host: String) throws -> EventLoopFuture<HTTPProtocol> {
+            throw TLSFailure(kind: .unavailable, reason: "")
+        }
+    }
+
+    /// HTTP/2, which a build without TLS doesn't have.
+    public enum HTTP2Client {
+        /// - Returns: a failure.
+        public static func openStream(
+            on connection: any Channel,
+            _ initialize: @escaping @Sendable (any Channel) throws -> Void
+        ) -> EventLoopFuture<any Channel> {
+            connection.eventLoop.makeFailedFuture(TLSFailure(kind: .unavailable, reason: ""))
+        }
+    }
+
+    /// Why an exchange by HTTP/2 ended early, which can't happen here.
+    public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Nothing.
+        public var description: String { "" }
+
+        /// `nil`.
+        public init?(_ error: any Error) { return nil }
+    }
+
+    /// HTTP/2, which a build without TLS doesn't have.
+    public enum HTTP2Server {
+        /// What a connection is held to.
+        public struct Limits: Sendable {
+            /// Makes the limits.
+            public init(streams: Int, headBytes: Int, window: Int, idleTimeout: TimeAmount) {}
+        }
+
+        /// - Throws: a `TLSFailure` of the kind `unavailable`.
+        public static func start(
+            on connection: any Channel,
+            _ limits: Limits,
+            _ initialize: @escaping @Sendable (any Channel) throws -> Void
+        ) throws {
             throw TLSFailure(kind: .unavailable, reason: "")
         }
     }
@@ -44,9 +84,11 @@
     /// The server side of TLS, which this build doesn't have.
     public struct TLSServer: Sendable {
         /// - Throws: `TLSSettingsProblem.unavailable`.
-        public init(_ identity: TLSIdentity) throws(TLSSettingsProblem) { throw .unavailable }
+        public init(_ identity: TLSIdentity, offersHTTP2: Bool = true) throws(TLSSettingsProblem) { throw .unavailable }
 
         /// - Throws: a `TLSFailure` of the kind `unavailable`.
-        public func start(on channel: any Channel) throws { throw TLSFailure(kind: .unavailable, reason: "") }
+        public func start(on channel: any Channel) throws -> EventLoopFuture<HTTPProtocol> {
+            throw TLSFailure(kind: .unavailable, reason: "")
+        }
     }
 #endif

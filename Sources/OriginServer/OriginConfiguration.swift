@@ -13,6 +13,8 @@ public struct OriginConfiguration: Sendable {
     public var port: Int
     /// What clients are shown to prove the server, which speaks TLS then; `nil` for plain HTTP.
     public var tls: TLSIdentity?
+    /// Whether HTTP/2 is spoken with clients that ask for it in TLS.
+    public var offersHTTP2 = true
     /// How much the server takes on.
     public var limits: OriginLimits
     /// The wall clock, in whole seconds: what `Date` says, and what file dates are compared with.
@@ -65,6 +67,8 @@ public struct OriginLimits: Hashable, Sendable {
     public var connections = 1_024
     /// Connections beyond `connections` that are told so, rather than closed without a word.
     public var refusedConnections = 64
+    /// Requests served at the same time on a connection by HTTP/2.
+    public var concurrentRequests = 16
     /// Bytes of the request line and of all fields of a request together; 431 beyond.
     public var headBytes = 32_768
     /// Fields of a request; 431 beyond.

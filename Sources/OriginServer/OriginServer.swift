@@ -5,7 +5,8 @@ import NIOPosix
 import SystemPackage
 import TransferProtocol
 
-/// An HTTP/1.1 server, plain or over TLS, for the files below a folder, made for transfers that are interrupted and resumed.
+/// A server for the files below a folder, made for transfers that are interrupted and resumed: by HTTP/1.1, plain or over
+/// TLS, and by HTTP/2 over TLS.
 ///
 /// GET and HEAD with single byte ranges, preconditions, strong entity tags and digests of the whole file (RFC 9110, RFC
 /// 9112, RFC 9530). What it doesn't serve: hidden files (a name on the way starts with a dot), partial files of
@@ -73,7 +74,7 @@ public final class OriginServer: Sendable {
         var tls: TLSServer?
         if let identity = configuration.tls {
             do throws(TLSSettingsProblem) {
-                tls = try TLSServer(identity)
+                tls = try TLSServer(identity, offersHTTP2: configuration.offersHTTP2)
             } catch {
                 throw OriginError(code: .identityUnusable, subject: error.description, cause: nil)
             }
@@ -152,36 +153,27 @@ public final class OriginServer: Sendable {
     ) throws {
         let admission = connections.admit(channel)
         guard admission != .dropped else { throw ChannelError.eof }
-        try tls?.start(on: channel)
-        let limits = responder.configuration.limits
-        var decoding = NIOHTTPDecoderLimitConfiguration()
-        decoding.maxHeaderFieldSize = limits.headBytes
-        decoding.maxHeaderListSize = limits.headBytes
-        decoding.maxHeaderFieldCount = limits.headFields
-        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
-        let progress = RequestProgress()
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(ByteArrivalHandler())
-        try pipeline.addHandler(HTTPResponseEncoder())
-        try pipeline.addHandler(RequestLineHandler(progress))
-        try pipeline.addHandler(ByteToMessageHandler(decoder))
-        try pipeline.addHandler(RequestProgressHandler(progress))
-        try pipeline.addHandler(HTTPServerPipelineHandler())
-        if let uploads, admission == .served {
-            let configuration = responder.configuration
-            let handler = UploadHandler(service: uploads.service, area: uploads.area, configuration: configuration)
-            try pipeline.addHandler(handler)
-        }
-        try pipeline.addHandler(
-            RequestHandler(
-                limits: limits,
-                isRefused: admission == .refused,
-                now: channel.eventLoop.now,
-                progress: progress
-            ) { question, thenClose, channel in
-                await responder.answer(question, thenClose: thenClose, on: channel)
-            }
+        let service = ConnectionService(
+            responder: responder,
+            uploads: admission == .served ? uploads : nil,
+            isRefused: admission == .refused
         )
+        guard let tls else { return try service.speakHTTP1(on: channel) }
+        let patience = channel.eventLoop.scheduleTask(in: responder.configuration.limits.idleTimeout) {
+            channel.close(promise: nil)
+        }
+        try tls.start(on: channel).whenComplete { result in
+            patience.cancel()
+            guard case .success(let agreed) = result else { return }
+            do {
+                switch agreed {
+                case .http1: try service.speakHTTP1(on: channel)
+                case .http2: try service.speakHTTP2(on: channel)
+                }
+            } catch {
+                channel.close(promise: nil)
+            }
+        }
     }
 }
 

@@ -82,7 +82,7 @@ extension TransferRequest {
             throw .invalidRequest("the method is no token")
         }
         var fields: HTTPFields = [
-            .accept: "*/*", .acceptEncoding: "identity", .connection: "close", .userAgent: "squall",
+            .accept: "*/*", .acceptEncoding: "identity", .userAgent: "squall",
         ]
         if body != nil {
             guard Self.isValue(contentType) else {

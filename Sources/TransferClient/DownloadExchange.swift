@@ -39,6 +39,24 @@ struct DownloadExchange: Sendable {
         )
     }
 
+    /// Where a request can be written and its responses be read.
+    struct Connection: Sendable {
+        /// The channel of one request: a connection, or a stream on it.
+        let channel: any Channel
+        /// What is spoken.
+        let spoken: HTTPProtocol
+
+        /// The channel of the connection itself.
+        var socket: any Channel { channel.parent ?? channel }
+
+        /// A request as it is sent on it. HTTP/1.1 is told that no other follows; HTTP/2 has no such field.
+        func prepared(_ request: HTTPRequest) -> HTTPRequest {
+            var request = request
+            request.headerFields[.connection] = spoken == .http1 ? "close" : nil
+            return request
+        }
+    }
+
     /// The parts of a final response: a head, parts of its body, and its end with the trailers.
     typealias Parts = NIOAsyncChannelInboundStream<HTTPResponsePart>
 
@@ -50,7 +68,7 @@ struct DownloadExchange: Sendable {
         _ ask: DownloadAsk,
         at url: DownloadURL,
         with fields: [HTTPField],
-        receive: (Parts) async throws -> Outcome
+        receive: (Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
         var headerFields = ask.fields
         for field in fields { headerFields[fields: field.name] = fields.filter { $0.name == field.name } }
@@ -63,10 +81,11 @@ struct DownloadExchange: Sendable {
         at url: DownloadURL,
         _ headerFields: HTTPFields,
         body: ByteBuffer? = nil,
-        receive: (Parts) async throws -> Outcome
+        receive: (Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
         let limits = limits
-        let channel = try await connect(to: url) { ResponseWatch(limits: limits) }
+        let connection = try await connect(to: url) { ResponseWatch(limits: limits) }
+        let channel = connection.channel
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         do {
             wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
@@ -74,19 +93,21 @@ struct DownloadExchange: Sendable {
             channel.close(promise: nil)
             throw explained(error)
         }
-        let request = HTTPRequest(
-            method: method,
-            scheme: url.scheme.rawValue,
-            authority: url.authority,
-            path: url.target,
-            headerFields: headerFields
+        let request = connection.prepared(
+            HTTPRequest(
+                method: method,
+                scheme: url.scheme.rawValue,
+                authority: url.authority,
+                path: url.target,
+                headerFields: headerFields
+            )
         )
         return try await wrapped.executeThenClose { inbound, outbound in
             // A server that answers and closes before it has read is still to be listened to.
             let parts: [HTTPRequestPart] =
                 body.map { [.head(request), .body($0), .end(nil)] } ?? [.head(request), .end(nil)]
             try? await outbound.write(contentsOf: parts)
-            return try await receive(inbound)
+            return try await receive(inbound, connection.spoken)
         }
     }
 
@@ -103,7 +124,8 @@ struct DownloadExchange: Sendable {
         case ChannelError.connectTimeout: .connectTimedOut
         case let error as NIOConnectionError: connectSetback(of: error)
         case is CancellationError: nil
-        default: .connectionLost(TLSFailure(error)?.description ?? words(of: error))
+        default:
+            .connectionLost(TLSFailure(error)?.description ?? HTTP2Failure(error)?.description ?? words(of: error))
         }
     }
 
@@ -137,44 +159,35 @@ struct DownloadExchange: Sendable {
     func connect(
         to url: DownloadURL,
         watch: @escaping @Sendable () -> any ChannelHandler
-    ) async throws -> any Channel {
+    ) async throws -> Connection {
         let start = NIODeadline.now()
-        let connecting: EventLoopFuture<any Channel> = ClientBootstrap(group: group)
+        let isSecure = url.scheme == .https
+        let connecting: EventLoopFuture<Connection> = ClientBootstrap(group: group)
             .connectTimeout(.nanoseconds(connectLimit.nanoseconds))
             // Nothing is read before somebody listens.
             .channelOption(.autoRead, value: false)
             .channelOption(.recvAllocator, value: Self.receiveAllocator)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    var decoding = NIOHTTPDecoderLimitConfiguration()
-                    decoding.maxHeaderFieldSize = ResponseLimits.longestField
-                    decoding.maxHeaderListSize = ResponseLimits.longestHead
-                    decoding.maxHeaderFieldCount = ResponseLimits.mostFields
-                    let decoder = HTTPResponseDecoder(
-                        informationalResponseStrategy: .forward,
-                        limitConfiguration: decoding
-                    )
-                    let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(HTTPRequestEncoder())
-                    try pipeline.addHandler(ByteToMessageHandler(decoder))
-                    try pipeline.addHandler(HTTP1ToHTTPClientCodec())
-                    try pipeline.addHandler(watch())
+                    if !isSecure { try Self.speakHTTP1(on: channel, watch()) }
                 }
             }
             .connect(host: url.host, port: url.port)
             .flatMap { [tls, connectLimit] channel in
-                guard url.scheme == .https else { return channel.eventLoop.makeSucceededFuture(channel) }
+                guard isSecure else {
+                    return channel.eventLoop.makeSucceededFuture(Connection(channel: channel, spoken: .http1))
+                }
                 let limit = start + .nanoseconds(connectLimit.nanoseconds)
-                return DownloadExchange.prove(channel, tls, host: url.host, until: limit)
+                return DownloadExchange.secure(channel, tls, host: url.host, until: limit, watch: watch)
             }
-        let promise = connecting.eventLoop.makePromise(of: (any Channel).self)
+        let promise = connecting.eventLoop.makePromise(of: Connection.self)
         connecting.cascade(to: promise)
         do {
             return try await withTaskCancellationHandler {
                 try await promise.futureResult.get()
             } onCancel: {
                 promise.fail(CancellationError())
-                connecting.whenSuccess { $0.close(promise: nil) }
+                connecting.whenSuccess { $0.socket.close(promise: nil) }
             }
         } catch {
             throw explained(error)
@@ -189,29 +202,60 @@ struct DownloadExchange: Sendable {
         return WatchError(setback: .outOfTime)
     }
 
-    /// Goes through the handshake of TLS on a connected channel, which is closed if that fails.
-    private static func prove(
+    /// Adds what reads and writes the messages of HTTP/1.1 on a connection.
+    private static func speakHTTP1(on channel: any Channel, _ watch: any ChannelHandler) throws {
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = ResponseLimits.longestField
+        decoding.maxHeaderListSize = ResponseLimits.longestHead
+        decoding.maxHeaderFieldCount = ResponseLimits.mostFields
+        let decoder = HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoding)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(HTTPRequestEncoder())
+        try pipeline.addHandler(ByteToMessageHandler(decoder))
+        try pipeline.addHandler(HTTP1ToHTTPClientCodec())
+        try pipeline.addHandler(watch)
+    }
+
+    /// Goes through the handshake of TLS on a connected channel, which is closed if that fails, and speaks what the server
+    /// wants to.
+    ///
+    private static func secure(
         _ channel: any Channel,
         _ tls: TLSClient,
         host: String,
-        until limit: NIODeadline
-    ) -> EventLoopFuture<any Channel> {
+        until limit: NIODeadline,
+        watch: @escaping @Sendable () -> any ChannelHandler
+    ) -> EventLoopFuture<Connection> {
         channel.eventLoop.flatSubmit {
             let timer = channel.eventLoop.scheduleTask(deadline: limit) {
                 // The handshake fails with the end of the channel, and the error of a connection stands for that.
                 channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(.zero))
             }
-            let proved: EventLoopFuture<Void>
+            let agreed: EventLoopFuture<HTTPProtocol>
             do {
-                proved = try tls.start(on: channel, to: host)
+                agreed = try tls.start(on: channel, to: host)
             } catch {
-                proved = channel.eventLoop.makeFailedFuture(error)
+                agreed = channel.eventLoop.makeFailedFuture(error)
             }
-            proved.whenComplete { result in
+            let speaking: EventLoopFuture<Connection> = agreed.flatMap { agreed in
+                switch agreed {
+                case .http1:
+                    channel.eventLoop.makeCompletedFuture {
+                        try speakHTTP1(on: channel, watch())
+                        return Connection(channel: channel, spoken: .http1)
+                    }
+                case .http2:
+                    HTTP2Client.openStream(on: channel) { stream in
+                        try stream.pipeline.syncOperations.addHandler(watch())
+                    }
+                    .map { Connection(channel: $0, spoken: .http2) }
+                }
+            }
+            speaking.whenComplete { result in
                 timer.cancel()
                 if case .failure = result { channel.close(promise: nil) }
             }
-            return proved.map { channel }
+            return speaking
         }
     }
 
@@ -232,6 +276,7 @@ struct DownloadExchange: Sendable {
         )
         // A channel that was closed meanwhile says so to whoever reads the parts.
         try? channel.syncOptions?.setOption(.autoRead, value: true)
+        channel.read()
         return wrapped
     }
 }

@@ -49,8 +49,8 @@ extension DownloadSession {
         let exchange = surroundings.exchange(remaining)
         do {
             let fields = request.credentials.fields(for: trail)
-            return try await exchange.perform(ask, at: trail.current, with: fields) { parts in
-                try await self.receive(parts, ask, trail)
+            return try await exchange.perform(ask, at: trail.current, with: fields) { parts, spoken in
+                try await self.receive(parts, spoken, ask, trail)
             }
         } catch let error as DownloadError {
             return .failed(error)
@@ -71,6 +71,7 @@ extension DownloadSession {
     /// Reads one response: decides on its head, writes its body, decides on its end.
     private func receive(
         _ parts: DownloadExchange.Parts,
+        _ spoken: HTTPProtocol,
         _ ask: DownloadAsk,
         _ trail: RequestTrail
     ) async throws -> Outcome {
@@ -83,6 +84,7 @@ extension DownloadSession {
         let head = DownloadResponseHead(
             status: response.status.code,
             fields: response.headerFields,
+            isEndMarked: spoken == .http2,
             isFromElsewhere: state.representation != nil && !target.isSameResource(as: finalURL),
             credentialUse: request.credentials.use(for: trail)
         )

@@ -1,3 +1,4 @@
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -26,7 +27,7 @@ protocol DownloadExchanging: Sendable {
         _ ask: DownloadAsk,
         at url: DownloadURL,
         with fields: [HTTPField],
-        receive: (DownloadExchange.Parts) async throws -> Outcome
+        receive: (DownloadExchange.Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome
 }
 

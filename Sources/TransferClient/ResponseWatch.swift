@@ -59,14 +59,22 @@ final class ResponseWatch: ChannelDuplexHandler {
         meter = DownloadStallMeter(rule: limits.stall)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { begin(context) }
+    }
+
     func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
         firstByteTimer = after(limits.firstByte, context) { $0.giveUp(.firstByteTimedOut, $1) }
         if let deadline = limits.deadline {
             deadlineTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
                 self.giveUp(.outOfTime, context)
             }
         }
-        context.fireChannelActive()
     }
 
     func read(context: ChannelHandlerContext) {

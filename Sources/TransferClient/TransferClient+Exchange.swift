@@ -86,7 +86,7 @@ extension TransferClient {
                 at: trail.current,
                 fields,
                 body: given.body.map { ByteBuffer(bytes: $0) }
-            ) { parts -> RedirectionTarget? in
+            ) { parts, _ -> RedirectionTarget? in
                 var iterator = parts.makeAsyncIterator()
                 guard case .head(let head) = try await iterator.next() else {
                     throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))

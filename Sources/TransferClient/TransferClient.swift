@@ -6,7 +6,7 @@ import Synchronization
 import SystemPackage
 import TransferProtocol
 
-/// A client for HTTP/1.1 transfers that survive bad networks.
+/// A client for transfers that survive bad networks: by HTTP/1.1, and over TLS by HTTP/2 with servers that know it.
 ///
 /// A value without connections of its own: any number of transfers may run at once, to different destinations.
 public struct TransferClient: Sendable {

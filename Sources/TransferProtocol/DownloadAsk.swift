@@ -35,7 +35,6 @@ public enum DownloadAsk: Hashable, Sendable {
         var fields: HTTPFields = [
             .accept: "*/*",
             .acceptEncoding: "identity",
-            .connection: "close",
             .userAgent: "squall",
             .wantReprDigest: WantReprDigest(sha256Preference: 9).headerValue,
         ]

@@ -7,6 +7,8 @@ public struct DownloadResponseHead: Hashable, Sendable {
     /// The header fields. A field that came in several lines is read as the lines joined with commas, so a doubled
     /// `ETag` or `Content-Range` is no valid value and counts as absent.
     public var fields: HTTPFields
+    /// Whether the end of a body is marked whatever the fields say, as in HTTP/2.
+    public var isEndMarked: Bool
     /// Whether another resource answered than the one that the held bytes came from. Its validators then say nothing
     /// of those bytes: they tell the states of one resource apart (RFC 9110, section 8.8.3).
     public var isFromElsewhere: Bool
@@ -14,15 +16,23 @@ public struct DownloadResponseHead: Hashable, Sendable {
     public var credentialUse: CredentialUse
 
     /// Makes a head.
-    public init(status: Int, fields: HTTPFields, isFromElsewhere: Bool = false, credentialUse: CredentialUse = .none) {
+    public init(
+        status: Int,
+        fields: HTTPFields,
+        isEndMarked: Bool = false,
+        isFromElsewhere: Bool = false,
+        credentialUse: CredentialUse = .none
+    ) {
         self.status = status
         self.fields = fields
+        self.isEndMarked = isEndMarked
         self.isFromElsewhere = isFromElsewhere
         self.credentialUse = credentialUse
     }
 
-    /// How the end of the body is told (RFC 9112, section 6.3).
+    /// How the end of the body is told (RFC 9112, section 6.3; RFC 9113, section 8.1).
     public var framing: DownloadFraming {
+        if isEndMarked { return contentLength.map { .length($0) } ?? .chunked }
         if let coding = fields[.transferEncoding] {
             return coding.lowercased() == "chunked" ? .chunked : .unsupported(coding)
         }
@@ -60,7 +70,7 @@ public struct DownloadResponseHead: Hashable, Sendable {
 public enum DownloadFraming: Hashable, Sendable {
     /// After this many bytes: an earlier end of the connection is noticed.
     case length(Int64)
-    /// After the last chunk: an earlier end of the connection is noticed.
+    /// After the last chunk, or the frame that is marked as the last: an earlier end of the connection is noticed.
     case chunked
     /// With the connection: a cut can't be told from the end.
     case untilClose

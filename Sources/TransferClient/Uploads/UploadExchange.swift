@@ -23,10 +23,12 @@ struct UploadExchange: Sendable {
         receive: (DownloadExchange.Parts) async throws -> Outcome
     ) async throws -> Outcome {
         let limits = limits
-        let channel = try await connector.connect(to: url) { UploadWatch(limits: limits) }
+        let connection = try await connector.connect(to: url) { UploadWatch(limits: limits) }
+        let channel = connection.channel
+        let request = connection.prepared(request)
         // Bytes that the kernel only keeps are no progress, so it keeps few. It is a wish: other systems don't know it.
         let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
-        try? await channel.setOption(unsent, value: Self.mostUnsent).get()
+        try? await connection.socket.setOption(unsent, value: Self.mostUnsent).get()
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         do {
             wrapped = try await channel.eventLoop.submit { try DownloadExchange.wrap(channel) }.get()

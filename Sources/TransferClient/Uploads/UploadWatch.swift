@@ -42,14 +42,22 @@ final class UploadWatch: ChannelDuplexHandler {
         meter = DownloadStallMeter(rule: limits.stall)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { begin(context) }
+    }
+
     func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
         if let deadline = limits.deadline {
             deadlineTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
                 self.giveUp(.outOfTime, context)
             }
         }
         startTicking(context)
-        context.fireChannelActive()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -32,7 +32,7 @@ extension UploadState {
         _ metadata: UploadMetadata
     ) -> (HTTPRequest, to: DownloadURL) {
         let url = plan.resource?.url ?? creationURL
-        var fields: HTTPFields = [.accept: "*/*", .connection: "close", .userAgent: "squall"]
+        var fields: HTTPFields = [.accept: "*/*", .userAgent: "squall"]
         if let dialect = plan.dialect { fields[.uploadDraftInteropVersion] = dialect.interopVersionValue }
         if let content = plan.content(of: parameters.length) {
             fields[.contentLength] = String(content.count64)

@@ -1,4 +1,5 @@
 import Crypto
+import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -168,12 +169,12 @@ struct SimulatedExchange: DownloadExchanging {
         _ ask: DownloadAsk,
         at url: DownloadURL,
         with fields: [HTTPField],
-        receive: (DownloadExchange.Parts) async throws -> Outcome
+        receive: (DownloadExchange.Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
         let answer = try peer.answer(ask)
         let (parts, source) = DownloadExchange.Parts.makeTestingStream()
         for part in answer.parts { source.yield(part) }
         source.finish(throwing: answer.error)
-        return try await receive(parts)
+        return try await receive(parts, .http1)
     }
 }

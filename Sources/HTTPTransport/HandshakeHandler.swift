@@ -1,0 +1,51 @@
+#if TLS
+    import NIOCore
+    import NIOTLS
+
+    /// Says how the handshake of a fresh connection has ended, and reads until then, for nobody else does.
+    final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = ByteBuffer
+        typealias InboundOut = ByteBuffer
+
+        private let promise: EventLoopPromise<HTTPProtocol>
+
+        init(_ promise: EventLoopPromise<HTTPProtocol>) {
+            self.promise = promise
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) {
+            // The connection of a server reads by itself, once it is there.
+            if context.channel.isActive { context.read() }
+        }
+
+        func channelReadComplete(context: ChannelHandlerContext) {
+            context.fireChannelReadComplete()
+            context.read()
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case .handshakeCompleted(let negotiated)? = event as? TLSUserEvent {
+                // A server that names nothing speaks HTTP/1.1.
+                promise.succeed(negotiated.flatMap { HTTPProtocol(rawValue: $0) } ?? .http1)
+                context.pipeline.syncOperations.removeHandler(self, promise: nil)
+            }
+            if event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+            context.fireUserInboundEventTriggered(event)
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            promise.fail(TLSFailure(error) ?? error)
+            context.fireErrorCaught(error)
+            context.close(promise: nil)
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            promise.fail(ChannelError.eof)
+            context.fireChannelInactive()
+        }
+
+        func handlerRemoved(context: ChannelHandlerContext) {
+            promise.fail(ChannelError.eof)
+        }
+    }
+#endif

@@ -1,0 +1,66 @@
+import HTTPTransport
+import NIOCore
+import NIOHTTP1
+
+/// What serves the requests of one connection.
+struct ConnectionService: Sendable {
+    let responder: Responder
+    /// Where uploads go; `nil` for a connection that takes none.
+    let uploads: UploadSite?
+    /// Whether it is one connection too many, which is only told so.
+    let isRefused: Bool
+
+    private var limits: OriginLimits { responder.configuration.limits }
+
+    /// Serves HTTP/1.1, one request after another.
+    func speakHTTP1(on channel: any Channel) throws {
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = limits.headBytes
+        decoding.maxHeaderListSize = limits.headBytes
+        decoding.maxHeaderFieldCount = limits.headFields
+        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+        let progress = RequestProgress()
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(ByteArrivalHandler())
+        try pipeline.addHandler(HTTPResponseEncoder())
+        try pipeline.addHandler(RequestLineHandler(progress))
+        try pipeline.addHandler(ByteToMessageHandler(decoder))
+        try pipeline.addHandler(RequestProgressHandler(progress))
+        try pipeline.addHandler(HTTPServerPipelineHandler())
+        try serve(on: channel, progress)
+    }
+
+    /// Serves HTTP/2, one request on each stream.
+    func speakHTTP2(on channel: any Channel) throws {
+        let limits = HTTP2Server.Limits(
+            streams: limits.concurrentRequests,
+            headBytes: limits.headBytes,
+            window: limits.uploadBufferBytes,
+            idleTimeout: limits.idleTimeout
+        )
+        try HTTP2Server.start(on: channel, limits) { stream in
+            try serve(on: stream, RequestProgress())
+            if isRefused { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        }
+    }
+
+    /// Adds what answers requests: one at a time on this channel.
+    private func serve(on channel: any Channel, _ progress: RequestProgress) throws {
+        let pipeline = channel.pipeline.syncOperations
+        if let uploads {
+            let configuration = responder.configuration
+            let handler = UploadHandler(service: uploads.service, area: uploads.area, configuration: configuration)
+            try pipeline.addHandler(handler)
+        }
+        try pipeline.addHandler(
+            RequestHandler(
+                limits: limits,
+                isRefused: isRefused,
+                now: channel.eventLoop.now,
+                progress: progress
+            ) { [responder] question, thenClose, channel in
+                await responder.answer(question, thenClose: thenClose, on: channel)
+            }
+        )
+    }
+}
