@@ -82,8 +82,17 @@ let package = Package(
             swiftSettings: strictAndSafe
         ),
         .target(
+            name: "HTTPSemantics",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
             name: "TransferProtocol",
             dependencies: [
+                "HTTPSemantics",
                 "Units",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
@@ -116,6 +125,7 @@ let package = Package(
             name: "TransferClient",
             dependencies: [
                 "DurableFiles",
+                "HTTPSemantics",
                 "HTTPTransport",
                 "TransferProtocol",
                 "Units",
@@ -154,6 +164,7 @@ let package = Package(
             name: "ResumableUploads",
             dependencies: [
                 "DurableFiles",
+                "HTTPSemantics",
                 "TransferProtocol",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -181,6 +192,7 @@ let package = Package(
             name: "OriginServer",
             dependencies: [
                 "DurableFiles",
+                "HTTPSemantics",
                 "HTTPTransport",
                 "ResumableUploads",
                 "TransferProtocol",
@@ -258,6 +270,7 @@ let package = Package(
         .target(
             name: "TestUploadServers",
             dependencies: [
+                "HTTPSemantics",
                 "ResumableUploads",
                 "TransferProtocol",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -286,9 +299,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "HTTPSemanticsTests",
+            dependencies: ["HTTPSemantics", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "TransferProtocolTests",
             dependencies: [
-                "TransferProtocol", "Units", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "HTTPSemantics", "TransferProtocol", "Units",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: strict
         ),
@@ -305,7 +324,8 @@ let package = Package(
         .testTarget(
             name: "TransferClientTests",
             dependencies: [
-                "DurableFiles", "HTTPTransport", "LocalAuthority", "SimulatedDisk", "TestUploadServers",
+                "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "SimulatedDisk",
+                "TestUploadServers",
                 "TransferClient",
                 "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -343,7 +363,7 @@ let package = Package(
         .testTarget(
             name: "ResumableUploadsTests",
             dependencies: [
-                "DurableFiles", "ResumableUploads", "SimulatedDisk", "TransferProtocol", "Units",
+                "DurableFiles", "HTTPSemantics", "ResumableUploads", "SimulatedDisk", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -356,7 +376,7 @@ let package = Package(
         .testTarget(
             name: "OriginServerTests",
             dependencies: [
-                "DurableFiles", "ResumableUploads",
+                "DurableFiles", "HTTPSemantics", "ResumableUploads",
                 "OriginServer", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

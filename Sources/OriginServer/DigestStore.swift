@@ -1,3 +1,4 @@
+import HTTPSemantics
 import TransferProtocol
 
 /// The digests of files, by their entity tags: each is computed once, however many ask for it at the same time, and

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import HTTPSemantics
 import SystemPackage
 import TransferProtocol
 

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTransport
 import NIOCore
 import NIOHTTP1

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import TransferProtocol
 
 /// What became of one request: a line of the request log.

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import NIOCore
 import NIOHTTP1

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 import TransferProtocol
 
 /// The system's wall clock.

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// What the next request of a download asks for.

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// What a 401 or a 407 asks for (RFC 9110, section 11.6).

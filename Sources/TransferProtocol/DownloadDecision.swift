@@ -25,7 +25,7 @@ extension DownloadState {
             return want(.representationChanged, because: .representationChanged)
         case 416: return decideOnUnsatisfied(head, ask)
         case 408, 425, 429, 500, 502...504, 506...599:
-            return .retry(after: RetryAfter.delay(head, now: now), .status(head.status))
+            return .retry(after: head.retryAfter(now: now), .status(head.status))
         default: return decideOnRefusal(head, ask)
         }
     }

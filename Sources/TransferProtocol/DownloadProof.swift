@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// What vouches for a complete file.
 public enum DownloadProof: Hashable, Sendable {
     /// Its SHA-256 is the one that the caller or the server named.

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// What is known of the representation that the bytes on disk are a prefix of.

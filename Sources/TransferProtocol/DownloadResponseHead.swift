@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// The head of a final response, as far as a download looks at it.
@@ -58,6 +59,11 @@ public struct DownloadResponseHead: Hashable, Sendable {
             return nil
         }
         return coding
+    }
+
+    /// The least wait that `Retry-After` asks for, as seen from `now`, the wall clock in seconds since 1970.
+    func retryAfter(now: Int64) -> Duration? {
+        fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
     }
 
     /// Whether the body is several ranges in one (RFC 9110, section 14.6).

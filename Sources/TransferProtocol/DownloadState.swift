@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// The decisions of a download: what to ask for, and what to do about each answer.

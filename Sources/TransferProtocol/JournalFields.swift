@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// The fields of a source: a byte for the name, four for the length of the value, the value. Unknown names are skipped.
 enum JournalFields {
     private enum Name: UInt8 {

@@ -4,7 +4,8 @@ import Testing
 /// What the repository promises of its own files.
 @Suite struct RepositoryTests {
     private static let pureModules = [
-        "Units", "FaultProfile", "FaultPlan", "Forecast", "Replay", "TransferProtocol", "ResumableUploads/Core",
+        "Units", "FaultProfile", "FaultPlan", "Forecast", "Replay", "HTTPSemantics", "TransferProtocol",
+        "ResumableUploads/Core",
     ]
     private static let sources = Repository.files(in: "Sources", ending: ".swift")
     private static let swiftFiles = sources + Repository.files(in: "Tests", ending: ".swift")

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import Synchronization
 import Testing
 import TransferProtocol

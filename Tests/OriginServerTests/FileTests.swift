@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPSemantics
 import OriginServer
 import Testing
 import TransferProtocol

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import NIOCore
 import OriginServer
 import Testing

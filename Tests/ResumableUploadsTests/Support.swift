@@ -1,5 +1,6 @@
 import Crypto
 import DurableFiles
+import HTTPSemantics
 import HTTPTypes
 import ResumableUploads
 import SimulatedDisk

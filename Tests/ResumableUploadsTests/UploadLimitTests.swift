@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 import ResumableUploads
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import Testing
 import TransferClient
 import TransferProtocol

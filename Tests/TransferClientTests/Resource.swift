@@ -1,4 +1,5 @@
 import Crypto
+import HTTPSemantics
 import TransferProtocol
 import Units
 

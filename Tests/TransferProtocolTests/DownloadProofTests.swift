@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 import Testing
 import TransferProtocol

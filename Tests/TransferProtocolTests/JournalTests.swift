@@ -1,3 +1,4 @@
+import HTTPSemantics
 import Testing
 import TransferProtocol
 import Units

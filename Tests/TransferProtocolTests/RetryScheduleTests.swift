@@ -210,14 +210,4 @@ import Units
         )
         #expect(self.schedule().remaining(at: .zero) == nil)
     }
-
-    @Test(
-        arguments: [
-            ("0", 0), ("120", 120), ("Sun, 06 Nov 1994 08:49:37 GMT", 60), ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
-            ("-1", nil), ("1.5", nil), ("soon", nil), ("", nil), (" 1", nil), ("99999999999999999999", Int64.max),
-        ] as [(String, Int64?)]
-    )
-    func `Retry-After is seconds or a date`(value: String, seconds: Int64?) {
-        #expect(RetryAfter.delay(value, now: 784_111_717) == seconds.map { .seconds($0) })
-    }
 }

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import TransferProtocol
 
 /// The file that an upload becomes.

@@ -1,6 +1,7 @@
 import Crypto
 import DurableFiles
 import Glibc
+import HTTPSemantics
 import Synchronization
 import SystemPackage
 import TransferProtocol

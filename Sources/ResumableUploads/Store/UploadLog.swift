@@ -1,4 +1,5 @@
 import DurableFiles
+import HTTPSemantics
 import TransferProtocol
 
 /// The records of the log that is kept beside the bytes of an upload.

@@ -1,12 +1,12 @@
+import HTTPSemantics
 import HTTPTypes
-import RawStructuredFieldValues
 
 /// The fields of a message that concern a resumable upload, in the spelling of one dialect.
 ///
 /// They are structured fields (RFC 9651). A field of a wrong type, of two lines, or out of range counts as absent.
 public struct UploadFields: Hashable, Sendable {
     /// The largest offset or length: a structured integer has 15 digits at most (RFC 9651, section 3.3.1).
-    public static let largest: Int64 = 999_999_999_999_999
+    public static let largest = StructuredItem.largestInteger
 
     /// Whether nothing follows the message's content: `Upload-Complete`, or the inverse of `Upload-Incomplete`.
     public var isComplete: Bool?
@@ -55,28 +55,4 @@ public struct UploadFields: Hashable, Sendable {
 extension UploadDialect {
     /// The value of `Upload-Draft-Interop-Version` that names this dialect.
     public var interopVersionValue: String { String(rawValue) }
-}
-
-/// Items of structured fields (RFC 9651, section 3.3).
-enum StructuredItem {
-    /// A boolean, `?1` or `?0`; parameters are skipped.
-    static func boolean(_ headerValue: String?) -> Bool? {
-        guard case .bool(let value) = item(headerValue) else { return nil }
-        return value
-    }
-
-    /// An integer from 0 on; parameters are skipped.
-    static func count(_ headerValue: String?) -> Int64? {
-        guard case .integer(let value) = item(headerValue), value >= 0 else { return nil }
-        return value
-    }
-
-    /// An integer as a field value, held within 0 to `UploadFields.largest`.
-    static func text(_ count: Int64) -> String { String(min(max(0, count), UploadFields.largest)) }
-
-    private static func item(_ headerValue: String?) -> RFC9651BareItem? {
-        guard let headerValue else { return nil }
-        var parser = StructuredFieldValueParser(Array(headerValue.utf8))
-        return try? parser.parseItemFieldValue().rfc9651BareItem
-    }
 }

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import RawStructuredFieldValues
 
 /// The limits that a server sets to an upload (`Upload-Limit`).

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// Why an attempt brought an upload to no end, though another one may.

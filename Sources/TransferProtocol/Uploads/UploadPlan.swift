@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// The next request of an upload.
 public enum UploadPlan: Hashable, Sendable {
     /// The request to the target with all of the content; without a dialect it is an ordinary upload.

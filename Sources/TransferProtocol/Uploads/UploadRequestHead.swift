@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// The fields that a caller adds to an upload, and what it shows of itself.

@@ -1,6 +1,6 @@
+import HTTPSemantics
 import HTTPTypes
 import Testing
-import TransferProtocol
 
 @Suite struct PreconditionsTests {
     private static let modified = "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// The least wait that a response asks for (RFC 9110, section 10.2.3).
 public enum RetryAfter {
     /// Reads a `Retry-After` of seconds, or of a date as seen from `now`, the wall clock in seconds since 1970.
@@ -11,17 +9,7 @@ public enum RetryAfter {
             return .seconds(Int64(headerValue) ?? .max)
         }
         guard let date = HTTPDate(headerValue) else { return nil }
-        return .seconds(max(0, date.secondsSinceEpoch.subtractingSaturated(now)))
+        let (wait, overflow) = date.secondsSinceEpoch.subtractingReportingOverflow(now)
+        return .seconds(overflow ? (now < 0 ? .max : 0) : max(0, wait))
     }
-
-    static func delay(_ head: DownloadResponseHead, now: Int64) -> Duration? {
-        head.fields[.retryAfter].flatMap { delay($0, now: now) }
-    }
-}
-
-extension HTTPField.Name {
-    static let retryAfter = {
-        guard let name = HTTPField.Name("Retry-After") else { preconditionFailure("“Retry-After” is a token") }
-        return name
-    }()
 }

@@ -1,5 +1,5 @@
+import HTTPSemantics
 import Testing
-import TransferProtocol
 
 @Suite struct ProblemDetailsTests {
     private static let base = "https://iana.org/assignments/http-problem-types"

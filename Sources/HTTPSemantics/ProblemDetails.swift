@@ -38,7 +38,8 @@ public enum ProblemDetails: Hashable, Sendable {
         switch members.type.flatMap({ ProblemType(rawValue: $0) }) {
         case .mismatchingOffset:
             guard let expected = members.expectedOffset, let provided = members.providedOffset,
-                (0...UploadFields.largest).contains(expected), (0...UploadFields.largest).contains(provided)
+                (0...StructuredItem.largestInteger).contains(expected),
+                (0...StructuredItem.largestInteger).contains(provided)
             else { return nil }
             self = .mismatchingOffset(expected: expected, provided: provided)
         case .inconsistentLength: self = .inconsistentLength

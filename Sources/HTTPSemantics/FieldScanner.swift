@@ -1,24 +1,26 @@
 /// Reads a field value from left to right, byte by byte.
 ///
 /// Fields are compared as bytes: Swift's strings hold two spellings of one letter for equal, HTTP doesn't.
-struct FieldScanner {
+package struct FieldScanner {
     private var rest: Substring.UTF8View
 
-    init(_ text: String) {
+    /// Starts at the first byte of `text`.
+    package init(_ text: String) {
         rest = Substring(text).utf8
     }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    /// Whether every byte has been taken.
+    package var isAtEnd: Bool { rest.isEmpty }
 
     /// Takes `prefix` when the rest starts with it, byte for byte.
-    mutating func skip(_ prefix: String) -> Bool {
+    package mutating func skip(_ prefix: String) -> Bool {
         guard rest.starts(with: prefix.utf8) else { return false }
         rest = rest.dropFirst(prefix.utf8.count)
         return true
     }
 
     /// Takes `prefix`, given in lower case, when the rest starts with it in any case of ASCII.
-    mutating func skipIgnoringCase(_ prefix: String) -> Bool {
+    package mutating func skipIgnoringCase(_ prefix: String) -> Bool {
         let lowered = rest.prefix(prefix.utf8.count).lazy.map { (65...90).contains($0) ? $0 + 32 : $0 }
         guard lowered.elementsEqual(prefix.utf8) else { return false }
         rest = rest.dropFirst(prefix.utf8.count)
@@ -26,17 +28,17 @@ struct FieldScanner {
     }
 
     /// Takes the first of `names` that the rest starts with, and gives its index.
-    mutating func skipFirst(of names: [String]) -> Int? {
+    package mutating func skipFirst(of names: [String]) -> Int? {
         names.firstIndex { skip($0) }
     }
 
     /// Takes the spaces and tabs that come next, perhaps none.
-    mutating func skipWhitespace() {
+    package mutating func skipWhitespace() {
         rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     }
 
     /// Takes exactly `digits` digits as a number.
-    mutating func number(digits: Int) -> Int64? {
+    package mutating func number(digits: Int) -> Int64? {
         let prefix = rest.prefix(digits)
         guard prefix.count == digits, let value = Int64(asciiDigits: prefix) else { return nil }
         rest = rest.dropFirst(digits)
@@ -44,7 +46,7 @@ struct FieldScanner {
     }
 
     /// Takes the digits that come next, at least one, as a number that saturates at `Int64.max`.
-    mutating func saturatingNumber() -> Int64? {
+    package mutating func saturatingNumber() -> Int64? {
         let prefix = rest.prefix { (48...57).contains($0) }
         guard !prefix.isEmpty else { return nil }
         rest = rest.dropFirst(prefix.count)
@@ -52,7 +54,7 @@ struct FieldScanner {
     }
 
     /// Takes the bytes that come next for as long as `matches` holds, perhaps none.
-    mutating func take(while matches: (UInt8) -> Bool) -> String {
+    package mutating func take(while matches: (UInt8) -> Bool) -> String {
         let prefix = rest.prefix(while: matches)
         rest = rest.dropFirst(prefix.count)
         return String(decoding: prefix, as: UTF8.self)

@@ -1,5 +1,5 @@
+import HTTPSemantics
 import Testing
-import TransferProtocol
 
 @Suite struct HTTPDateTests {
     @Test(

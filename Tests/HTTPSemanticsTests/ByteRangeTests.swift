@@ -1,5 +1,5 @@
+import HTTPSemantics
 import Testing
-import TransferProtocol
 
 @Suite struct ByteRangeTests {
     /// What a `Range` field selects of `length` bytes; `nil` when the field is to be ignored.

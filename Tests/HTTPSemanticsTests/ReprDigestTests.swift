@@ -1,6 +1,6 @@
+import HTTPSemantics
 import HTTPTypes
 import Testing
-import TransferProtocol
 
 @Suite struct ReprDigestTests {
     /// The SHA-256 of nothing at all.

@@ -1,5 +1,5 @@
+import HTTPSemantics
 import Testing
-import TransferProtocol
 
 @Suite struct EntityTagTests {
     @Test(arguments: ["\"a\"", "W/\"a\"", "\"\"", "W/\"\"", "\"a,b\"", "\"!#~\"", "\"W/\"", "\"é\""])
