@@ -2,8 +2,10 @@ import HTTPSemantics
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
+import NIOHTTPTypesHTTP2
 import NIOPosix
 import NIOResumableUpload
 import NIOSSL
@@ -40,6 +42,8 @@ public struct UploadServerHabits: Sendable {
     public var digest: String?
     /// The server's side of TLS; without it the server is a plain one.
     public var tls: NIOSSLContext?
+    /// Whether the server speaks HTTP/2, and nothing else, by TLS.
+    public var speaksHTTP2 = false
     /// Whether nothing more is read after a request's head.
     public var isDeaf = false
 
@@ -111,23 +115,48 @@ public final class UploadServer: Sendable {
                         try pipeline.addHandler(CutHandler(budget, isSilent: true))
                     }
                     if let tls = self.habits.tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-                    try pipeline.configureHTTPServerPipeline()
-                    try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: self.habits.tls != nil))
-                    try pipeline.addHandler(RequestLog(self))
-                    switch self.kind {
-                    case .nioExtras:
-                        let sink = TargetHandler(self, ordinal)
-                        try pipeline.addHandler(HTTPResumableUploadHandler(context: context, handlers: [sink]))
-                    case .wrapped:
-                        try pipeline.addHandler(ResumableUploadHandler(uploads))
-                        try pipeline.addHandler(TargetHandler(self, ordinal))
-                    case .ordinary: try pipeline.addHandler(TargetHandler(self, ordinal))
-                    case .dialect(let dialect): try pipeline.addHandler(DialectHandler(self, ordinal, dialect))
+                    guard self.habits.speaksHTTP2 else {
+                        try pipeline.configureHTTPServerPipeline()
+                        try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: self.habits.tls != nil))
+                        return try self.serve(on: channel, ordinal, context, uploads)
                     }
+                    let streams = NIOHTTP2Handler(
+                        mode: .server,
+                        eventLoop: channel.eventLoop,
+                        connectionConfiguration: .init(),
+                        streamConfiguration: .init()
+                    ) { stream in
+                        stream.eventLoop.makeCompletedFuture {
+                            try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPServerCodec())
+                            try self.serve(on: stream, ordinal, context, uploads)
+                        }
+                    }
+                    try pipeline.addHandler(streams)
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         bound.withLock { $0 = channel }
+    }
+
+    /// Adds what answers the requests of a channel, behind its codec.
+    private func serve(
+        on channel: any Channel,
+        _ ordinal: Int,
+        _ context: HTTPResumableUploadContext,
+        _ uploads: ResumableUploadServer
+    ) throws {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(RequestLog(self))
+        switch kind {
+        case .nioExtras:
+            let sink = TargetHandler(self, ordinal)
+            try pipeline.addHandler(HTTPResumableUploadHandler(context: context, handlers: [sink]))
+        case .wrapped:
+            try pipeline.addHandler(ResumableUploadHandler(uploads))
+            try pipeline.addHandler(TargetHandler(self, ordinal))
+        case .ordinary: try pipeline.addHandler(TargetHandler(self, ordinal))
+        case .dialect(let dialect): try pipeline.addHandler(DialectHandler(self, ordinal, dialect))
+        }
     }
 
     /// Takes an upload in one request.

@@ -1,0 +1,161 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// What a scripted HTTP/2 server does on a stream, one after the other.
+enum HTTP2Step: Sendable {
+    /// Sends a HEADERS frame with a status and fields.
+    case head(Int, [(String, String)])
+    /// Sends DATA frames.
+    case send([UInt8])
+    /// Ends the stream, with trailers if there are any.
+    case end([(String, String)] = [])
+    /// Sends RST_STREAM.
+    case reset(HTTP2ErrorCode)
+    /// Sends GOAWAY for streams after the first, and keeps the connection.
+    case goAway(HTTP2ErrorCode)
+    /// Closes the connection below TLS.
+    case sever
+    /// Sends nothing more, and keeps the stream.
+    case stall
+}
+
+/// An HTTP/2 server over TLS on an ephemeral port of the loopback.
+final class ScriptedHTTP2Server: Sendable {
+    private struct Record {
+        var requests: [ReceivedRequest] = []
+        var streams: [Int] = []
+        var unread = 0
+    }
+
+    private let record = Mutex(Record())
+    private let bound = Mutex<(any Channel)?>(nil)
+    private let respond: @Sendable (ReceivedRequest) -> [HTTP2Step]
+
+    var port: Int { bound.withLock { $0?.localAddress?.port ?? 0 } }
+    var url: String { "https://127.0.0.1:\(port)/file.bin" }
+    /// The requests so far; the ordinal is that of the connection, since the client opens one for each.
+    var requests: [ReceivedRequest] { record.withLock { $0.requests } }
+
+    private init(_ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step]) { self.respond = respond }
+
+    /// Runs `body` against a server that does what `respond` says for each request.
+    static func serve<Value>(
+        over tls: NIOSSLContext,
+        _ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step],
+        _ body: (ScriptedHTTP2Server) async throws -> Value
+    ) async throws -> Value {
+        let server = ScriptedHTTP2Server(respond)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { connection in
+                connection.eventLoop.makeCompletedFuture {
+                    let pipeline = connection.pipeline.syncOperations
+                    try pipeline.addHandler(ConnectionSocket())
+                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                    try pipeline.addHandler(
+                        NIOHTTP2Handler(
+                            mode: .server,
+                            eventLoop: connection.eventLoop,
+                            connectionConfiguration: .init(),
+                            streamConfiguration: .init()
+                        ) { stream in
+                            stream.eventLoop.makeCompletedFuture {
+                                try stream.pipeline.syncOperations.addHandler(HTTP2ScriptHandler(server, connection))
+                            }
+                        }
+                    )
+                    try pipeline.addHandler(ConnectionErrors())
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        server.bound.withLock { $0 = channel }
+        do {
+            let value = try await body(server)
+            try await channel.close()
+            return value
+        } catch {
+            try await channel.close()
+            throw error
+        }
+    }
+
+    fileprivate func steps(for headers: HPACKHeaders) -> [HTTP2Step] {
+        var fields: [String: String] = [:]
+        for (name, value, _) in headers { fields[name] = value }
+        let request = record.withLock { record in
+            let request = ReceivedRequest(
+                ordinal: record.requests.count,
+                method: fields[":method"] ?? "",
+                target: fields[":path"] ?? "",
+                fields: fields
+            )
+            record.requests.append(request)
+            return request
+        }
+        return respond(request)
+    }
+}
+
+/// Stands next to the socket, where a close isn't TLS's.
+private final class ConnectionSocket: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+}
+
+/// Closes a connection whose client breaks off.
+private final class ConnectionErrors: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+private final class HTTP2ScriptHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private let server: ScriptedHTTP2Server
+    private let connection: any Channel
+
+    init(_ server: ScriptedHTTP2Server, _ connection: any Channel) {
+        self.server = server
+        self.connection = connection
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .headers(let headers) = unwrapInboundIn(data) else { return }
+        perform(server.steps(for: headers.headers)[...], context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func perform(_ steps: ArraySlice<HTTP2Step>, _ context: ChannelHandlerContext) {
+        guard let step = steps.first else { return }
+        let written: EventLoopFuture<Void>
+        switch step {
+        case .head(let status, let fields):
+            let headers = HPACKHeaders([(":status", String(status))] + fields)
+            written = context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers))))
+        case .send(let bytes):
+            written = context.writeAndFlush(wrapOutboundOut(.data(.init(data: .byteBuffer(ByteBuffer(bytes: bytes))))))
+        case .end(let trailers):
+            let last: HTTP2Frame.FramePayload =
+                trailers.isEmpty
+                ? .data(.init(data: .byteBuffer(ByteBuffer()), endStream: true))
+                : .headers(.init(headers: HPACKHeaders(trailers), endStream: true))
+            written = context.writeAndFlush(wrapOutboundOut(last))
+        case .reset(let code): written = context.writeAndFlush(wrapOutboundOut(.rstStream(code)))
+        case .goAway(let code):
+            let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: 1, errorCode: code, opaqueData: nil)
+            written = connection.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload))
+        case .sever:
+            let socket = try? connection.pipeline.syncOperations.context(handlerType: ConnectionSocket.self)
+            socket?.close(promise: nil)
+            return
+        case .stall: return
+        }
+        written.assumeIsolated().whenSuccess { self.perform(steps.dropFirst(), context) }
+    }
+}
