@@ -23,6 +23,8 @@ extension StatusFeed {
         case .retrying(let delay, let setback, _): update { $0.wait(delay, because: setback.description) }
         case .restarted(let reason): update { $0.startOver(because: reason.description) }
         case .redirected(let url): update { $0.redirectedTo = url }
+        case .informed(let status, let fields): update { $0.informational = TransferInformation(status, fields) }
+        case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .verified: break
         case .finished(let summary):
             update { status in
@@ -48,6 +50,8 @@ extension StatusFeed {
         case .resumed(let offset): update { $0.resume(at: offset) }
         case .retrying(let delay, let setback): update { $0.wait(delay, because: setback.description) }
         case .restarted(let reason): update { $0.startOver(because: reason.description) }
+        case .informed(let status, let fields): update { $0.informational = TransferInformation(status, fields) }
+        case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .resumable, .verified: break
         case .finished(let summary): update { $0.advance(to: summary.bytes) }
         }

@@ -17,6 +17,8 @@ public struct TransferStatus: Hashable, Sendable {
         public static let transferring = Phase(rawValue: "transferring")
         /// An attempt failed; the next follows after `nextAttempt`.
         public static let waiting = Phase(rawValue: "waiting")
+        /// The network is away, and the transfer waits for it: `TransferConfiguration.waitsForConnectivity`.
+        public static let waitingForNetwork = Phase(rawValue: "waiting-for-network")
         /// It has come to its end. The last status.
         public static let finished = Phase(rawValue: "finished")
         /// It has failed; the reason is thrown. The last status.
@@ -42,6 +44,8 @@ public struct TransferStatus: Hashable, Sendable {
     public var nextAttempt: Duration?
     /// Why the last attempt failed, or why it started over, as a clause.
     public var setback: String?
+    /// The last informational response. That of an upload's progress isn't shown: `completedBytes` has it.
+    public var informational: TransferInformation?
     /// The URL that the transfer was redirected to.
     public var redirectedTo: String?
 

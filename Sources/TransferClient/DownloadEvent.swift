@@ -1,3 +1,4 @@
+import HTTPTypes
 import TransferProtocol
 
 /// What happens during a download, in the order in which it happens.
@@ -15,6 +16,10 @@ public enum DownloadEvent: Hashable, Sendable {
     case restarted(DownloadRestartReason)
     /// The server sent the request on to this URL.
     case redirected(url: String)
+    /// An informational response came before the final one (RFC 9110, section 15.2).
+    case informed(status: Int, fields: HTTPFields)
+    /// The network is away. The next attempt follows when there is a route again, and at the latest after 30 s.
+    case waitingForNetwork
     /// The digest of the complete file is right.
     case verified(DownloadVerification)
     /// The file is complete and in its place. Always the last event, and only sent on success.

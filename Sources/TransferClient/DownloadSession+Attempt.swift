@@ -9,29 +9,40 @@ extension DownloadSession {
     /// So many redirections are followed in a row, at most.
     static let mostRedirections = 10
 
+    typealias Outcome = AttemptOutcome<DownloadSetback, DownloadError>
+
+    /// The end of one exchange.
+    private enum Exchanged: Sendable {
+        case redirected(location: String)
+        case ended(Outcome)
+    }
+
     /// Sends one request, follows its redirections, and writes what comes.
     ///
     /// The rest is asked of the URL that served bytes last, since another mirror may have another state of the file. Where
     /// that brings nothing, the way starts at the URL that was asked for: the last one may have expired.
-    func attempt(_ ask: DownloadAsk) async -> Outcome {
+    func send(_ ask: DownloadAsk) async -> Outcome {
         guard ask.isOfHeld, isLastURLOpen, finalURL != url else {
-            return await attempt(ask, along: RequestTrail(url))
+            return await send(ask, along: RequestTrail(url))
         }
         var trail = RequestTrail(url)
         trail.follow(finalURL)
         let held = state.length
-        let outcome = await attempt(ask, along: trail)
+        let outcome = await send(ask, along: trail)
         if state.length == held { isLastURLOpen = false }
-        guard case .decided(.fail(let failure)) = outcome, let status = failure.status else { return outcome }
-        return .decided(.askAgain(.status(status)))
+        guard case .refused(let refusal, _, _) = outcome else { return outcome }
+        return .failedForNow(.status(refusal.status), isImmediate: true)
     }
 
-    /// Sends one request along the redirections behind those of `start`.
-    private func attempt(_ ask: DownloadAsk, along start: RequestTrail) async -> Outcome {
+    /// Sends one request along the redirections after those of `start`.
+    private func send(_ ask: DownloadAsk, along start: RequestTrail) async -> Outcome {
         var trail = start
         for _ in 0...Self.mostRedirections {
-            let outcome = await exchange(ask, at: trail)
-            guard case .decided(.follow(let location)) = outcome else { return outcome }
+            let location: String
+            switch await exchange(ask, at: trail) {
+            case .ended(let outcome): return outcome
+            case .redirected(let target): location = target
+            }
             do throws(DownloadURLProblem) {
                 trail.follow(try trail.current.resolving(location))
             } catch {
@@ -43,28 +54,48 @@ extension DownloadSession {
         return .failed(.tooManyRedirections(Self.mostRedirections))
     }
 
-    private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Outcome {
+    private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Exchanged {
         summary.connections += 1
-        let remaining = schedule.remaining(at: configuration.clock.now())
-        let exchange = surroundings.exchange(remaining)
+        host = trail.current.host
+        let exchange = surroundings.exchange(loop.remaining)
         do {
-            let fields = request.credentials.fields(for: trail)
+            let fields = credentials.fields(for: trail)
             return try await exchange.perform(ask, at: trail.current, with: fields) { parts, spoken in
                 try await self.receive(parts, spoken, ask, trail)
             }
         } catch let error as DownloadError {
-            return .failed(error)
+            return .ended(.failed(error))
         } catch let problem as TLSSettingsProblem {
-            return .failed(.invalidTLSSettings(problem))
+            return .ended(.failed(.invalidTLSSettings(problem)))
         } catch {
             state.bodyCut()
             if let failure = DownloadExchange.refusal(of: error) {
-                return .failed(.tlsRefused(host: trail.current.host, failure))
+                return .ended(.failed(.tlsRefused(host: trail.current.host, failure)))
             }
             guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else {
-                return .failed(.cancelled)
+                return .ended(.failed(.cancelled))
             }
-            return .setback(setback)
+            return .ended(.failedForNow(setback))
+        }
+    }
+
+    /// The outcome that a decision stands for.
+    private func outcome(of conclusion: DownloadConclusion, at trail: RequestTrail) -> Outcome {
+        switch conclusion {
+        case .complete: return .proceed
+        case .askForMore: return .failedForNow(.partOnly)
+        case .askAgain(let setback): return .failedForNow(setback, isImmediate: true)
+        case .retry(let retryAfter, let setback): return .failedForNow(setback, retryAfter: retryAfter)
+        case .fail(let failure):
+            guard let status = failure.status else { return .failed(.refused(failure)) }
+            var refusal = AttemptRefusal(
+                status: status,
+                url: trail.current,
+                use: credentials.use(for: trail),
+                isAtOrigin: !trail.hasLeftOrigin
+            )
+            if case .unauthorized(let challenge, _) = failure { refusal.challenge = challenge }
+            return .refused(refusal, .status(status), .refused(failure))
         }
     }
 
@@ -74,59 +105,85 @@ extension DownloadSession {
         _ spoken: HTTPProtocol,
         _ ask: DownloadAsk,
         _ trail: RequestTrail
-    ) async throws -> Outcome {
-        let target = trail.current
+    ) async throws -> Exchanged {
         var iterator = parts.makeAsyncIterator()
-        guard case .head(let response) = try await iterator.next() else {
+        guard let response = try await finalHead(&iterator) else {
             try Task.checkCancellation()
-            return .setback(.connectionLost("it was closed before the answer"))
+            return .ended(.failedForNow(.connectionLost("it was closed before the answer")))
         }
+        let target = trail.current
         let head = DownloadResponseHead(
             status: response.status.code,
             fields: response.headerFields,
             isEndMarked: spoken == .http2,
             isFromElsewhere: state.representation != nil && !target.isSameResource(as: finalURL),
-            credentialUse: request.credentials.use(for: trail)
+            credentialUse: credentials.use(for: trail)
         )
-        let action = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
-        let overlap: Int64
-        switch action {
-        case .append: overlap = 0
-        case .appendDropping(let count): overlap = count
-        case .repair(let offset): return try await repair(from: offset, &iterator, target)
+        let decision = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
+        switch decision {
+        case .conclude(let conclusion): return .ended(outcome(of: conclusion, at: trail))
+        case .follow(let location): return .redirected(location: location)
+        case .repair(let offset):
+            return .ended(outcome(of: try await repair(from: offset, &iterator, target), at: trail))
+        case .append: return .ended(try await receive(&iterator, head, dropping: 0, trail))
+        case .appendDropping(let count): return .ended(try await receive(&iterator, head, dropping: count, trail))
         case .begin, .truncateAndRestart:
-            try await startOver(action, target)
-            overlap = 0
-        case .complete, .askAgain, .askForMore, .retry, .follow, .fail: return .decided(action)
+            guard await isAccepted(response, target) else { return .ended(.failed(.cancelled)) }
+            try await startOver(decision, target)
+            return .ended(try await receive(&iterator, head, dropping: 0, trail))
         }
-        switch action {
-        case .append, .appendDropping:
-            guard try await isPrefixSound() else { return .decided(.askAgain(.heldBytesDamaged)) }
-            finalURL = target
+    }
+
+    /// The head of the final response, after those of informational ones; `nil` where the connection ends before it.
+    private func finalHead(_ iterator: inout DownloadExchange.Parts.AsyncIterator) async throws -> HTTPResponse? {
+        while let part = try await iterator.next() {
+            guard case .head(let head) = part else { return nil }
+            guard head.status.isInterim else { return head }
+            onEvent(.informed(status: head.status.code, fields: head.headerFields))
+        }
+        return nil
+    }
+
+    private func isAccepted(_ response: HTTPResponse, _ url: DownloadURL) async -> Bool {
+        guard let accepts = surroundings.callbacks.accepts else { return true }
+        return await accepts(
+            ExchangeResponse(status: response.status.code, fields: response.headerFields, url: url.text)
+        )
+    }
+
+    /// Writes a body that was accepted, and decides on its end.
+    private func receive(
+        _ iterator: inout DownloadExchange.Parts.AsyncIterator,
+        _ head: DownloadResponseHead,
+        dropping overlap: Int64,
+        _ trail: RequestTrail
+    ) async throws -> Outcome {
+        if head.status == 206 {
+            guard try await isPrefixSound() else { return .failedForNow(.heldBytesDamaged, isImmediate: true) }
+            finalURL = trail.current
             isLastURLOpen = true
             summary.resumptions += 1
             onEvent(.resumed(offset: state.length))
             try await recordWhatIsKnown()
-        default: break
         }
         defer { reportProgress(isLast: true) }
         var check = try await OverlapCheck(overlap, of: file)
         while let part = try await iterator.next() {
             switch part {
-            case .head: return .setback(.malformedResponse("a second head"))
+            case .head: return .failedForNow(.malformedResponse("a second head"))
             case .body(let buffer):
-                guard try await write(buffer, &check) else { return .decided(state.overlapDiffered()) }
+                guard try await write(buffer, &check) else { return outcome(of: state.overlapDiffered(), at: trail) }
                 // What lies beyond the body's end may never end itself.
-                if state.isBodyTooLong { return try await bodyEnded() }
+                if state.isBodyTooLong { return outcome(of: try await bodyEnded(), at: trail) }
             case .end(let trailers):
-                let outcome = try await bodyEnded(trailers)
-                try await noteSurplus(after: outcome, &iterator, framing: head.framing)
-                return outcome
+                let conclusion = try await bodyEnded(trailers)
+                try await noteSurplus(after: conclusion, &iterator, framing: head.framing)
+                return outcome(of: conclusion, at: trail)
             }
         }
         state.bodyCut()
         try Task.checkCancellation()
-        return .setback(.connectionLost("it was closed in the middle of the answer"))
+        return .failedForNow(.connectionLost("it was closed in the middle of the answer"))
     }
 
     /// Writes a body in the place of damaged bytes, and compares them with the journal.
@@ -134,14 +191,14 @@ extension DownloadSession {
         from offset: Int64,
         _ iterator: inout DownloadExchange.Parts.AsyncIterator,
         _ target: DownloadURL
-    ) async throws -> Outcome {
+    ) async throws -> DownloadConclusion {
         finalURL = target
         isLastURLOpen = true
         var offset = offset
         var hasEnded = false
         while !hasEnded, state.damage != nil, let part = try await iterator.next() {
             switch part {
-            case .head: return .setback(.malformedResponse("a second head"))
+            case .head: return .retry(after: nil, .malformedResponse("a second head"))
             case .body(let buffer):
                 summary.bytesReceived += Int64(buffer.readableBytes)
                 let portion = state.received(buffer.readableBytes)
@@ -150,26 +207,26 @@ extension DownloadSession {
             case .end: hasEnded = true
             }
         }
-        let action = state.bodyEnded()
+        let conclusion = state.bodyEnded()
         try Task.checkCancellation()
-        guard state.damage == nil else { return .decided(action) }
-        return .decided(try await verifyRepair() ? .askForMore : .askAgain(.heldBytesDamaged))
+        guard state.damage == nil else { return conclusion }
+        return try await verifyRepair() ? .askForMore : .askAgain(.heldBytesDamaged)
     }
 
-    private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(DownloadError) -> Outcome {
-        let action = state.bodyEnded(trailers: trailers)
+    private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(DownloadError) -> DownloadConclusion {
+        let conclusion = state.bodyEnded(trailers: trailers)
         try await recordWhatIsKnown()
-        return .decided(action)
+        return conclusion
     }
 
     /// Looks for bytes after a response that completes the file, which only a digest could vouch for otherwise: the length
     /// that its head named may be wrong then. Waits for the end of the connection for a moment.
     private func noteSurplus(
-        after outcome: Outcome,
+        after conclusion: DownloadConclusion,
         _ iterator: inout DownloadExchange.Parts.AsyncIterator,
         framing: DownloadFraming
     ) async throws(DownloadError) {
-        guard case .decided(.complete) = outcome, case .length = framing, request.expectedSHA256 == nil,
+        guard case .complete = conclusion, case .length = framing, request.expectedSHA256 == nil,
             state.representation?.digest == nil
         else { return }
         do {
@@ -182,15 +239,15 @@ extension DownloadSession {
     }
 
     /// Empties the file for a whole representation, before its first byte is written.
-    private func startOver(_ action: DownloadAction, _ target: DownloadURL) async throws(DownloadError) {
+    private func startOver(_ decision: DownloadHeadDecision, _ target: DownloadURL) async throws(DownloadError) {
         finalURL = target
         isLastURLOpen = true
-        if case .truncateAndRestart(let reason) = action {
+        if case .truncateAndRestart(let reason) = decision {
             guard summary.restarts < configuration.maximumRestarts else {
                 throw .tooManyRestarts(summary.restarts, reason)
             }
             summary.restarts += 1
-            schedule.restarted()
+            loop.restarted()
             onEvent(.restarted(reason))
         }
         try await settle()
@@ -216,6 +273,11 @@ extension DownloadSession {
         reportProgress()
         return true
     }
+}
+
+extension HTTPResponse.Status {
+    /// Whether a final response follows (RFC 9110, section 15.2).
+    var isInterim: Bool { kind == .informational && code != 101 }
 }
 
 extension DownloadFailure {

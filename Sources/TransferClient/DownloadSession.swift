@@ -8,15 +8,19 @@ import Units
 /// Used by a single task, in order.
 final class DownloadSession {
     let request: DownloadRequest
-    let url: DownloadURL
     let configuration: TransferClientConfiguration
     let surroundings: DownloadSurroundings
     let file: PartialFile
     let onEvent: @Sendable (DownloadEvent) -> Void
     let startedAt: Moment
+    let loop: AttemptLoop
 
+    /// The URL that is asked, and what is shown there.
+    var url: DownloadURL
+    var credentials: DownloadCredentials
+    /// The host of the last request.
+    var host: String
     var state: DownloadState
-    var schedule: RetrySchedule
     var summary = Tally()
     var finalURL: DownloadURL
     /// What the journal says of the source, to be told when more is known.
@@ -40,13 +44,6 @@ final class DownloadSession {
         var digestMismatches = 0
     }
 
-    /// How an attempt ended.
-    enum Outcome: Sendable {
-        case decided(DownloadAction)
-        case setback(DownloadSetback)
-        case failed(DownloadError)
-    }
-
     init(
         _ surroundings: DownloadSurroundings,
         _ request: DownloadRequest,
@@ -57,6 +54,8 @@ final class DownloadSession {
     ) {
         self.request = request
         self.url = url
+        credentials = request.credentials
+        host = url.host
         self.file = file
         self.onEvent = onEvent
         self.surroundings = surroundings
@@ -79,9 +78,10 @@ final class DownloadSession {
             state = DownloadState(resuming: source.representation, length: length, isElsewhere: true)
             isLastURLOpen = false
         }
-        schedule = RetrySchedule(
-            policy: configuration.retry,
-            generator: SeededGenerator(seed: surroundings.seed),
+        loop = AttemptLoop(
+            configuration,
+            surroundings.callbacks,
+            seed: surroundings.seed,
             startedAt: startedAt,
             held: state.length
         )
@@ -96,75 +96,20 @@ final class DownloadSession {
         }
         if state.length > 0 { startVerification() }
         do throws(DownloadError) {
-            while true {
-                guard !Task.isCancelled else { throw .cancelled }
-                switch state.nextStep {
-                case .finish:
-                    guard try await isPrefixSound() else { continue }
-                    try await settle()
-                    try await keepComplete()
-                    if isAnswerWanted { try await askAboutComplete() }
-                    if let finished = try await finish() { return finished }
-                case .ask(let ask):
-                    let outcome = await attempt(ask)
-                    try await settleIfDone()
-                    try await proceed(after: outcome)
-                }
-            }
+            return try await loop.run(self)
         } catch {
             await keepWhatIsHeld(after: error)
             throw error
         }
     }
 
-    /// Does what an attempt's outcome asks for, before the next attempt.
-    private func proceed(after outcome: Outcome) async throws(DownloadError) {
-        schedule.reached(state.length)
-        switch outcome {
-        case .failed(let error): throw error
-        case .setback(let setback): try await wait(setback, after: nil)
-        case .decided(let action):
-            switch action {
-            case .complete: return
-            case .askForMore: try await wait(.partOnly, after: nil)
-            case .askAgain(let setback): try await wait(setback, after: nil, isImmediate: true)
-            case .retry(let retryAfter, let setback): try await wait(setback, after: retryAfter)
-            case .fail(let failure): throw .refused(failure)
-            case .append, .appendDropping, .repair, .begin, .truncateAndRestart, .follow:
-                preconditionFailure("an attempt ends only after it has received the body or followed the redirection")
-            }
-        }
-    }
-
-    private func wait(
-        _ setback: DownloadSetback,
-        after retryAfter: Duration?,
-        isImmediate: Bool = false
-    ) async throws(DownloadError) {
-        guard !Task.isCancelled else { throw .cancelled }
-        let decision = schedule.failed(
-            at: configuration.clock.now(),
-            retryAfter: retryAfter,
-            isImmediate: isImmediate,
-            startsOver: throwsAway
-        )
-        switch decision {
-        case .giveUp(let limit): throw .gaveUp(limit, setback)
-        case .wait(let delay, let rule):
-            if setback != .partOnly || delay > .zero { onEvent(.retrying(in: delay, setback, rule)) }
-            try await checkpointBeforeAttempt(in: delay)
-            guard delay > .zero else { return }
-            do {
-                try await configuration.clock.sleep(delay)
-            } catch {
-                throw .cancelled
-            }
-        }
-    }
-
-    /// Whether the next attempt throws away the bytes that are held.
-    private var throwsAway: Bool {
-        if case .ask(.whole(let reason)) = state.nextStep { reason != nil } else { false }
+    /// Checks a complete file and puts it in its place; `nil` where another request has to follow.
+    private func conclude() async throws(DownloadError) -> DownloadSummary? {
+        guard try await isPrefixSound() else { return nil }
+        try await settle()
+        try await keepComplete()
+        if isAnswerWanted { try await askAboutComplete() }
+        return try await finish()
     }
 
     /// Whether the complete file has no digest yet, and the server may have learnt it meanwhile or has to confirm the file.
@@ -181,20 +126,17 @@ final class DownloadSession {
         hasAsked = true
         let complete = state
         while true {
-            let outcome = await attempt(.probe)
+            let outcome = await send(.probe)
             guard !Task.isCancelled else { throw .cancelled }
-            if case .decided(.complete) = outcome {
+            if case .proceed = outcome {
                 if request.requiresProof { try await recordWhatIsKnown() }
                 return
             }
             state.askedInVain(about: complete)
             if state.representation?.evidence.isContradicted == true { try await recordWhatIsKnown() }
             guard request.requiresProof else { return }
-            switch outcome {
-            case .setback(let setback): try await wait(setback, after: nil)
-            case .decided(.retry(let retryAfter, let setback)): try await wait(setback, after: retryAfter)
-            case .decided, .failed: return
-            }
+            guard case .failedForNow(let setback, let retryAfter, isImmediate: false) = outcome else { return }
+            try await loop.wait(self, after: setback, retryAfter: retryAfter)
         }
     }
 
@@ -289,5 +231,49 @@ final class DownloadSession {
                 try? await checkpoint()
             }
         }
+    }
+}
+
+extension DownloadSession: AttemptedTransfer {
+    var committed: Int64 { state.length }
+
+    var startsOver: Bool {
+        if case .ask(.whole(let reason)) = state.nextStep { reason != nil } else { false }
+    }
+
+    func nextStep() async throws(DownloadError) -> AttemptStep<DownloadAsk, DownloadSummary> {
+        switch state.nextStep {
+        case .ask(let ask): return .attempt(ask)
+        case .finish: return try await conclude().map { .finished($0) } ?? .reconsider
+        }
+    }
+
+    func attempt(_ ask: DownloadAsk) async -> AttemptOutcome<DownloadSetback, DownloadError> {
+        let outcome = await send(ask)
+        do throws(DownloadError) {
+            try await settleIfDone()
+            return outcome
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    func willWait(
+        _ delay: Duration,
+        after setback: DownloadSetback,
+        by rule: RetryRule
+    ) async throws(DownloadError) {
+        if setback != .partOnly || delay > .zero { onEvent(.retrying(in: delay, setback, rule)) }
+        try await checkpointBeforeAttempt(in: delay)
+    }
+
+    func willWaitForNetwork() { onEvent(.waitingForNetwork) }
+
+    func use(_ credentials: DownloadCredentials) { self.credentials = credentials }
+
+    func use(_ url: DownloadURL) {
+        self.url = url
+        isLastURLOpen = false
+        state.moved()
     }
 }

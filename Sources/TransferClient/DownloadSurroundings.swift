@@ -12,6 +12,8 @@ struct DownloadSurroundings: Sendable {
     var seed: UInt64
     /// Makes the connection for one request, with what is left until the deadline.
     var exchange: @Sendable (_ remaining: Duration?) -> any DownloadExchanging
+    /// The questions that it asks its caller.
+    var callbacks = TransferCallbacks()
     /// Where tasks beside the download run; `nil` for the usual place.
     var executor: (any TaskExecutor)?
 }

@@ -11,7 +11,7 @@ struct ResponseLimits: Sendable {
     /// When the transfer's time is up; `nil` for no limit.
     var deadline: NIODeadline?
 
-    /// So many interim responses are skipped, at most, before the final one.
+    /// The interim responses that may come before the final one: 64.
     static let mostInformational = 64
     /// The longest field line, in bytes.
     static let longestField = 16 << 10
@@ -34,7 +34,7 @@ struct WatchError: Error {
     var setback: DownloadSetback
 }
 
-/// Skips interim responses, joins the body's parts of one read, and gives a connection up that is too slow.
+/// Counts interim responses, joins the body's parts of one read, and gives a connection up that is too slow.
 ///
 /// Time counts against the server only while a read is wanted: a full disk queue stalls nobody.
 final class ResponseWatch: ChannelDuplexHandler {
@@ -84,11 +84,13 @@ final class ResponseWatch: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head(let head) where head.status.kind == .informational && head.status.code != 101:
+        case .head(let head) where head.status.isInterim:
             informational += 1
             if informational > ResponseLimits.mostInformational {
                 giveUp(.malformedResponse("more than \(ResponseLimits.mostInformational) interim responses"), context)
+                return
             }
+            context.fireChannelRead(data)
         case .head:
             firstByteTimer?.cancel()
             startTicking(context)

@@ -29,11 +29,13 @@ package struct ExchangeRequest: Sendable {
 }
 
 /// The head of a final response.
-package struct ExchangeResponse: Sendable {
-    package var status: Int
-    package var fields: HTTPFields
+public struct ExchangeResponse: Sendable {
+    /// The status, from 200 to 599.
+    public var status: Int
+    /// The header fields.
+    public var fields: HTTPFields
     /// The URL that answered, after redirections.
-    package var url: String
+    public var url: String
 }
 
 extension TransferClient {
@@ -41,39 +43,84 @@ extension TransferClient {
     /// parts of its body to the caller, which are not asked for faster than `onBody` takes them.
     ///
     /// - Parameters:
+    ///   - callbacks: The questions that it asks on the way; a refusal that is answered is followed by the request again.
     ///   - onHead: Told once.
     ///   - onBody: Told of each part; `false` ends the exchange.
     /// - Throws: A `DownloadError`; `.gaveUp` after one attempt where the connection failed, or broke off in the body.
     package func exchange(
         _ request: ExchangeRequest,
+        callbacks: TransferCallbacks = TransferCallbacks(),
         onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
         onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) {
-        let url = try await preparedURL(request.url)
         var request = request
-        var trail = RequestTrail(url)
+        var trail = RequestTrail(try await preparedURL(request.url))
         let start = configuration.clock.now()
-        for _ in 0...DownloadSession.mostRedirections {
+        var (redirections, refusals) = (0, 0)
+        while true {
             let spent = configuration.clock.now() - start
             let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
-            guard let location = try await exchange(&request, trail, remaining, onHead, onBody) else { return }
-            do throws(DownloadURLProblem) {
-                trail.follow(try trail.current.resolving(location))
-            } catch {
-                throw .invalidRedirection(location, error)
+            switch try await exchange(&request, trail, remaining, callbacks, refusals, onHead, onBody) {
+            case .done: return
+            case .authenticated(let credentials):
+                refusals += 1
+                request.credentials = credentials
+            case .redirected(let location):
+                guard redirections < DownloadSession.mostRedirections else {
+                    throw .tooManyRedirections(DownloadSession.mostRedirections)
+                }
+                redirections += 1
+                do throws(DownloadURLProblem) {
+                    trail.follow(try trail.current.resolving(location))
+                } catch {
+                    throw .invalidRedirection(location, error)
+                }
             }
         }
-        throw .tooManyRedirections(DownloadSession.mostRedirections)
     }
 
-    /// One exchange on the way; the target of a redirection that is to be followed, for which the request is changed.
+    /// What a response asks for.
+    private enum Answer: Sendable {
+        case done
+        case redirection(RedirectionTarget)
+        case authenticated(DownloadCredentials)
+    }
+
+    private enum Exchanged: Sendable {
+        case done
+        case redirected(String)
+        case authenticated(DownloadCredentials)
+    }
+
+    /// Credentials for a server that refused a request; `nil` where the refusal is the caller's.
+    private func credentials(
+        for head: HTTPResponse,
+        _ request: ExchangeRequest,
+        _ trail: RequestTrail,
+        _ callbacks: TransferCallbacks,
+        _ refusals: Int
+    ) async -> DownloadCredentials? {
+        guard head.status == .unauthorized, refusals < AttemptLoop.mostRefusals else { return nil }
+        let refusal = AttemptRefusal(
+            status: head.status.code,
+            url: trail.current,
+            challenge: DownloadChallenge(status: head.status.code, head.headerFields),
+            use: request.credentials.use(for: trail),
+            isAtOrigin: !trail.hasLeftOrigin
+        )
+        return await callbacks.credentials(for: refusal, previousRefusals: refusals)
+    }
+
+    /// One exchange on the way. The request is changed for a redirection that is to be followed.
     private func exchange(
         _ request: inout ExchangeRequest,
         _ trail: RequestTrail,
         _ remaining: Duration?,
+        _ callbacks: TransferCallbacks,
+        _ refusals: Int,
         _ onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
         _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
-    ) async throws(DownloadError) -> String? {
+    ) async throws(DownloadError) -> Exchanged {
         let exchange = DownloadExchange(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
         var fields = request.fields
         let added = request.credentials.fields(for: trail)
@@ -81,17 +128,22 @@ extension TransferClient {
         if let body = request.body { fields[.contentLength] = String(body.count) }
         let given = request
         do {
-            let location = try await exchange.perform(
+            let answer = try await exchange.perform(
                 given.method,
                 at: trail.current,
                 fields,
                 body: given.body.map { ByteBuffer(bytes: $0) }
-            ) { parts, _ -> RedirectionTarget? in
+            ) { parts, _ -> Answer in
                 var iterator = parts.makeAsyncIterator()
-                guard case .head(let head) = try await iterator.next() else {
+                var part = try await iterator.next()
+                while case .head(let head) = part, head.status.isInterim { part = try await iterator.next() }
+                guard case .head(let head) = part else {
                     throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
                 }
-                if let target = RedirectionTarget(head) { return target }
+                if let target = RedirectionTarget(head) { return .redirection(target) }
+                if let found = await credentials(for: head, given, trail, callbacks, refusals) {
+                    return .authenticated(found)
+                }
                 try await onHead(
                     ExchangeResponse(status: head.status.code, fields: head.headerFields, url: trail.current.text)
                 )
@@ -99,17 +151,22 @@ extension TransferClient {
                     switch part {
                     case .head: throw DownloadError.gaveUp(.attempts(1), .malformedResponse("a second head"))
                     case .body(let buffer):
-                        guard try await onBody(Array(buffer.readableBytesView)) else { return nil }
-                    case .end: return nil
+                        guard try await onBody(Array(buffer.readableBytesView)) else { return .done }
+                    case .end: return .done
                     }
                 }
                 throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed in the middle of the answer"))
             }
-            if let location, location.isGet(after: request.method) {
-                (request.method, request.body) = (.get, nil)
-                request.fields[.contentType] = nil
+            switch answer {
+            case .done: return .done
+            case .authenticated(let found): return .authenticated(found)
+            case .redirection(let target):
+                if target.isGet(after: request.method) {
+                    (request.method, request.body) = (.get, nil)
+                    request.fields[.contentType] = nil
+                }
+                return .redirected(target.location)
             }
-            return location?.location
         } catch let error as DownloadError {
             throw Task.isCancelled ? .cancelled : error
         } catch let problem as TLSSettingsProblem {

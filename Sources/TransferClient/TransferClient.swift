@@ -44,6 +44,7 @@ public struct TransferClient: Sendable {
     ///   - request: What to download.
     ///   - destination: The file to be; its folder must exist. A link is followed once, at the start, and everything lies
     ///     where it leads. What is no regular file there is refused.
+    ///   - callbacks: The questions that it asks on the way.
     ///   - onEvent: Called for each event, in order, on the task of the download, which waits for it; it should return
     ///     soon. Progress is reported now and then, everything else always.
     /// - Returns: What it took, once the file is complete, checked, on the disk and in its place.
@@ -52,6 +53,7 @@ public struct TransferClient: Sendable {
     public func download(
         _ request: DownloadRequest,
         to destination: FilePath,
+        callbacks: TransferCallbacks = TransferCallbacks(),
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws(DownloadError) -> DownloadSummary {
         let url = try await preparedURL(request.url)
@@ -63,9 +65,10 @@ public struct TransferClient: Sendable {
             in: SystemFiles(),
             worker: worker
         )
-        let surroundings = DownloadSurroundings(configuration: configuration, seed: nextSeed()) { [self] remaining in
+        var surroundings = DownloadSurroundings(configuration: configuration, seed: nextSeed()) { [self] remaining in
             DownloadExchange(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
         }
+        surroundings.callbacks = callbacks
         let session = DownloadSession(surroundings, request, url, file, remains, onEvent: onEvent)
         do throws(DownloadError) {
             let summary = try await session.run(after: remains)

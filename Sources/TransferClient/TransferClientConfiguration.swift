@@ -31,6 +31,9 @@ public struct TransferClientConfiguration: Sendable {
     public var uploadHoldLimit: Duration = .milliseconds(500)
     /// Whom `https` URLs are trusted to, and what is shown to them.
     public var tls = TLSClientSettings()
+    /// Tells when the network is away, which is then waited for, and no attempt is counted meanwhile; `nil`, the default, to try
+    /// on and give up.
+    public var connectivity: (any ConnectivityMonitor)?
     /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
     public var seed = UInt64.random(in: .min ... .max)
     /// The time to work by.

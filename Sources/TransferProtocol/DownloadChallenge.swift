@@ -13,8 +13,8 @@ public struct DownloadChallenge: Hashable, Sendable {
     /// The schemes that are kept: 4.
     static let mostSchemes = 4
 
-    /// Reads the challenges of a response; what is none is passed over.
-    init(status: Int, _ fields: HTTPFields) {
+    /// Reads the challenges of a response with the status 401 or 407; what is none is passed over.
+    public init(status: Int, _ fields: HTTPFields) {
         isFromProxy = status == 407
         var scanner = FieldScanner(fields[isFromProxy ? .proxyAuthenticate : .wwwAuthenticate] ?? "")
         while !scanner.isAtEnd {

@@ -6,7 +6,8 @@ extension DownloadState {
     ///
     /// After `append`, `appendDropping`, `begin` and `truncateAndRestart` the body is to be told to `received(_:)` and
     /// then to `bodyEnded(trailers:)` or `bodyCut()`; after every other action the body is to be left unread.
-    public mutating func decide(on head: DownloadResponseHead, to ask: DownloadAsk, now: Int64) -> DownloadAction {
+    public mutating func decide(on head: DownloadResponseHead, to ask: DownloadAsk, now: Int64) -> DownloadHeadDecision
+    {
         body = nil
         switch head.status {
         case 200: return ask == .probe ? decideOnProbe(head) : decideOnWhole(head, ask)
@@ -22,7 +23,7 @@ extension DownloadState {
         case 412:
             // Only a condition can fail so; without one it is a status like any other.
             guard ask.isOfHeld else { return decideOnRefusal(head, ask) }
-            return want(.representationChanged, because: .representationChanged)
+            return .conclude(want(.representationChanged, because: .representationChanged))
         case 416: return decideOnUnsatisfied(head, ask)
         case 408, 425, 429, 500, 502...504, 506...599:
             return .retry(after: head.retryAfter(now: now), .status(head.status))
@@ -31,13 +32,13 @@ extension DownloadState {
     }
 
     /// A status that no repetition changes. A server that only dislikes the HEAD may still serve the whole.
-    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
         guard ask == .probe else { return .fail(.status(head.status)) }
-        return want(.rangeUnusable(.rangeRefused), because: .status(head.status))
+        return .conclude(want(.rangeUnusable(.rangeRefused), because: .status(head.status)))
     }
 
     /// 200: a whole representation, whatever was asked for.
-    private mutating func decideOnWhole(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+    private mutating func decideOnWhole(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
         if case .unsupported(let coding) = head.framing {
             return .retry(after: nil, .rejected(.transferCoding(coding)))
         }
@@ -62,9 +63,7 @@ extension DownloadState {
         }
         representation = new
         length = 0
-        wholeWanted = nil
-        probeWanted = false
-        damage = nil
+        phase = .continuing(repeating: false)
         rejections = 0
         body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
         body?.isEndRemembered = !hadTotal && new.total != nil
@@ -78,7 +77,7 @@ extension DownloadState {
         _ ask: DownloadAsk
     ) -> DownloadRestartReason {
         switch ask {
-        case .whole(let reason): reason ?? wholeWanted ?? .representationChanged
+        case .whole(let reason): reason ?? .representationChanged
         case .rest, .block, .probe:
             representation?.isConfirmed(by: new, head) == true
                 ? .rangeIgnored : head.isFromElsewhere ? .differentURL : .representationChanged
@@ -86,7 +85,7 @@ extension DownloadState {
     }
 
     /// 206: every check that stands between a partial answer and a spliced file (RFC 9110, section 15.3.7).
-    private mutating func decideOnPart(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+    private mutating func decideOnPart(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
         let offset: Int64
         switch ask {
         case .rest(let first, _): offset = first
@@ -99,10 +98,10 @@ extension DownloadState {
         guard case .bytes(let first, let last, _) = head.contentRange else { return reject(.noContentRange) }
         let new = DownloadRepresentation(head)
         guard !known.isContradicted(by: new), head.contentEncoding == nil else {
-            return want(.representationChanged, because: .representationChanged)
+            return .conclude(want(.representationChanged, because: .representationChanged))
         }
         guard !head.isFromElsewhere || known.hasDigest(of: new) else {
-            return want(.differentURL, because: .differentURL)
+            return .conclude(want(.differentURL, because: .differentURL))
         }
         guard known.isContinued(by: new, head) else { return reject(.noValidator) }
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
@@ -123,7 +122,7 @@ extension DownloadState {
         }
         if first == length, case .lastModified = known.strongValidator, new.lastModified == nil {
             // That the server kept to If-Range is all that speaks for these bytes: they have to repeat some as well.
-            isOverlapWanted = true
+            phase = .continuing(repeating: true)
             return .askAgain(.rejected(.noValidator))
         }
         representation?.learn(from: new)
@@ -133,20 +132,21 @@ extension DownloadState {
     }
 
     /// 416: what is held is the whole, or belongs to something else (RFC 9110, section 15.5.17).
-    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadAction {
+    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision
+    {
         guard ask.isOfHeld, let known = representation else { return decideOnRefusal(head, ask) }
         if case .block = ask {
-            return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
+            return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         guard case .unsatisfied(let total) = head.contentRange else {
-            probeWanted = true
+            phase = .probing
             return .askAgain(.completenessUnknown)
         }
         guard known.total ?? total == total, total >= length else {
-            return want(.representationChanged, because: .representationChanged)
+            return .conclude(want(.representationChanged, because: .representationChanged))
         }
         guard total == length else {
-            return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
+            return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         var new = DownloadRepresentation(head)
         new.total = total
@@ -154,20 +154,20 @@ extension DownloadState {
             representation?.learn(from: new)
             return .complete
         }
-        probeWanted = true
+        phase = .probing
         return .askAgain(.completenessUnknown)
     }
 
     /// 200 to a HEAD: whether the held bytes are the whole.
-    private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadAction {
-        probeWanted = false
+    private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadHeadDecision {
+        phase = .continuing(repeating: false)
         let new = DownloadRepresentation(head)
         if representation?.isContradicted(by: new) == true { representation?.evidence.isContradicted = true }
         guard let known = representation, known.isConfirmed(by: new, head) else {
-            return want(.representationChanged, because: .representationChanged)
+            return .conclude(want(.representationChanged, because: .representationChanged))
         }
         guard new.total == length else {
-            return want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused))
+            return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         representation?.learn(from: new)
         // The length that only the end of a connection told is the one that the server names.
@@ -176,9 +176,9 @@ extension DownloadState {
     }
 
     /// Leaves an unusable partial answer unread; asks for the whole when they come in a row.
-    private mutating func reject(_ rejection: DownloadRejection) -> DownloadAction {
+    private mutating func reject(_ rejection: DownloadRejection) -> DownloadHeadDecision {
         rejections += 1
         guard rejections >= Self.rejectionsBeforeWhole else { return .retry(after: nil, .rejected(rejection)) }
-        return want(.rangeUnusable(rejection), because: .rejected(rejection))
+        return .conclude(want(.rangeUnusable(rejection), because: .rejected(rejection)))
     }
 }

@@ -21,16 +21,21 @@ public struct DownloadState: Hashable, Sendable {
     /// What the held bytes are a prefix of; `nil` before the first answer.
     public internal(set) var representation: DownloadRepresentation?
 
-    /// Set when the held bytes are to be replaced by a whole representation.
-    var wholeWanted: DownloadRestartReason?
-    /// Set when a HEAD is to tell whether the held bytes are the whole.
-    var probeWanted = false
-    /// Set when a validator alone doesn't prove that the rest belongs to the held bytes: the next range begins earlier, and
-    /// has to repeat them.
-    var isOverlapWanted = false
-    /// What is missing of the first block of the held bytes that aren't what came. Whether the bytes that take its place
-    /// are the right ones is proved by their hash.
-    public internal(set) var damage: Range<Int64>?
+    /// What the next request is for.
+    enum Phase: Hashable, Sendable {
+        /// The rest of the file. A range that is `repeating` begins earlier and has to repeat held bytes: a validator alone
+        /// doesn't prove that the rest belongs to them.
+        case continuing(repeating: Bool)
+        /// Whether the held bytes are the whole: a HEAD.
+        case probing
+        /// These held bytes once more, since they aren't what came. The hash of the block proves what takes their place.
+        case repairing(Range<Int64>)
+        /// The whole, in the place of the held bytes.
+        case replacing(DownloadRestartReason)
+    }
+
+    /// What the next request is for.
+    var phase = Phase.continuing(repeating: false)
     /// The damaged block that was found last.
     var lastRepaired: Range<Int64>?
     /// How many damaged blocks were found.
@@ -50,24 +55,32 @@ public struct DownloadState: Hashable, Sendable {
     public init(resuming representation: DownloadRepresentation, length: Int64, isElsewhere: Bool = false) {
         self.representation = representation
         self.length = max(0, length)
-        isOverlapWanted = isElsewhere
+        phase = .continuing(repeating: isElsewhere)
         guard let total = representation.total else { return }
-        if length > total { wholeWanted = .journalUnusable }
-        if length == total, isElsewhere { wholeWanted = .differentURL }
+        if length > total { phase = .replacing(.journalUnusable) }
+        if length == total, isElsewhere { phase = .replacing(.differentURL) }
     }
 
     /// What to do next. Asking twice changes nothing.
     public var nextStep: DownloadStep {
-        if let wholeWanted { return .ask(.whole(length > 0 ? wholeWanted : nil)) }
+        if case .replacing(let reason) = phase { return .ask(.whole(length > 0 ? reason : nil)) }
         if damage == nil, let total = representation?.total, total == length { return .finish }
         guard length > 0, let representation else { return .ask(.whole(nil)) }
         guard let validator = representation.strongValidator else { return .ask(.whole(.noStrongValidator)) }
-        if let damage { return .ask(.block(damage, validator)) }
-        return .ask(probeWanted ? .probe : .rest(from: length - overlap, validator))
+        switch phase {
+        case .repairing(let damage): return .ask(.block(damage, validator))
+        case .probing: return .ask(.probe)
+        case .continuing(let isRepeating):
+            let overlap = isRepeating ? min(length, Self.longestOverlap) : 0
+            return .ask(.rest(from: length - overlap, validator))
+        case .replacing(let reason): return .ask(.whole(reason))
+        }
     }
 
-    /// How many of the held bytes the next range has to repeat.
-    private var overlap: Int64 { isOverlapWanted ? min(length, Self.longestOverlap) : 0 }
+    /// What is missing of the first block of the held bytes that aren't what came; `nil` without one.
+    public var damage: Range<Int64>? {
+        if case .repairing(let range) = phase { range } else { nil }
+    }
 
     /// Says what to do with the next `count` bytes of the accepted body, and counts the new ones as held.
     public mutating func received(_ count: Int) -> DownloadBody.Portion {
@@ -75,17 +88,19 @@ public struct DownloadState: Hashable, Sendable {
         let portion = body.take(count)
         self.body = body
         guard !body.isRepair else {
-            let rest = body.position..<max(body.position, damage?.upperBound ?? 0)
-            damage = rest.isEmpty ? nil : rest
+            if let damage {
+                let rest = body.position..<max(body.position, damage.upperBound)
+                phase = rest.isEmpty ? .continuing(repeating: false) : .repairing(rest)
+            }
             return portion
         }
         length += Int64(portion.kept)
-        if portion.kept > 0 { isOverlapWanted = false }
+        if portion.kept > 0 { phase = .continuing(repeating: false) }
         return portion
     }
 
     /// The bytes that were to be dropped differ from those held: nothing of this body is used.
-    public mutating func overlapDiffered() -> DownloadAction {
+    public mutating func overlapDiffered() -> DownloadConclusion {
         body = nil
         return want(.rangeUnusable(.overlapDiffers), because: .rejected(.overlapDiffers))
     }
@@ -95,7 +110,7 @@ public struct DownloadState: Hashable, Sendable {
 
     /// The accepted body ended as its framing says, or is left because it is too long. `trailers` may carry the digest
     /// (RFC 9530).
-    public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadAction {
+    public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadConclusion {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
         if body.isRepair {
@@ -147,19 +162,24 @@ public struct DownloadState: Hashable, Sendable {
         let isFirstTry = range != lastRepaired
         lastRepaired = range
         repairs += 1
-        if isFirstTry, repairs <= Self.mostRepairs, Int64(range.count) <= Self.longestRepair, !isOverlapWanted,
-            representation?.strongValidator != nil
+        if isFirstTry, repairs <= Self.mostRepairs, Int64(range.count) <= Self.longestRepair,
+            phase != .continuing(repeating: true), representation?.strongValidator != nil
         {
-            damage = range
+            phase = .repairing(range)
             return length
         }
-        damage = nil
         guard range.lowerBound > 0 else {
-            wholeWanted = .journalUnusable
+            phase = .replacing(.journalUnusable)
             return length
         }
+        if phase != .continuing(repeating: true) { phase = .continuing(repeating: false) }
         length = range.lowerBound
         return length
+    }
+
+    /// Another URL is asked from now on: the rest has to repeat the last of the held bytes.
+    public mutating func moved() {
+        if case .continuing = phase, length > 0 { phase = .continuing(repeating: true) }
     }
 
     /// The connection ended before the body did. What was received is kept, and the next step asks for the rest.
@@ -171,13 +191,12 @@ public struct DownloadState: Hashable, Sendable {
     /// file isn't believed again without one.
     public mutating func digestMismatched() {
         if representation?.digest != nil { representation?.isDigestOwed = true }
-        wholeWanted = .digestMismatch
+        phase = .replacing(.digestMismatch)
     }
 
     /// Asks for the whole at the next step, and says so.
-    mutating func want(_ reason: DownloadRestartReason, because setback: DownloadSetback) -> DownloadAction {
-        wholeWanted = reason
-        probeWanted = false
+    mutating func want(_ reason: DownloadRestartReason, because setback: DownloadSetback) -> DownloadConclusion {
+        phase = .replacing(reason)
         return .askAgain(setback)
     }
 }

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTransport
 import HTTPTypes
 import LocalAuthority

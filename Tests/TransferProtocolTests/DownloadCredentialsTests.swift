@@ -157,7 +157,9 @@ import Testing
         let fields: HTTPFields = [.wwwAuthenticate: "Basic realm=\"r\""]
         for use in [CredentialUse.none, .sent, .withheld] {
             let head = DownloadResponseHead(status: 401, fields: fields, credentialUse: use)
-            let expected = DownloadAction.fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), use))
+            let expected = DownloadHeadDecision.fail(
+                .unauthorized(DownloadChallenge(status: head.status, head.fields), use)
+            )
             let tag = try #require(EntityTag("\"v\""))
             for ask in [DownloadAsk.whole(nil), .rest(from: 5, .entityTag(tag)), .probe] {
                 var state = DownloadState(resuming: DownloadRepresentation(), length: 5)

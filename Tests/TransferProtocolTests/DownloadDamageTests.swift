@@ -91,7 +91,7 @@ import TransferProtocol
 
     @Test(
         arguments: [
-            (Self.block("31-63"), DownloadAction.retry(after: nil, .rejected(.startsEarly(asked: 32, got: 31)))),
+            (Self.block("31-63"), DownloadHeadDecision.retry(after: nil, .rejected(.startsEarly(asked: 32, got: 31)))),
             (Self.block("32-64"), .retry(after: nil, .rejected(.lengthsDisagree))),
             (Self.block("33-63"), .retry(after: nil, .rejected(.startsLate(asked: 32, got: 33)))),
             (Self.block("32-63", tag: nil), .retry(after: nil, .rejected(.noValidator))),
@@ -101,11 +101,18 @@ import TransferProtocol
             (Held.answer(503), .retry(after: nil, .status(503))),
         ]
     )
-    func `no other answer takes the place of a block`(head: DownloadResponseHead, action: DownloadAction) throws {
+    func `no other answer takes the place of a block`(head: DownloadResponseHead, action: DownloadHeadDecision) throws {
         var state = Held.state()
         _ = state.foundDamage(32..<64)
         #expect(try state.next(head) == action)
-        #expect(state.damage == 32..<64)
+        if case .conclude(.askAgain) = action {
+            guard case .ask(.whole(.some)) = state.nextStep else {
+                Issue.record("\(state.nextStep)")
+                return
+            }
+        } else {
+            #expect(state.damage == 32..<64)
+        }
         #expect(state.length == 100)
     }
 

@@ -33,7 +33,7 @@ import TransferProtocol
         ]
         for (tag, isTaken) in [(nil, true), ("\"v1\"", false), ("W/\"v1\"", false), ("v1", false)] {
             var state = Held.state(dated)
-            let action: DownloadAction =
+            let action: DownloadHeadDecision =
                 isTaken ? .askAgain(.rejected(.noValidator)) : .retry(after: nil, .rejected(.noValidator))
             #expect(try state.next(Held.part(tag: tag)) == action)
             guard isTaken else { continue }

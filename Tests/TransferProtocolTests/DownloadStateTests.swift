@@ -35,7 +35,7 @@ enum Held {
 
 extension DownloadState {
     /// Decides on an answer to the next request.
-    mutating func next(_ head: DownloadResponseHead) throws -> DownloadAction {
+    mutating func next(_ head: DownloadResponseHead) throws -> DownloadHeadDecision {
         guard case .ask(let ask) = nextStep else { throw NoRequest() }
         return decide(on: head, to: ask, now: 0)
     }

@@ -12,12 +12,14 @@ extension TransferClient {
     /// - Parameters:
     ///   - path: A regular file. It must not change while it is uploaded.
     ///   - request: The target and the way.
+    ///   - callbacks: The questions that it asks on the way.
     ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return soon.
     /// - Returns: What it took, once the server has accepted the whole.
     /// - Throws: An `UploadError`, whose `disposition` tells whether calling again continues.
     public func upload(
         _ path: FilePath,
         _ request: UploadRequest,
+        callbacks: TransferCallbacks = TransferCallbacks(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async throws(UploadError) -> UploadSummary {
         let url = try await UploadError.mapping { () async throws(DownloadError) in try await preparedURL(request.url) }
@@ -25,7 +27,7 @@ extension TransferClient {
         let source = try await UploadSourceFile.open(path, worker)
         let journal = try await UploadJournalFile.open(request, source, url, worker)
         do throws(UploadError) {
-            let summary = try await upload(source, request, url, journal, onEvent)
+            let summary = try await upload(source, request, url, journal, callbacks, onEvent)
             await journal.close()
             return summary
         } catch {
@@ -39,6 +41,7 @@ extension TransferClient {
         _ request: UploadRequest,
         _ url: DownloadURL,
         _ journal: UploadJournalFile,
+        _ callbacks: TransferCallbacks,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(UploadError) -> UploadSummary {
         let parameters = UploadState.Parameters(
@@ -67,7 +70,7 @@ extension TransferClient {
             }
             if reason != nil { state.abandon(resource) }
         }
-        let session = UploadSession(self, request, source, sha256: sha256, journal, state, onEvent: onEvent)
+        let session = UploadSession(self, request, source, sha256: sha256, journal, state, callbacks, onEvent: onEvent)
         return try await session.run(restarting: reason)
     }
 

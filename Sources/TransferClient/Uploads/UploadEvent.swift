@@ -1,3 +1,4 @@
+import HTTPTypes
 import TransferProtocol
 
 /// What happens during an upload, in the order in which it happens.
@@ -13,6 +14,10 @@ public enum UploadEvent: Hashable, Sendable {
     case resumed(offset: Int64)
     /// The attempt failed; the next one follows after this time.
     case retrying(in: Duration, UploadSetback)
+    /// An informational response that tells nothing of the upload came (RFC 9110, section 15.2).
+    case informed(status: Int, fields: HTTPFields)
+    /// The network is away. The next attempt follows when there is a route again, and at the latest after 30 s.
+    case waitingForNetwork
     /// The upload starts anew.
     case restarted(UploadRestartReason)
     /// The digest that the server told is the file's.

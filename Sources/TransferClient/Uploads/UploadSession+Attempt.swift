@@ -8,10 +8,13 @@ import TransferProtocol
 import Units
 
 extension UploadSession {
+    typealias Outcome = AttemptOutcome<UploadSetback, UploadError>
+
     /// Sends one request, its content beside the responses, and decides on them.
     func attempt(_ plan: UploadPlan) async -> Outcome {
         tally.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
+        host = url.host
         let sending = sending(for: plan)
         if case .append(_, let from, let count, _) = plan {
             if tally.acknowledgedAtStart == nil { tally.acknowledgedAtStart = from }
@@ -70,7 +73,7 @@ extension UploadSession {
     private func lost(_ plan: UploadPlan, _ sending: UploadSending?, _ setback: DownloadSetback) -> Outcome {
         if let failure = sending?.failure { return .failed(failure) }
         if sending?.hasBegunCompletion == true { state.completionBegan() }
-        return .decided(state.exchangeFailed(plan, sent: sending?.sent ?? 0, setback))
+        return outcome(of: state.exchangeFailed(plan, sent: sending?.sent ?? 0, setback))
     }
 
     /// Reads the responses: keeps what the informational ones tell, and decides on the final one.
@@ -83,30 +86,64 @@ extension UploadSession {
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { continue }
             let now = configuration.clock.secondsSince1970()
-            guard head.status.kind == .informational, head.status.code != 101 else {
+            guard head.status.isInterim else {
                 let problem = await problem(of: head, &iterator)
                 if sending?.hasBegunCompletion == true { state.completionBegan() }
+                let trail = state.trail(of: plan)
                 let response = UploadResponseHead(
                     status: head.status.code,
                     fields: head.headerFields,
                     problem: problem,
-                    credentialUse: request.credentials.use(for: state.trail(of: plan))
+                    credentialUse: metadata.credentials.use(for: trail)
                 )
-                return .decided(state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now))
+                stateBeforeResponse = state
+                let action = state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now)
+                return refusal(response, to: plan, trail) ?? outcome(of: action)
             }
             sending?.pause()
             let notice = state.informed(status: head.status.code, fields: head.headerFields, of: plan, now: now)
             switch notice {
-            case .ignored: break
+            case .ignored: onEvent(.informed(status: head.status.code, fields: head.headerFields))
             case .created(let resource): try await keep(resource)
-            case .acknowledged(let offset): schedule.reached(offset)
-            case .violation: return .decided(.proceed)
+            case .acknowledged(let offset): loop.reached(offset)
+            case .violation: return .proceed
             }
             sending?.resume()
             sending?.release()
         }
         try Task.checkCancellation()
         return lost(plan, sending, .connectionLost("it was closed before the answer"))
+    }
+
+    /// The outcome that a decision stands for.
+    private func outcome(of action: UploadAction) -> Outcome {
+        switch action {
+        case .proceed: .proceed
+        case .askAgain(let setback): .failedForNow(setback, isImmediate: true)
+        case .retry(let retryAfter, let setback): .failedForNow(setback, retryAfter: retryAfter)
+        }
+    }
+
+    /// A refusal that the caller may have an answer to: one that ends the upload, and came before the target has processed
+    /// anything. `nil` for any other response.
+    private func refusal(_ head: UploadResponseHead, to plan: UploadPlan, _ trail: RequestTrail) -> Outcome? {
+        guard case .failed(let failure) = state.phase else { return nil }
+        var refusal = AttemptRefusal(
+            status: head.status,
+            url: trail.current,
+            use: head.credentialUse,
+            isAtOrigin: !trail.hasLeftOrigin,
+            // The URL of the upload itself is the server's.
+            canMove: stateBeforeResponse.resource == nil
+        )
+        switch failure {
+        case .accessRefused(let challenge, _): refusal.challenge = challenge
+        case .refused: break
+        case .sizeRefused, .appendLimitTooSmall, .dialectRefused, .answeredEarly, .notRepeatable, .outcomeUnknown,
+            .tooManyRestarts, .redirection, .violation:
+            return nil
+        }
+        return .refused(refusal, .status(head.status), .refused(failure))
     }
 
     /// Brings the upload's resource to the disk before more is sent.

@@ -20,11 +20,16 @@ final class UploadSession {
     let tls: TLSClient
     let onEvent: @Sendable (UploadEvent) -> Void
     let startedAt: Moment
-    let metadata: UploadMetadata
+    let loop: AttemptLoop
 
+    var metadata: UploadMetadata
+    /// The host of the last request.
+    var host: String
     var state: UploadState
-    var schedule: RetrySchedule
+    /// The state before the last response was decided on, to which an answered refusal goes back.
+    var stateBeforeResponse: UploadState
     var tally = Tally()
+    private var toldRestarts: Int
 
     /// What is counted on the way.
     struct Tally {
@@ -36,12 +41,6 @@ final class UploadSession {
         var bytesSent: Int64 = 0
     }
 
-    /// The end of an attempt.
-    enum Outcome: Sendable {
-        case decided(UploadAction)
-        case failed(UploadError)
-    }
-
     init(
         _ client: TransferClient,
         _ request: UploadRequest,
@@ -49,6 +48,7 @@ final class UploadSession {
         sha256: [UInt8],
         _ journal: UploadJournalFile,
         _ state: UploadState,
+        _ callbacks: TransferCallbacks,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
         self.request = request
@@ -56,6 +56,9 @@ final class UploadSession {
         self.sha256 = sha256
         self.journal = journal
         self.state = state
+        stateBeforeResponse = state
+        toldRestarts = state.restarts
+        host = state.target.host
         self.onEvent = onEvent
         configuration = client.configuration
         group = client.eventLoopGroup
@@ -66,11 +69,7 @@ final class UploadSession {
             digest: ReprDigest(sha256: sha256),
             credentials: request.credentials
         )
-        schedule = RetrySchedule(
-            policy: configuration.retry,
-            generator: SeededGenerator(seed: client.nextSeed()),
-            startedAt: startedAt
-        )
+        loop = AttemptLoop(configuration, callbacks, seed: client.nextSeed(), startedAt: startedAt)
     }
 
     /// Works until the server has the file, or until no further attempt makes sense.
@@ -78,18 +77,7 @@ final class UploadSession {
         onEvent(.started(total: source.identity.length, isContinued: state.resource != nil))
         if let reason { restarted(reason) }
         do throws(UploadError) {
-            while true {
-                await cancelAbandoned()
-                guard !Task.isCancelled else { throw .cancelled }
-                let restarts = state.restarts
-                let step = state.nextStep(now: configuration.clock.secondsSince1970())
-                switch step {
-                case .finish(let result): return try await finish(result)
-                case .fail(let failure): throw .refused(failure)
-                case .send(let plan): try await proceed(after: await attempt(plan))
-                }
-                if state.restarts > restarts { restarted(.uploadGone) }
-            }
+            return try await loop.run(self)
         } catch {
             await leave(after: error)
             throw error
@@ -98,39 +86,8 @@ final class UploadSession {
 
     private func restarted(_ reason: UploadRestartReason) {
         tally.restarts += 1
-        schedule.restarted()
+        loop.restarted()
         onEvent(.restarted(reason))
-    }
-
-    /// Does what an attempt's outcome asks for, before the next attempt.
-    private func proceed(after outcome: Outcome) async throws(UploadError) {
-        schedule.reached(state.acknowledged)
-        switch outcome {
-        case .failed(let error): throw error
-        case .decided(.proceed): return
-        case .decided(.askAgain(let setback)): try await wait(setback, after: nil, isImmediate: true)
-        case .decided(.retry(let retryAfter, let setback)): try await wait(setback, after: retryAfter)
-        }
-    }
-
-    private func wait(
-        _ setback: UploadSetback,
-        after retryAfter: Duration?,
-        isImmediate: Bool = false
-    ) async throws(UploadError) {
-        guard !Task.isCancelled else { throw .cancelled }
-        let now = configuration.clock.now()
-        switch schedule.failed(at: now, retryAfter: retryAfter, isImmediate: isImmediate) {
-        case .giveUp(let limit): throw .gaveUp(limit, setback)
-        case .wait(let delay, _):
-            onEvent(.retrying(in: delay, setback))
-            guard delay > .zero else { return }
-            do {
-                try await configuration.clock.sleep(delay)
-            } catch {
-                throw .cancelled
-            }
-        }
     }
 
     /// Compares what the server told with what was sent.
@@ -192,8 +149,7 @@ final class UploadSession {
     }
 
     var exchange: UploadExchange {
-        let remaining = schedule.remaining(at: configuration.clock.now())
-        let connector = DownloadExchange(configuration, group: group, tls: tls, remaining: remaining)
+        let connector = DownloadExchange(configuration, group: group, tls: tls, remaining: loop.remaining)
         return UploadExchange(
             connector: connector,
             limits: UploadWatchLimits(
@@ -202,5 +158,41 @@ final class UploadSession {
                 deadline: connector.limits.deadline
             )
         )
+    }
+}
+
+extension UploadSession: AttemptedTransfer {
+    var committed: Int64 { state.acknowledged }
+    var startsOver: Bool { false }
+
+    func nextStep() async throws(UploadError) -> AttemptStep<UploadPlan, UploadSummary> {
+        if state.restarts > toldRestarts {
+            toldRestarts = state.restarts
+            restarted(.uploadGone)
+        }
+        await cancelAbandoned()
+        guard !Task.isCancelled else { throw .cancelled }
+        switch state.nextStep(now: configuration.clock.secondsSince1970()) {
+        case .finish(let result): return .finished(try await finish(result))
+        case .fail(let failure): throw .refused(failure)
+        case .send(let plan): return .attempt(plan)
+        }
+    }
+
+    func willWait(_ delay: Duration, after setback: UploadSetback, by rule: RetryRule) async throws(UploadError) {
+        onEvent(.retrying(in: delay, setback))
+    }
+
+    func willWaitForNetwork() { onEvent(.waitingForNetwork) }
+
+    func use(_ credentials: DownloadCredentials) {
+        metadata.credentials = credentials
+        state = stateBeforeResponse
+        state.refusalAnswered(with: nil)
+    }
+
+    func use(_ url: DownloadURL) {
+        state = stateBeforeResponse
+        state.refusalAnswered(with: url)
     }
 }

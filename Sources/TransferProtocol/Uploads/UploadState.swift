@@ -62,7 +62,9 @@ public struct UploadState: Hashable, Sendable {
     public internal(set) var restarts = 0
     /// Uploads that are no longer wanted; the server can be asked to forget them.
     public internal(set) var abandoned: [UploadResource] = []
-    /// Where creations go: the target, or where it redirects to.
+    /// The URL that the caller names for creations: the target's, or one that took its place.
+    public internal(set) var target: DownloadURL
+    /// Where creations go: `target`, or where it redirects to.
     public internal(set) var creationURL: DownloadURL
 
     /// The most bytes of a request; `nil` for no limit.
@@ -85,6 +87,7 @@ public struct UploadState: Hashable, Sendable {
     public init(_ parameters: Parameters, resuming resource: UploadResource? = nil, mayBeComplete: Bool = false) {
         self.parameters = parameters
         self.mayBeComplete = mayBeComplete
+        target = parameters.target
         creationURL = parameters.target
         phase = resource.map { .asking($0) } ?? .creating(parameters.dialects.first)
         if case .creating(let dialect?) = phase { triedDialects.insert(dialect) }
@@ -137,6 +140,16 @@ public struct UploadState: Hashable, Sendable {
         _ setback: DownloadSetback
     ) -> UploadAction {
         retry(plan, sent: sent, after: nil, .transport(setback))
+    }
+
+    /// The caller has answered a refusal: the request before it is made again, with other credentials or at another URL.
+    ///
+    /// To be called on the state before the refusal was decided on.
+    ///
+    /// - Parameter url: Takes the place of the target; `nil` leaves it.
+    public mutating func refusalAnswered(with url: DownloadURL?) {
+        if let url { (target, creationURL) = (url, url) }
+        if let resource { ask(resource) }
     }
 
     /// The upload is given up for good: what the server has is of no use.
@@ -210,7 +223,7 @@ public struct UploadState: Hashable, Sendable {
         acknowledged = 0
         offsetToPass = nil
         isReplaying = false
-        creationURL = parameters.target
+        creationURL = target
         phase = creationPhase(dialect)
         return .askAgain(setback)
     }

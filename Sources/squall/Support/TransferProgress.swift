@@ -32,7 +32,7 @@ final class TransferProgress: Sendable {
                 state.received = 0
             case .finished(let summary):
                 state.received = summary.bytes
-            case .retrying, .redirected, .verified:
+            case .retrying, .redirected, .informed, .waitingForNetwork, .verified:
                 break
             }
             state.samples.append((now, state.received))

@@ -17,6 +17,7 @@ struct TransferReport: Encodable {
     var rule: String?
     var seconds: Double?
     var sha256: String?
+    var status: Int?
     var total: Int64?
     /// Set where one command does several transfers.
     var transfer: String?
@@ -47,6 +48,10 @@ struct TransferReport: Encodable {
         case .redirected(let url):
             self.event = "redirected"
             self.url = url
+        case .informed(let status, _):
+            self.event = "informed"
+            self.status = status
+        case .waitingForNetwork: self.event = "waiting-for-network"
         case .verified(let verification):
             self.event = "verified"
             verified = [verification.rawValue]
@@ -91,7 +96,8 @@ extension DownloadEvent {
         switch self {
         case .started(let held):
             held > 0 ? "goes on from an earlier run, which left \(Formatting.size(held))" : nil
-        case .progress: nil
+        case .progress, .informed: nil
+        case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
         case .retrying(let wait, let setback, let rule):
             wait > .zero

@@ -50,6 +50,10 @@ struct UploadReport: Encodable {
         case .restarted(let reason):
             self.event = "restarted"
             self.reason = reason.description
+        case .informed(let status, _):
+            self.event = "informed"
+            self.status = status
+        case .waitingForNetwork: self.event = "waiting-for-network"
         case .verified: self.event = "verified"
         case .finished(let summary):
             self.event = "finished"
@@ -85,7 +89,8 @@ extension UploadEvent {
         switch self {
         case .started(_, let isContinued): isContinued ? "goes on with the upload of an earlier run" : nil
         case .resumable(let dialect): "the server can resume it (interop version \(dialect))"
-        case .progress, .finished: nil
+        case .progress, .informed, .finished: nil
+        case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
         case .retrying(let wait, let setback):
             "\(setback.description); trying again in \(Formatting.seconds(wait).trimmingPrefix { $0 == " " })"
@@ -115,7 +120,7 @@ extension TransferProgress {
         case .resumed(let offset): update(offset, total: nil, isResumed: offset > 0)
         case .restarted: update(0, total: nil)
         case .finished(let summary): update(summary.bytes, total: nil)
-        case .resumable, .retrying, .verified: break
+        case .resumable, .retrying, .informed, .waitingForNetwork, .verified: break
         }
     }
 }

@@ -1,5 +1,5 @@
-/// What to do about the head of a response, or about the end of its body. The decision of `DownloadState`.
-public enum DownloadAction: Hashable, Sendable {
+/// What to do about the head of a response.
+public enum DownloadHeadDecision: Hashable, Sendable {
     /// Write the body where the held bytes end.
     case append
     /// Compare the first bytes of the body, this many, with the last ones that are held; append what follows.
@@ -10,18 +10,36 @@ public enum DownloadAction: Hashable, Sendable {
     case begin
     /// Throw the held bytes away before the first byte of the body is written, then write from offset 0.
     case truncateAndRestart(DownloadRestartReason)
-    /// The bytes are all there: check the digest and put the file in its place.
-    case complete
-    /// Close the connection and take the next step at once. Counts as an attempt.
-    case askAgain(DownloadSetback)
-    /// The part is complete and the file isn't: take the next step.
-    case askForMore
-    /// Close the connection and take the next step after a wait, which is no shorter than `after`.
-    case retry(after: Duration?, DownloadSetback)
     /// Send the same request to the target of this `Location`.
     case follow(location: String)
+    /// Leave the body unread: the attempt is over.
+    case conclude(DownloadConclusion)
+}
+
+/// What the end of an attempt asks for: of a head whose body isn't read, or of a body that was.
+public enum DownloadConclusion: Hashable, Sendable {
+    /// The bytes are all there: check the digest and put the file in its place.
+    case complete
+    /// The part is complete and the file isn't: take the next step.
+    case askForMore
+    /// Close the connection and take the next step at once. Counts as an attempt.
+    case askAgain(DownloadSetback)
+    /// Close the connection and take the next step after a wait, which is no shorter than `after`.
+    case retry(after: Duration?, DownloadSetback)
     /// Give up, and keep what is held.
     case fail(DownloadFailure)
+}
+
+extension DownloadHeadDecision {
+    package static var complete: DownloadHeadDecision { .conclude(.complete) }
+
+    package static func askAgain(_ setback: DownloadSetback) -> DownloadHeadDecision { .conclude(.askAgain(setback)) }
+
+    package static func retry(after: Duration?, _ setback: DownloadSetback) -> DownloadHeadDecision {
+        .conclude(.retry(after: after, setback))
+    }
+
+    package static func fail(_ failure: DownloadFailure) -> DownloadHeadDecision { .conclude(.fail(failure)) }
 }
 
 /// Why the bytes that were held are thrown away.
