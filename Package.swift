@@ -52,6 +52,7 @@ let package = Package(
             pkgConfig: "libevent_core",
             providers: [.apt(["libevent-dev"])]
         ),
+        .target(name: "CNetlink"),
         .target(name: "Units", swiftSettings: strictAndSafe),
         .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
         .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
@@ -102,9 +103,13 @@ let package = Package(
         .target(
             name: "HTTPTransport",
             dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["TLS"])),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras", condition: .when(traits: ["TLS"])),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
                 .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TLS"])),
             ],
@@ -124,6 +129,7 @@ let package = Package(
         .target(
             name: "TransferClient",
             dependencies: [
+                "CNetlink",
                 "DurableFiles",
                 "HTTPSemantics",
                 "HTTPTransport",

@@ -11,10 +11,8 @@ import Units
 
 /// One connection, one request, one response.
 struct DownloadExchange: Sendable {
-    let group: any EventLoopGroup
-    let tls: TLSClient
-    /// How long connecting may take, the handshake of TLS included.
-    let connectLimit: Duration
+    private let connector: HTTPConnector
+    private let proxies: ProxySettings
     let limits: ResponseLimits
 
     /// Deadlines beyond it are as good as none: some 30 years.
@@ -29,32 +27,24 @@ struct DownloadExchange: Sendable {
         tls: TLSClient,
         remaining: Duration?
     ) {
-        self.group = group
-        self.tls = tls
-        connectLimit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
+        let limit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
+        connector = HTTPConnector(
+            group: group,
+            tls: tls,
+            timeout: .nanoseconds(limit.nanoseconds),
+            limits: HTTPConnector.Limits(
+                longestField: ResponseLimits.longestField,
+                longestHead: ResponseLimits.longestHead,
+                mostFields: ResponseLimits.mostFields,
+                longestRead: ResponseLimits.longestRead
+            )
+        )
+        proxies = configuration.proxies
         limits = ResponseLimits(
             firstByte: configuration.firstByteLimit,
             stall: configuration.stall,
             deadline: remaining.map { .now() + .nanoseconds(min($0, Self.longestRemaining).nanoseconds) }
         )
-    }
-
-    /// Where a request can be written and its responses be read.
-    struct Connection: Sendable {
-        /// The channel of one request: a connection, or a stream on it.
-        let channel: any Channel
-        /// What is spoken.
-        let spoken: HTTPProtocol
-
-        /// The channel of the connection itself.
-        var socket: any Channel { channel.parent ?? channel }
-
-        /// A request as it is sent on it. HTTP/1.1 is told that no other follows; HTTP/2 has no such field.
-        func prepared(_ request: HTTPRequest) -> HTTPRequest {
-            var request = request
-            request.headerFields[.connection] = spoken == .http1 ? "close" : nil
-            return request
-        }
     }
 
     /// The parts of a final response: a head, parts of its body, and its end with the trailers.
@@ -123,6 +113,10 @@ struct DownloadExchange: Sendable {
         case let error as NIOHTTPDecoderError: .malformedResponse(error.debugDescription)
         case ChannelError.connectTimeout: .connectTimedOut
         case let error as NIOConnectionError: connectSetback(of: error)
+        case let error as HTTPProxyFailure:
+            .connectFailed(
+                error.status.map { "the proxy \(error.proxy) answered \($0)" } ?? "the proxy \(error.proxy) closed"
+            )
         case is CancellationError: nil
         default:
             .connectionLost(TLSFailure(error)?.description ?? HTTP2Failure(error)?.description ?? words(of: error))
@@ -133,6 +127,14 @@ struct DownloadExchange: Sendable {
     static func refusal(of error: any Error) -> TLSFailure? {
         guard let failure = TLSFailure(error), failure.isFinal else { return nil }
         return failure
+    }
+
+    /// The 407 of a proxy that was asked for a tunnel.
+    static func proxyChallenge(of error: any Error) -> DownloadChallenge? {
+        guard let failure = error as? HTTPProxyFailure, failure.status == 407 else { return nil }
+        var fields: HTTPFields = [:]
+        fields[.proxyAuthenticate] = failure.challenge
+        return DownloadChallenge(status: 407, fields)
     }
 
     /// Whether an error after the end of a response means that more bytes came.
@@ -154,41 +156,17 @@ struct DownloadExchange: Sendable {
         return .connectFailed("the name \(error.host) can't be looked up: \(words(of: lookup))")
     }
 
-    /// Connects, and proves the server of an `https` URL, with a handler of `watch` as the last; a cancelled task doesn't wait
-    /// for the limit.
+    /// Connects for a request to `url`, through its proxy if it has one, with a handler of `watch` as the last.
     func connect(
         to url: DownloadURL,
         watch: @escaping @Sendable () -> any ChannelHandler
-    ) async throws -> Connection {
-        let start = NIODeadline.now()
-        let isSecure = url.scheme == .https
-        let connecting: EventLoopFuture<Connection> = ClientBootstrap(group: group)
-            .connectTimeout(.nanoseconds(connectLimit.nanoseconds))
-            // Nothing is read before somebody listens.
-            .channelOption(.autoRead, value: false)
-            .channelOption(.recvAllocator, value: Self.receiveAllocator)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if !isSecure { try Self.speakHTTP1(on: channel, watch()) }
-                }
-            }
-            .connect(host: url.host, port: url.port)
-            .flatMap { [tls, connectLimit] channel in
-                guard isSecure else {
-                    return channel.eventLoop.makeSucceededFuture(Connection(channel: channel, spoken: .http1))
-                }
-                let limit = start + .nanoseconds(connectLimit.nanoseconds)
-                return DownloadExchange.secure(channel, tls, host: url.host, until: limit, watch: watch)
-            }
-        let promise = connecting.eventLoop.makePromise(of: Connection.self)
-        connecting.cascade(to: promise)
+    ) async throws -> HTTPConnection {
+        let proxy = proxies.proxy(for: url).map {
+            HTTPProxy(host: $0.host, port: $0.port, authorization: $0.authorization)
+        }
+        let destination = HTTPConnector.Destination(host: url.host, port: url.port, isSecure: url.scheme == .https)
         do {
-            return try await withTaskCancellationHandler {
-                try await promise.futureResult.get()
-            } onCancel: {
-                promise.fail(CancellationError())
-                connecting.whenSuccess { $0.socket.close(promise: nil) }
-            }
+            return try await connector.connect(to: destination, through: proxy, watch)
         } catch {
             throw explained(error)
         }
@@ -200,67 +178,6 @@ struct DownloadExchange: Sendable {
             return error
         }
         return WatchError(setback: .outOfTime)
-    }
-
-    /// Adds what reads and writes the messages of HTTP/1.1 on a connection.
-    private static func speakHTTP1(on channel: any Channel, _ watch: any ChannelHandler) throws {
-        var decoding = NIOHTTPDecoderLimitConfiguration()
-        decoding.maxHeaderFieldSize = ResponseLimits.longestField
-        decoding.maxHeaderListSize = ResponseLimits.longestHead
-        decoding.maxHeaderFieldCount = ResponseLimits.mostFields
-        let decoder = HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoding)
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(HTTPRequestEncoder())
-        try pipeline.addHandler(ByteToMessageHandler(decoder))
-        try pipeline.addHandler(HTTP1ToHTTPClientCodec())
-        try pipeline.addHandler(watch)
-    }
-
-    /// Goes through the handshake of TLS on a connected channel, which is closed if that fails, and speaks what the server
-    /// wants to.
-    ///
-    private static func secure(
-        _ channel: any Channel,
-        _ tls: TLSClient,
-        host: String,
-        until limit: NIODeadline,
-        watch: @escaping @Sendable () -> any ChannelHandler
-    ) -> EventLoopFuture<Connection> {
-        channel.eventLoop.flatSubmit {
-            let timer = channel.eventLoop.scheduleTask(deadline: limit) {
-                // The handshake fails with the end of the channel, and the error of a connection stands for that.
-                channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(.zero))
-            }
-            let agreed: EventLoopFuture<HTTPProtocol>
-            do {
-                agreed = try tls.start(on: channel, to: host)
-            } catch {
-                agreed = channel.eventLoop.makeFailedFuture(error)
-            }
-            let speaking: EventLoopFuture<Connection> = agreed.flatMap { agreed in
-                switch agreed {
-                case .http1:
-                    channel.eventLoop.makeCompletedFuture {
-                        try speakHTTP1(on: channel, watch())
-                        return Connection(channel: channel, spoken: .http1)
-                    }
-                case .http2:
-                    HTTP2Client.openStream(on: channel) { stream in
-                        try stream.pipeline.syncOperations.addHandler(watch())
-                    }
-                    .map { Connection(channel: $0, spoken: .http2) }
-                }
-            }
-            speaking.whenComplete { result in
-                timer.cancel()
-                if case .failure = result { channel.close(promise: nil) }
-            }
-            return speaking
-        }
-    }
-
-    private static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
-        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: ResponseLimits.longestRead)
     }
 
     /// Makes the channel's parts awaitable, and begins to read. On the channel's loop.

@@ -72,6 +72,9 @@ extension DownloadSession {
             if let failure = DownloadExchange.refusal(of: error) {
                 return .ended(.failed(.tlsRefused(host: trail.current.host, failure)))
             }
+            if let challenge = DownloadExchange.proxyChallenge(of: error) {
+                return .ended(.failed(.refused(.unauthorized(challenge, .none))))
+            }
             guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else {
                 return .ended(.failed(.cancelled))
             }

@@ -175,6 +175,9 @@ extension TransferClient {
             if let failure = DownloadExchange.refusal(of: error) {
                 throw .tlsRefused(host: trail.current.host, failure)
             }
+            if let challenge = DownloadExchange.proxyChallenge(of: error) {
+                throw .refused(.unauthorized(challenge, .none))
+            }
             guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else { throw .cancelled }
             throw .gaveUp(.attempts(1), setback)
         }

@@ -29,6 +29,8 @@ public struct TransferClientConfiguration: Sendable {
     /// How long the content of an upload waits at most for the server to name the upload's URL: 500 ms unless told
     /// otherwise.
     public var uploadHoldLimit: Duration = .milliseconds(500)
+    /// The proxies that requests go through.
+    public var proxies = ProxySettings.none
     /// Whom `https` URLs are trusted to, and what is shown to them.
     public var tls = TLSClientSettings()
     /// Tells when the network is away, which is then waited for, and no attempt is counted meanwhile; `nil`, the default, to try

@@ -67,6 +67,7 @@ struct Attempted: Sendable {
 func attempt(
     _ request: DownloadRequest,
     to destination: FilePath,
+    callbacks: TransferCallbacks = TransferCallbacks(),
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
     onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
 ) async -> Attempted {
@@ -84,7 +85,7 @@ func attempt(
     let result: Result<DownloadSummary, DownloadError>
     do throws(DownloadError) {
         result = .success(
-            try await client.download(request, to: destination) { event in
+            try await client.download(request, to: destination, callbacks: callbacks) { event in
                 told.events.withLock { $0.append(event) }
                 onEvent(event)
             }

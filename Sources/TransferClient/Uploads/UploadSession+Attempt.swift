@@ -66,6 +66,9 @@ extension UploadSession {
         if let failure = sending?.failure ?? error as? UploadError { return .failed(failure) }
         if let problem = error as? TLSSettingsProblem { return .failed(.invalidTLSSettings(problem)) }
         if let failure = DownloadExchange.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
+        if let challenge = DownloadExchange.proxyChallenge(of: error) {
+            return .failed(.refused(.accessRefused(challenge, .none)))
+        }
         guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else { return .failed(.cancelled) }
         return lost(plan, sending, setback)
     }

@@ -49,6 +49,7 @@ struct AttemptedUpload: Sendable {
 func upload(
     _ folder: UploadFolder,
     _ request: UploadRequest,
+    callbacks: TransferCallbacks = TransferCallbacks(),
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
     onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
 ) async -> AttemptedUpload {
@@ -62,7 +63,7 @@ func upload(
     let result: Result<UploadSummary, UploadError>
     do throws(UploadError) {
         result = .success(
-            try await client.upload(folder.source, request) { event in
+            try await client.upload(folder.source, request, callbacks: callbacks) { event in
                 told.withLock { $0.append(event) }
                 onEvent(event)
             }

@@ -1,0 +1,55 @@
+/// The routes of this machine, as Linux lists them in `/proc/net/route` and `/proc/net/ipv6_route`.
+struct RouteTable: Hashable, Sendable {
+    /// A route of IPv4 or IPv6: the bytes of its network, and how many bits of them count.
+    struct Route: Hashable, Sendable {
+        var network: [UInt8]
+        var prefixLength: Int
+
+        func contains(_ address: [UInt8]) -> Bool {
+            guard address.count == network.count else { return false }
+            for bit in 0..<prefixLength where (address[bit / 8] ^ network[bit / 8]) & (0x80 >> (bit % 8)) != 0 {
+                return false
+            }
+            return true
+        }
+    }
+
+    private(set) var routes: [Route] = []
+
+    /// The routes of a file that are read: 4,096. The others are passed over.
+    static let mostRoutes = 4_096
+
+    /// `RTF_UP` and `RTF_REJECT` of the kernel.
+    private static let (up, reject): (UInt32, UInt32) = (0x1, 0x200)
+
+    /// Reads both files; what isn't a route there is passed over.
+    init(ipv4: String, ipv6: String) {
+        for line in ipv4.split(separator: "\n").dropFirst().prefix(Self.mostRoutes) {
+            let words = line.split { $0 == "\t" || $0 == " " }
+            guard words.count >= 8, words[0] != "lo", let flags = UInt32(words[3], radix: 16),
+                flags & Self.up != 0, flags & Self.reject == 0,
+                // The kernel prints them as integers of the machine's order, which is little-endian.
+                let network = UInt32(words[1], radix: 16), let mask = UInt32(words[7], radix: 16)
+            else { continue }
+            let bytes = (0..<4).map { UInt8(truncatingIfNeeded: network >> ($0 * 8)) }
+            routes.append(Route(network: bytes, prefixLength: mask.nonzeroBitCount))
+        }
+        for line in ipv6.split(separator: "\n").prefix(Self.mostRoutes) {
+            let words = line.split(separator: " ")
+            guard words.count >= 10, words[9] != "lo", words[0].utf8.count == 32,
+                let length = Int(words[1], radix: 16), length <= 128,
+                let flags = UInt32(words[8], radix: 16), flags & Self.up != 0, flags & Self.reject == 0
+            else { continue }
+            let digits = Array(words[0])
+            let bytes = stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+            guard bytes.count == 16 else { continue }
+            routes.append(Route(network: bytes, prefixLength: length))
+        }
+    }
+
+    /// Whether there is a route to an address; without an address, whether there is a default route.
+    func reaches(_ address: [UInt8]?) -> Bool {
+        guard let address else { return routes.contains { $0.prefixLength == 0 } }
+        return routes.contains { $0.contains(address) }
+    }
+}

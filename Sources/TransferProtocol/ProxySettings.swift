@@ -1,0 +1,140 @@
+/// The HTTP proxies that requests go through, and the hosts that are asked directly.
+public struct ProxySettings: Hashable, Sendable {
+    /// The address of a proxy.
+    public struct Proxy: Hashable, Sendable {
+        /// A name, or an address without brackets.
+        public let host: String
+        /// The port, 1 to 65535.
+        public let port: Int
+        /// A name and a password for the proxy.
+        public let credentials: BasicCredentials?
+
+        /// The value of `Proxy-Authorization`; `nil` without credentials.
+        public var authorization: String? { credentials?.fieldValue }
+
+        /// Reads `http://[NAME[:PASSWORD]@]HOST[:PORT]`, of which the scheme may be left out. The port is 80 unless told
+        /// otherwise. A name and a password may be percent-encoded.
+        public init(_ text: String) throws(ProxyProblem) {
+            var rest = text[...]
+            if let separator = text.firstRange(of: "://") {
+                let scheme = text[..<separator.lowerBound]
+                guard scheme.lowercased() == "http" else { throw .unknownScheme(String(scheme)) }
+                rest = text[separator.upperBound...]
+            }
+            let at = rest.lastIndex(of: "@")
+            credentials = try at.map { index throws(ProxyProblem) in try Self.credentials(rest[..<index]) }
+            let address = at.map { rest[rest.index(after: $0)...] } ?? rest
+            let url: DownloadURL
+            do throws(DownloadURLProblem) {
+                url = try DownloadURL("http://\(address)")
+            } catch {
+                throw .invalid
+            }
+            guard url.path == "/", url.query == nil else { throw .invalid }
+            (host, port) = (url.host, url.port)
+        }
+
+        private static func credentials(_ text: Substring) throws(ProxyProblem) -> BasicCredentials {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let decoded = parts.map { URLReference.percentDecoded($0) }
+            guard let name = decoded[0], let password = parts.count == 2 ? decoded[1] : "" else { throw .invalid }
+            do throws(CredentialProblem) {
+                return try BasicCredentials(name: name, password: password)
+            } catch {
+                throw .invalidCredentials
+            }
+        }
+    }
+
+    /// The proxy for `http` URLs, which forwards requests.
+    public var http: Proxy?
+    /// The proxy for `https` URLs, which makes tunnels (RFC 9110, section 9.3.6).
+    public var https: Proxy?
+    /// The hosts that are asked directly.
+    private var exceptions: [Exception] = []
+    private var exceptsLoopback = false
+
+    /// No proxy.
+    public static let none = ProxySettings()
+
+    /// Makes settings of a proxy for each scheme.
+    ///
+    /// - Parameter exceptions: The hosts that are asked directly, as `no_proxy` lists them.
+    public init(http: Proxy? = nil, https: Proxy? = nil, exceptions: String = "") {
+        self.http = http
+        self.https = https
+        self.exceptions = Self.read(exceptions)
+    }
+
+    /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does: names in lower case first, then in upper
+    /// case, but for `HTTP_PROXY`, which a CGI program takes from a request. The machine's own host, `localhost` and loopback
+    /// addresses, is asked directly.
+    public init(environment: [String: String]) throws(ProxyProblem) {
+        func value(_ name: String, upperCase: Bool = true) -> String? {
+            let found = environment[name] ?? (upperCase ? environment[name.uppercased()] : nil)
+            return found.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let all = value("all_proxy")
+        http = try (value("http_proxy", upperCase: false) ?? all).map { text throws(ProxyProblem) in try Proxy(text) }
+        https = try (value("https_proxy") ?? all).map { text throws(ProxyProblem) in try Proxy(text) }
+        exceptions = Self.read(value("no_proxy") ?? "")
+        exceptsLoopback = true
+    }
+
+    /// The proxy for a URL; `nil` where its server is asked directly.
+    public func proxy(for url: DownloadURL) -> Proxy? {
+        guard let proxy = url.scheme == .https ? https : http else { return nil }
+        if exceptsLoopback, url.isOfLoopback { return nil }
+        return exceptions.contains { $0.matches(url) } ? nil : proxy
+    }
+
+    /// The most entries of `no_proxy` that are read: 256.
+    static let mostExceptions = 256
+
+    private static func read(_ text: String) -> [Exception] {
+        text.split { $0 == "," || $0 == " " }.prefix(mostExceptions).map { Exception(String($0)) }
+    }
+
+    /// An entry of `no_proxy`: `*`, a name that stands for those below it too, or an address, each with a port or without.
+    private struct Exception: Hashable, Sendable {
+        let host: String
+        let port: Int?
+
+        init(_ text: String) {
+            var text = text.lowercased()
+            if text.hasPrefix(".") { text.removeFirst() }
+            if text.hasPrefix("*.") { text.removeFirst(2) }
+            if text == "*" || text.filter({ $0 == ":" }).count > 1 && !text.hasPrefix("[") {
+                (host, port) = (text, nil)
+            } else if let url = try? DownloadURL("http://\(text)") {
+                (host, port) = (url.host, text.hasSuffix(":\(url.port)") ? url.port : nil)
+            } else {
+                (host, port) = (text, nil)
+            }
+        }
+
+        func matches(_ url: DownloadURL) -> Bool {
+            guard port == nil || port == url.port else { return false }
+            return host == "*" || url.host == host || url.host.hasSuffix("." + host)
+        }
+    }
+}
+
+/// Why a text isn't the address of a proxy. It repeats nothing of a password.
+public enum ProxyProblem: Error, Hashable, Sendable {
+    /// It isn't `http://HOST:PORT`.
+    case invalid
+    /// The proxy is to be spoken to by something else than HTTP.
+    case unknownScheme(String)
+    /// The name or the password can't be sent.
+    case invalidCredentials
+}
+
+extension DownloadURL {
+    /// Whether the host is this machine, by its name or its address.
+    public var isOfLoopback: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
+                && host.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") })
+    }
+}

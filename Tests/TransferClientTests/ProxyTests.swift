@@ -1,0 +1,162 @@
+import HTTPTransport
+import LocalAuthority
+import NIOSSL
+import TestUploadServers
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// Transfers through an HTTP proxy.
+@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
+    private static let resource = Resource(size: 200_000)
+    /// Base64 of ada:hunter2.
+    private static let basic = "Basic YWRhOmh1bnRlcjI="
+    private let authority: LocalAuthority
+
+    init() throws { authority = try LocalAuthority() }
+
+    private func identity() throws -> NIOSSLContext {
+        let texts = try authority.texts(for: ["127.0.0.1"])
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array(texts.certificate.utf8))
+        return try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(texts.key.utf8), format: .pem))
+            )
+        )
+    }
+
+    private func proxies(_ port: Int, _ credentials: String = "") throws -> ProxySettings {
+        let proxy = try ProxySettings.Proxy("http://\(credentials)127.0.0.1:\(port)")
+        return ProxySettings(http: proxy, https: proxy)
+    }
+
+    private func trusting() throws -> TLSClientSettings {
+        try TLSClientSettings(authorities: Array(authority.certificate.utf8))
+    }
+
+    @Test func `a proxy forwards http requests, and is sent the whole URL and its own credentials`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { request in
+            request.ordinal == 0 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
+        }.serve { proxy in
+            let settings = try proxies(proxy.port, "ada:hunter2@")
+            let url = "http://files.example:8080/a/file.bin?x=1"
+            let done = await attempt(DownloadRequest(url: url), to: folder.destination) { $0.proxies = settings }
+            #expect(done.error == nil)
+            #expect(folder.file == Self.resource.content)
+            #expect(proxy.requests.map(\.target) == [url, url])
+            #expect(proxy.requests.map { $0.fields["host"] } == ["files.example:8080", "files.example:8080"])
+            #expect(proxy.requests.map { $0.fields["proxy-authorization"] } == [Self.basic, Self.basic])
+        }
+    }
+
+    @Test func `an upload is forwarded too`() async throws {
+        let bytes = uploadBytes(100_000)
+        try await withUploadServer(.dialect(.v10)) { server in
+            let settings = try proxies(server.port)
+            let folder = try UploadFolder(bytes)
+            let done = await upload(folder, folder.request("http://files.example/target")) { $0.proxies = settings }
+            #expect(done.error == nil)
+            #expect(server.delivered == [bytes])
+            // The name leads nowhere, so only the proxy can have taken it there.
+            #expect(server.requests.first?.path == "/target")
+        }
+    }
+
+    @Test func `https goes through a tunnel, which the proxy's credentials open and the server doesn't see`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try await Script { request in
+            request.ordinal == 0 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
+        }.serve(over: identity()) { server in
+            try await TunnelProxy.serve { proxy in
+                let (settings, tls) = (try proxies(proxy.port, "ada:hunter2@"), try trusting())
+                let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.proxies = settings
+                    $0.tls = tls
+                }
+                #expect(done.error == nil)
+                #expect(done.resumedAt == [60_000])
+                #expect(folder.file == Self.resource.content)
+                #expect(proxy.requests.count == 2)
+                let head = proxy.requests.first ?? ""
+                #expect(head.hasPrefix("CONNECT 127.0.0.1:\(server.port) HTTP/1.1\r\n"))
+                #expect(head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
+                #expect(head.contains("\r\nProxy-Authorization: \(Self.basic)\r\n"))
+                #expect(server.requests.allSatisfy { $0.fields["proxy-authorization"] == nil })
+            }
+        }
+    }
+
+    @Test func `a proxy that wants credentials is final, and says what it asks for`() async throws {
+        let folder = try TemporaryFolder()
+        try await TunnelProxy.serve { _ in
+            "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"office\"\r\nContent-Length: 0\r\n\r\n"
+        } _: { proxy in
+            let (settings, tls) = (try proxies(proxy.port), try trusting())
+            let done = await attempt(DownloadRequest(url: "https://127.0.0.1:1/"), to: folder.destination) {
+                $0.proxies = settings
+                $0.tls = tls
+            }
+            guard case .refused(.unauthorized(let challenge, _)) = done.error else {
+                Issue.record("\(done.result)")
+                return
+            }
+            #expect(challenge.isFromProxy)
+            #expect(challenge.realm == "office")
+            #expect(proxy.requests.count == 1)
+        }
+    }
+
+    @Test func `a proxy that refuses for now is tried again, and its status is told`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve(over: identity()) { server in
+            try await TunnelProxy.serve { ordinal in
+                switch ordinal {
+                case 0: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+                case 1: ""
+                case 2: "HTTP/1.1 100 Continue\r\n\r\nnonsense\r\n\r\n"
+                default: nil
+                }
+            } _: { proxy in
+                let (settings, tls) = (try proxies(proxy.port), try trusting())
+                let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.proxies = settings
+                    $0.tls = tls
+                }
+                #expect(done.error == nil)
+                #expect(folder.file == Self.resource.content)
+                let setbacks = done.setbacks.map(\.description)
+                #expect(setbacks.count == 3)
+                #expect(setbacks.first?.contains("the proxy 127.0.0.1:\(proxy.port) answered 503") == true)
+            }
+        }
+    }
+
+    @Test func `a proxy that stays silent is given up within the limit for connecting`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { _ in [.stall] }.serve { proxy in
+            let (settings, tls) = (try proxies(proxy.port), try trusting())
+            let done = await attempt(DownloadRequest(url: "https://files.example/"), to: folder.destination) {
+                $0.proxies = settings
+                $0.tls = tls
+                $0.connectLimit = .milliseconds(300)
+                $0.retry.maximumAttempts = 2
+            }
+            #expect(done.error == .gaveUp(.attempts(2), .connectTimedOut))
+        }
+    }
+
+    @Test func `hosts that are excepted are asked directly`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let proxy = try ProxySettings.Proxy("127.0.0.1:1")
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.proxies = ProxySettings(http: proxy, exceptions: "example.com,127.0.0.1")
+            }
+            #expect(done.error == nil)
+        }
+    }
+}
