@@ -42,12 +42,10 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         }
         let bound = NIOLoopBound((tunnel, decoder, encoder), eventLoop: channel.eventLoop)
         return promise.futureResult.flatMap {
-            let (tunnel, decoder, encoder) = bound.value
-            let operations = channel.pipeline.syncOperations
-            return operations.removeHandler(tunnel)
-                .flatMap { channel.pipeline.syncOperations.removeHandler(bound.value.1) }
-                .flatMap { channel.pipeline.syncOperations.removeHandler(bound.value.2) }
+            channel.pipeline.syncOperations.removeHandler(bound.value.0)
         }
+        .flatMap { channel.pipeline.syncOperations.removeHandler(bound.value.1) }
+        .flatMap { channel.pipeline.syncOperations.removeHandler(bound.value.2) }
     }
 
     func handlerAdded(context: ChannelHandlerContext) {

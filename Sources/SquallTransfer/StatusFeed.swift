@@ -36,6 +36,28 @@ final class StatusFeed: Sendable {
         for reader in readers { reader.resume() }
     }
 
+    /// Waits before the transfer begins, and tells so.
+    ///
+    /// - Throws: `.cancelled` with `token`.
+    func wait(_ delay: Duration, _ token: ResumptionToken) async throws(TransferError) {
+        guard delay > .zero else { return }
+        update { status in
+            status.phase = .waiting
+            status.nextAttempt = delay
+        }
+        do {
+            try await Task.sleep(for: delay)
+        } catch {
+            var cancelled = TransferError(.cancelled, "cancelled")
+            (cancelled.token, cancelled.obstacle) = (token, nil)
+            throw cancelled
+        }
+        update { status in
+            status.phase = .preparing
+            status.nextAttempt = nil
+        }
+    }
+
     /// The newest status that is newer than `seen`; `nil` behind the last one, and when the task that reads is cancelled.
     ///
     /// - Throws: Why the transfer failed, behind the last status.

@@ -1,4 +1,6 @@
 internal import Synchronization
+internal import SystemPackage
+internal import TransferClient
 
 /// The head of a response (RFC 9110, section 15).
 public struct TransferResponse: Hashable, Sendable {
@@ -29,6 +31,40 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
     /// The parts of the body as they come, each of 1 byte or more, 256 KiB at most.
     public var chunks: Chunks { Chunks(source: source) }
+
+    /// Ends the request. Whoever reads gets the code `.cancelled`, unless the end has been read.
+    public func cancel() { source.cancel() }
+
+    /// Writes the rest of the body to a file, which takes its name once it is whole and on the disk. It can't be resumed; a
+    /// download can.
+    ///
+    /// - Parameter file: The path of the file to be; its folder must exist. A regular file there is replaced, and its permissions are
+    ///   passed on.
+    /// - Returns: The bytes that were written.
+    /// - Throws: A `TransferError`: the failure of the body, `.invalidFile` or `.fileSystem`. Nothing is left then.
+    @discardableResult
+    public func save(to file: String) async throws -> Int64 {
+        let received: ReceivedFile
+        do throws(DownloadError) {
+            received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
+        } catch {
+            throw TransferError(ofExchange: error)
+        }
+        var length: Int64 = 0
+        do throws(TransferError) {
+            while let chunk = try await source.next() {
+                try await TransferError.ofExchange { () async throws(DownloadError) in
+                    try await received.write(chunk, at: length)
+                }
+                length += Int64(chunk.count)
+            }
+            try await TransferError.ofExchange { () async throws(DownloadError) in try await received.finish() }
+        } catch {
+            await received.discard()
+            throw error
+        }
+        return length
+    }
 
     /// The lines of the body, in UTF-8, without their ends (LF or CR LF). A line of more than 1 MiB is an error.
     public var lines: Lines { Lines(source: source) }
@@ -122,7 +158,9 @@ public struct TransferBytes: AsyncSequence, Sendable {
             self.task = task
         }
 
-        deinit { task.cancel() }
+        deinit { cancel() }
+
+        func cancel() { task.cancel() }
 
         func next() async throws(TransferError) -> [UInt8]? {
             let taken = await withTaskCancellationHandler {

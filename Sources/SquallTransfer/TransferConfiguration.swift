@@ -26,6 +26,13 @@ public struct TransferConfiguration: Sendable {
     public var maximumDataBytes = 64 << 20
     /// Whom servers are trusted to, and what they are shown.
     public var tls = TransferTLS()
+    /// The proxies that requests go through: none unless told otherwise.
+    public var proxies = TransferProxies.none
+    /// Whether a transfer waits while the machine has no route to the server, in the phase `waitingForNetwork`, and counts no
+    /// attempts meanwhile; it is tried all the same each 30 s. It waits as long as the deadline permits. `false` unless told otherwise.
+    public var waitsForConnectivity = false
+    /// Gives credentials for requests that have no `authenticator` of their own.
+    public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
     /// Told of every status of every transfer that has no observer of its own; on the transfer's task, which waits for it.
     public var observer: (@Sendable (TransferStatus) -> Void)?
 
@@ -44,6 +51,8 @@ public struct TransferConfiguration: Sendable {
         engine.stall.window = stallTimeout
         engine.progressInterval = progressInterval
         engine.tls = tls.settings
+        engine.proxies = proxies.settings
+        if waitsForConnectivity { engine.connectivity = RouteMonitor() }
         return engine
     }
 }

@@ -24,6 +24,18 @@ public struct TransferRequest: Sendable {
     public var isRepeatable = false
     /// The media type of what is uploaded.
     public var contentType = "application/octet-stream"
+    /// The time that a transfer waits before it begins, in the phase `waiting`. The deadline counts from its beginning.
+    public var delay: Duration = .zero
+    /// Gives credentials when the server refuses the ones that it was shown, or none, in place of the configuration's; `nil` as an
+    /// answer ends the transfer. Transfers of one session that are refused together ask once. It isn't asked about servers of another
+    /// origin than the URL's, and 3 times in a row at most.
+    public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
+    /// Gives a URL in the place of one that the server refused, such as one that was signed and has expired; `nil` as an answer ends
+    /// the transfer. 3 times in a row at most.
+    public var urlRefresher: (@Sendable (TransferRefusedURL) async -> String?)?
+    /// Decides on the head of a response: in a download on each whose body would be received from the first byte, in `data` and
+    /// `bytes` on the final one. A `cancel` ends the request with the code `.cancelled`.
+    public var onResponse: (@Sendable (TransferResponse) async -> ResponseDisposition)?
 
     /// Makes a request for `url`.
     public init(_ url: String) {

@@ -20,7 +20,8 @@ extension TransferSession {
         var data: [UInt8] = []
         var isTooLong = false
         do throws(DownloadError) {
-            try await client.exchange(exchange) { head in
+            let callbacks = callbacks(for: request, isForUpload: false)
+            try await client.exchange(exchange, callbacks: callbacks) { head in
                 response = TransferResponse(head)
             } onBody: { part in
                 isTooLong = data.count + part.count > configuration.maximumDataBytes
@@ -50,9 +51,10 @@ extension TransferSession {
     ) async throws -> (bytes: TransferBytes, response: TransferResponse) {
         let exchange = try request.exchange(body)
         let handoff = Handoff()
+        let callbacks = callbacks(for: request, isForUpload: false)
         let task = Task { [client] in
             do throws(DownloadError) {
-                try await client.exchange(exchange) { head in
+                try await client.exchange(exchange, callbacks: callbacks) { head in
                     handoff.give(head: .success(TransferResponse(head)))
                 } onBody: { part in
                     await handoff.give(part)
@@ -100,19 +102,20 @@ extension TransferRequest {
     }
 }
 
-extension TransferResponse {
-    fileprivate init(_ response: ExchangeResponse) {
-        self.init(
-            status: response.status,
-            headers: response.fields.map { TransferHeader($0.name.rawName, $0.value) },
-            url: response.url
-        )
-    }
-}
-
 extension TransferError {
+    /// Runs what fails as an exchange does.
+    static func ofExchange<Value>(
+        _ body: () async throws(DownloadError) -> Value
+    ) async throws(TransferError) -> Value {
+        do throws(DownloadError) {
+            return try await body()
+        } catch {
+            throw TransferError(ofExchange: error)
+        }
+    }
+
     /// Names the failure of an exchange, which keeps nothing.
-    fileprivate init(ofExchange error: DownloadError) {
+    init(ofExchange error: DownloadError) {
         self.init(error, nil)
         if case .gaveUp(_, let setback) = error { (code, message) = (.connectionFailed, setback.description) }
         if obstacle != .wrongInput { obstacle = .nothingKept }

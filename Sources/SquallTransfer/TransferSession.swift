@@ -21,6 +21,7 @@ public struct TransferSession: Sendable {
     /// Its limits and habits.
     public let configuration: TransferConfiguration
     let client: TransferClient
+    let desk = CredentialDesk()
 
     /// Makes a session.
     public init(configuration: TransferConfiguration = TransferConfiguration()) {
@@ -45,7 +46,10 @@ public struct TransferSession: Sendable {
         observer: (@Sendable (TransferStatus) -> Void)? = nil
     ) -> DownloadTransfer {
         let file = Self.absolute(file)
+        let callbacks = callbacks(for: request, isForUpload: false)
         return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+            let token = ResumptionToken(.download, request, file: file, stateFolder: nil)
+            try await feed.wait(request.delay, token)
             let given = DownloadRequest(
                 url: request.url,
                 expectedSHA256: request.sha256,
@@ -53,13 +57,11 @@ public struct TransferSession: Sendable {
                 credentials: try request.downloadCredentials(isForUpload: false)
             )
             do throws(DownloadError) {
-                let summary = try await client.download(given, to: FilePath(file)) { feed.note($0) }
+                let path = FilePath(file)
+                let summary = try await client.download(given, to: path, callbacks: callbacks) { feed.note($0) }
                 return DownloadResult(summary, file: file)
             } catch {
-                throw TransferError(
-                    error,
-                    ResumptionToken(.download, request, file: file, stateFolder: nil)
-                )
+                throw TransferError(error, token)
             }
         }
     }
@@ -127,7 +129,10 @@ public struct TransferSession: Sendable {
         _ observer: (@Sendable (TransferStatus) -> Void)?
     ) -> UploadTransfer {
         let file = Self.absolute(file)
+        let callbacks = callbacks(for: request, isForUpload: true)
         return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+            let token = ResumptionToken(.upload, request, file: file, stateFolder: stateFolder)
+            try await feed.wait(request.delay, token)
             let folder = if let stateFolder { Self.absolute(stateFolder) } else { try Self.defaultStateFolder() }
             var given = UploadRequest(url: request.url, journalFolder: FilePath(folder))
             if let name = request.method {
@@ -144,15 +149,16 @@ public struct TransferSession: Sendable {
             given.sha256 = request.sha256
             given.credentials = try request.downloadCredentials(isForUpload: true)
             do throws(UploadError) {
-                return UploadResult(try await client.upload(FilePath(file), given) { feed.note($0) })
+                let summary = try await client.upload(FilePath(file), given, callbacks: callbacks) { feed.note($0) }
+                return UploadResult(summary)
             } catch {
-                throw TransferError(error, ResumptionToken(.upload, request, file: file, stateFolder: stateFolder))
+                throw TransferError(error, token)
             }
         }
     }
 
     /// A path that stays the same when the process changes its folder.
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         guard !path.isEmpty, !path.hasPrefix("/") else { return path }
         return FileManager.default.currentDirectoryPath + "/" + path
     }

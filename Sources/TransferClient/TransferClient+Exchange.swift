@@ -144,9 +144,13 @@ extension TransferClient {
                 if let found = await credentials(for: head, given, trail, callbacks, refusals) {
                     return .authenticated(found)
                 }
-                try await onHead(
-                    ExchangeResponse(status: head.status.code, fields: head.headerFields, url: trail.current.text)
+                let response = ExchangeResponse(
+                    status: head.status.code,
+                    fields: head.headerFields,
+                    url: trail.current.text
                 )
+                if let accepts = callbacks.accepts, await !accepts(response) { throw DownloadError.cancelled }
+                try await onHead(response)
                 while let part = try await iterator.next() {
                     switch part {
                     case .head: throw DownloadError.gaveUp(.attempts(1), .malformedResponse("a second head"))

@@ -130,6 +130,17 @@ public enum ProxyProblem: Error, Hashable, Sendable {
     case invalidCredentials
 }
 
+extension ProxyProblem: CustomStringConvertible {
+    /// What is wrong, as a sentence.
+    public var description: String {
+        switch self {
+        case .invalid: "the address of a proxy is http://HOST:PORT"
+        case .unknownScheme(let scheme): "a proxy is spoken to by http, not by “\(scheme.prefix(40))”"
+        case .invalidCredentials: "the name or the password of the proxy has a character that can't be sent"
+        }
+    }
+}
+
 extension DownloadURL {
     /// Whether the host is this machine, by its name or its address.
     public var isOfLoopback: Bool {

@@ -27,6 +27,9 @@ final class Folder: Sendable {
         try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
     }
 
+    /// The names in the folder, sorted.
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+
     func bytes(of name: String) -> [UInt8]? {
         FileManager.default.contents(atPath: file(name)).map { [UInt8]($0) }
     }

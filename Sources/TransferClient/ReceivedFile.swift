@@ -1,0 +1,63 @@
+import DurableFiles
+import NIOPosix
+import SystemPackage
+
+/// A file that a body is written to as it comes, and that takes its name once it is whole.
+package final class ReceivedFile: Sendable {
+    private let worker: FileWorker
+    private let files = SystemFiles()
+    private let file: any OpenFile
+    private let temporary: FilePath
+    private let path: FilePath
+
+    private init(_ file: any OpenFile, _ temporary: FilePath, _ path: FilePath, _ worker: FileWorker) {
+        self.file = file
+        self.temporary = temporary
+        self.path = path
+        self.worker = worker
+    }
+
+    /// Makes an empty file beside `path`, under a name of its own.
+    ///
+    /// - Throws: `.fileSystem` where the system refuses.
+    package static func make(for path: FilePath) async throws(DownloadError) -> ReceivedFile {
+        let worker = FileWorker(pool: .singleton)
+        let path = try await worker.target(of: path)
+        let number = String(UInt64.random(in: .min ... .max), radix: 36)
+        let name = ".\(path.lastComponent?.string ?? "file").\(number).squall-part"
+        let temporary = path.removingLastComponent().appending(name)
+        let file = try await worker.run { () throws(DownloadError) in
+            try PartialFilePaths.checkReplaceable(path, followingLinks: false)
+            return try FileCall.run { () throws(FileError) in try SystemFiles().open(temporary, .creating) }
+        }
+        return ReceivedFile(file, temporary, path, worker)
+    }
+
+    /// Writes bytes at an offset.
+    package func write(_ bytes: [UInt8], at offset: Int64) async throws(DownloadError) {
+        try await worker.run { [file] () throws(DownloadError) in
+            try FileCall.run { () throws(FileError) in try file.write(bytes, at: offset) }
+        }
+    }
+
+    /// Brings the bytes to the disk, and puts the file in its place.
+    package func finish() async throws(DownloadError) {
+        try await worker.run { [self] () throws(DownloadError) in
+            try FileCall.run { () throws(FileError) in
+                try file.synchronizeData()
+                if try files.kind(of: path) == .regular { try file.takePermissions(of: path) }
+                try files.rename(temporary, to: path)
+            }
+            file.close()
+            try? files.synchronizeFolder(path.removingLastComponent())
+        }
+    }
+
+    /// Removes the file.
+    package func discard() async {
+        try? await worker.run { [self] () throws(DownloadError) in
+            file.close()
+            try? files.remove(temporary)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import SquallTransfer
+import Synchronization
+import TestSockets
+import Testing
+
+/// The questions that a session asks: for credentials, for another URL, whether a response is wanted.
+@Suite(.timeLimit(.minutes(5))) struct QuestionTests {
+    private static let content = bytes(300_000)
+    private static let refusal =
+        "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"files\"\r\nContent-Length: 0\r\n\r\n"
+
+    /// A server that gives the file to whoever shows `token`.
+    private static func server(_ token: String) -> ScriptedServer {
+        ScriptedServer { _, head, socket in
+            guard head.contains("\r\nAuthorization: Bearer \(token)\r\n") else {
+                return try socket.send(Array(refusal.utf8))
+            }
+            let fields = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(content.count)\r\n\r\n"
+            try socket.send(Array(fields.utf8) + content)
+        }
+    }
+
+    @Test func `transfers that are refused together ask once`() async throws {
+        let server = Self.server("fresh")
+        let asked = Mutex<[TransferChallenge]>([])
+        var configuration = TransferConfiguration()
+        configuration.authenticator = { challenge in
+            asked.withLock { $0.append(challenge) }
+            // The other transfers are refused meanwhile.
+            try? await Task.sleep(for: .milliseconds(300))
+            return .bearer("fresh")
+        }
+        let session = TransferSession(configuration: configuration)
+        let folder = try Folder()
+        let transfers = (0..<8).map { number in
+            var request = TransferRequest(server.url + "/file.bin")
+            request.credentials = .bearer("stale")
+            return session.download(request, to: folder.file("\(number).bin"))
+        }
+        for transfer in transfers { _ = try await transfer.value }
+        for number in 0..<8 { #expect(folder.bytes(of: "\(number).bin") == Self.content) }
+        let challenges = asked.withLock { $0 }
+        #expect(challenges.count == 1)
+        #expect(challenges.first?.schemes == ["Bearer"])
+        #expect(challenges.first?.realm == "files")
+        #expect(challenges.first?.wereCredentialsSent == true)
+        // One that comes later is refused once, and given the same.
+        var late = TransferRequest(server.url + "/file.bin")
+        late.credentials = .bearer("stale")
+        _ = try await session.download(late, to: folder.file("late.bin")).value
+        #expect(asked.withLock { $0.count } == 1)
+    }
+
+    @Test func `what was remembered and is refused as well is asked for again`() async throws {
+        let answers = Mutex(["first", "second"])
+        let server = Self.server("second")
+        var configuration = TransferConfiguration()
+        configuration.authenticator = { _ in
+            answers.withLock { answers in answers.isEmpty ? nil : .bearer(answers.removeFirst()) }
+        }
+        let folder = try Folder()
+        let session = TransferSession(configuration: configuration)
+        _ = try await session.download(TransferRequest(server.url), to: folder.file("a.bin")).value
+        #expect(answers.withLock { $0.isEmpty })
+        let (data, response) = try await session.data(for: TransferRequest(server.url))
+        #expect(response.status == 200)
+        #expect(data == Self.content)
+    }
+
+    @Test func `the request's own authenticator is asked, and without an answer the refusal is thrown`() async throws {
+        let server = Self.server("none")
+        let folder = try Folder()
+        var configuration = TransferConfiguration()
+        configuration.authenticator = { _ in
+            Issue.record("the session's is asked")
+            return nil
+        }
+        let session = TransferSession(configuration: configuration)
+        var request = TransferRequest(server.url)
+        request.authenticator = { _ in nil }
+        do {
+            _ = try await session.download(request, to: folder.file("a.bin")).value
+            Issue.record("it succeeds")
+        } catch let error as TransferError {
+            #expect(error.code == .unauthorized)
+            #expect(error.status == 401)
+            #expect(error.token != nil)
+        }
+        // A response of `data` is the caller's, whatever its status is.
+        let (_, response) = try await session.data(for: request)
+        #expect(response.status == 401)
+    }
+
+    @Test func `a URL that has expired is replaced`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try served.write(Self.content, to: "file.bin")
+        try await withOrigin(served) { url, _, _ in
+            var request = TransferRequest(url + "/expired.bin")
+            let asked = Mutex<[TransferRefusedURL]>([])
+            request.urlRefresher = { refused in
+                asked.withLock { $0.append(refused) }
+                return url + "/file.bin"
+            }
+            let result = try await TransferSession.shared.download(request, to: mine.file("a.bin")).value
+            #expect(mine.bytes(of: "a.bin") == Self.content)
+            #expect(result.url == url + "/file.bin")
+            #expect(asked.withLock { $0 } == [TransferRefusedURL(url: url + "/expired.bin", status: 404)])
+        }
+    }
+
+    @Test func `a response can be declined`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try served.write(Self.content, to: "file.bin")
+        try await withOrigin(served) { url, _, _ in
+            var request = TransferRequest(url + "/file.bin")
+            request.onResponse = { response in
+                (Int(response["Content-Length"] ?? "") ?? 0) > 100_000 ? .cancel : .allow
+            }
+            let transfer = TransferSession.shared.download(request, to: mine.file("a.bin"))
+            await #expect(throws: TransferError.self) { try await transfer.value }
+            #expect(transfer.status.phase == .cancelled)
+            #expect(mine.bytes(of: "a.bin") == nil)
+            do {
+                _ = try await TransferSession.shared.data(for: request)
+                Issue.record("it succeeds")
+            } catch let error as TransferError {
+                #expect(error.code == .cancelled)
+            }
+            request.onResponse = { _ in .allow }
+            let (data, _) = try await TransferSession.shared.data(for: request)
+            #expect(data == Self.content)
+        }
+    }
+
+    @Test func `a body is saved to a file that takes its name once it is whole`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try served.write(Self.content, to: "file.bin")
+        try await withOrigin(served) { url, _, _ in
+            let (body, _) = try await TransferSession.shared.bytes(for: TransferRequest(url + "/file.bin"))
+            #expect(try await body.save(to: mine.file("a.bin")) == 300_000)
+            #expect(mine.names == ["a.bin"])
+            #expect(mine.bytes(of: "a.bin") == Self.content)
+        }
+        let short = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        let (cut, _) = try await TransferSession.shared.bytes(for: TransferRequest(short.url))
+        await #expect(throws: TransferError.self) { try await cut.save(to: mine.file("a.bin")) }
+        #expect(mine.bytes(of: "a.bin") == Self.content)
+        #expect(mine.names == ["a.bin"])
+        let again = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwhole")
+        let (other, _) = try await TransferSession.shared.bytes(for: TransferRequest(again.url))
+        do {
+            try await other.save(to: mine.path)
+            Issue.record("a folder is replaced")
+        } catch let error as TransferError {
+            #expect(error.code == .invalidFile)
+        }
+    }
+
+    @Test func `a body that is cancelled ends`() async throws {
+        let server = ScriptedServer { _, _, socket in
+            try socket.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".utf8))
+            _ = try? socket.receive(1)
+        }
+        let (body, _) = try await TransferSession.shared.bytes(for: TransferRequest(server.url))
+        var iterator = body.makeAsyncIterator()
+        #expect(try await iterator.next() == UInt8(ascii: "h"))
+        body.cancel()
+        await #expect(throws: TransferError.self) { while try await iterator.next() != nil {} }
+    }
+
+    @Test func `a transfer begins after its delay, and can be cancelled before`() async throws {
+        let (served, mine) = (try Folder(), try Folder())
+        try served.write(Self.content, to: "file.bin")
+        try await withOrigin(served) { url, _, _ in
+            var request = TransferRequest(url + "/file.bin")
+            request.delay = .milliseconds(200)
+            let start = ContinuousClock.now
+            let transfer = TransferSession.shared.download(request, to: mine.file("a.bin"))
+            var phases: [TransferStatus.Phase] = []
+            for try await status in transfer { phases.append(status.phase) }
+            #expect(ContinuousClock.now - start >= .milliseconds(200))
+            #expect(phases.first == .waiting)
+            #expect(phases.last == .finished)
+            request.delay = .seconds(3_600)
+            let token = await TransferSession.shared.download(request, to: mine.file("b.bin")).pause()
+            #expect(token?.url == request.url)
+        }
+    }
+
+    @Test func `proxies are read, and a mistake says what a proxy looks like`() throws {
+        _ = try TransferProxies("http://ada:secret@proxy.example:3128", exceptions: "localhost,.example.com")
+        for text in ["", "socks5://proxy:1080", "http://proxy/path"] {
+            do {
+                _ = try TransferProxies(text)
+                Issue.record("\(text) is taken")
+            } catch let error as TransferError {
+                #expect(error.code == .invalidRequest)
+                #expect(error.message.contains("http"))
+            }
+        }
+        #expect(!String(reflecting: try TransferProxies("ada:secret@proxy")).contains("secret"))
+    }
+}
