@@ -33,6 +33,7 @@ for purpose in "$@"; do
         need curl has curl
         need bsdutils has script
         need util-linux has unshare
+        need iproute2 has ip
         ;;
     acceptance)
         need python3 has python3

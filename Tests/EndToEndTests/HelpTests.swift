@@ -25,12 +25,13 @@ import Testing
         ],
         "get": [
             "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",
-            "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--attempts", "--seed", "--events",
+            "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
+            "--wait-for-network", "--attempts", "--seed", "--events",
         ],
         "put": [
             "--dialect", "--method", "--repeatable", "--content-type", "--user", "--password-file", "--header",
-            "--netrc", "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--attempts", "--seed", "--state",
-            "--events",
+            "--netrc", "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
+            "--wait-for-network", "--attempts", "--seed", "--state", "--events",
         ],
     ]
 

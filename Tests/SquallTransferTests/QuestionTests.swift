@@ -9,11 +9,15 @@ import Testing
     private static let refusal =
         "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"files\"\r\nContent-Length: 0\r\n\r\n"
 
-    /// A server that gives the file to whoever shows `token`.
-    private static func server(_ token: String) -> ScriptedServer {
+    /// A server that gives the file to whoever shows `token`, and tells of each refusal.
+    private static func server(
+        _ token: String,
+        refused: @escaping @Sendable () -> Void = {}
+    ) -> ScriptedServer {
         ScriptedServer { _, head, socket in
             guard head.contains("\r\nAuthorization: Bearer \(token)\r\n") else {
-                return try socket.send(Array(refusal.utf8))
+                try socket.send(Array(refusal.utf8))
+                return refused()
             }
             let fields = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(content.count)\r\n\r\n"
             try socket.send(Array(fields.utf8) + content)
@@ -21,13 +25,15 @@ import Testing
     }
 
     @Test func `transfers that are refused together ask once`() async throws {
-        let server = Self.server("fresh")
+        let (refusals, signal) = AsyncStream<Void>.makeStream()
+        let server = Self.server("fresh") { signal.yield() }
         let asked = Mutex<[TransferChallenge]>([])
         var configuration = TransferConfiguration()
         configuration.authenticator = { challenge in
             asked.withLock { $0.append(challenge) }
             // The other transfers are refused meanwhile.
-            try? await Task.sleep(for: .milliseconds(300))
+            var iterator = refusals.makeAsyncIterator()
+            for _ in 0..<8 { await iterator.next() }
             return .bearer("fresh")
         }
         let session = TransferSession(configuration: configuration)

@@ -43,6 +43,8 @@ struct GetCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: TLSOptions
 
+    @OptionGroup var network: NetworkOptions
+
     @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
     var attempts = 10
 
@@ -71,6 +73,7 @@ struct GetCommand: AsyncParsableCommand {
         configuration.retry.maximumAttempts = attempts
         if let seed { configuration.seed = seed }
         configuration.tls = try tls.settings()
+        try network.apply(to: &configuration)
         let interrupt: Interrupt
         do throws(SystemError) {
             interrupt = try await Interrupt.watch(on: EventLoop())

@@ -50,6 +50,8 @@ struct PutCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: TLSOptions
 
+    @OptionGroup var network: NetworkOptions
+
     @Option(help: ArgumentHelp("Attempts in a row without progress before it gives up.", valueName: "count"))
     var attempts = 10
 
@@ -80,6 +82,7 @@ struct PutCommand: AsyncParsableCommand {
         configuration.retry.maximumAttempts = attempts
         if let seed { configuration.seed = seed }
         configuration.tls = try tls.settings()
+        try network.apply(to: &configuration)
         let interrupt: Interrupt
         do throws(SystemError) {
             interrupt = try await Interrupt.watch(on: EventLoop())

@@ -66,7 +66,7 @@ extension UploadFailure {
 
 extension DownloadChallenge {
     fileprivate func advice(_ use: CredentialUse) -> String {
-        if isFromProxy { return "give them with --header 'Proxy-Authorization: …'" }
+        if isFromProxy { return "give them with --proxy http://NAME:PASSWORD@HOST:PORT" }
         return switch use {
         case .none: "give them with --user, --netrc or --header"
         case .sent: "check them, and run it again"

@@ -1,0 +1,42 @@
+import ArgumentParser
+import FoundationEssentials
+import TransferClient
+import TransferProtocol
+
+/// The way to the servers, as the command line and the environment name it.
+struct NetworkOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Go through this HTTP proxy, http://[NAME[:PASSWORD]@]HOST[:PORT], in place of the environment's.",
+            valueName: "url"
+        )
+    )
+    var proxy: String?
+
+    @Flag(help: "Ask servers directly, whatever http_proxy, https_proxy and all_proxy say.")
+    var noProxy = false
+
+    @Flag(help: "Wait while the machine has no route to the server, and count no attempts meanwhile.")
+    var waitForNetwork = false
+
+    func validate() throws {
+        guard proxy == nil || !noProxy else { throw ValidationError("--proxy and --no-proxy exclude each other") }
+    }
+
+    /// Puts the options into a configuration.
+    func apply(to configuration: inout TransferClientConfiguration) throws(CommandFailure) {
+        configuration.proxies = try proxies()
+        if waitForNetwork { configuration.connectivity = RouteMonitor() }
+    }
+
+    private func proxies() throws(CommandFailure) -> ProxySettings {
+        if noProxy { return .none }
+        do throws(ProxyProblem) {
+            guard let proxy else { return try ProxySettings(environment: ProcessInfo.processInfo.environment) }
+            let given = try ProxySettings.Proxy(proxy)
+            return ProxySettings(http: given, https: given)
+        } catch {
+            throw .wrongInput("\(proxy == nil ? "in the environment" : "--proxy"): \(error)")
+        }
+    }
+}
