@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test crashes example photos lint format acceptance transfers tools bench soak scale allocations fuzz forecast-check loss-table clean
+.PHONY: help demo build test crashes example photos docs lint format acceptance transfers tools bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -55,6 +55,14 @@ photos: ## build and test the package of docs/examples that takes uploads with H
 	@scripts/install.sh build
 	@rm -f .build-photos/debug.yaml
 	@$(call timed,photos,swift test --package-path docs/examples/photos --scratch-path .build-photos)
+
+docs: ## make the reference of the libraries, below .build-docs; a name that leads nowhere stops it
+	@scripts/install.sh build
+	@for target in SquallTransfer ResumableUploads; do \
+		SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs \
+			generate-documentation --target $$target --output-path .build-docs/$$target \
+			--warnings-as-errors --transform-for-static-hosting --hosting-base-path $$target; \
+	done
 
 lint: ## check the format of every Swift file
 	@swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples

@@ -5,6 +5,9 @@ import PackageDescription
 /// this file may warn of what was fine, which shall stop nobody who only wants to use it.
 let stopsAtWarnings = Context.environment["SQUALL_STRICT"] == "1"
 
+/// Whether the documentation is to be made (`make docs`), which takes a plugin that nothing else needs.
+let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
+
 /// What every target of ours is compiled with. That accesses don't overlap is checked in debug builds, which is where the
 /// tests run. See docs/decisions/0017-fewer-instructions-for-a-message.md.
 let strict: [SwiftSetting] =
@@ -45,7 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
-    ],
+    ] + (makesDocumentation ? [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")] : []),
     targets: [
         .systemLibrary(
             name: "CLibevent",
