@@ -13,8 +13,11 @@ final class SystemFile: OpenFile {
     /// The failure of an earlier synchronization.
     private let failure = Mutex<FileError?>(nil)
 
+    private let calls: SynchronizingCalls
+
     /// Takes over `descriptor`.
-    init(_ descriptor: SystemPackage.FileDescriptor, _ path: FilePath) {
+    init(_ descriptor: SystemPackage.FileDescriptor, _ path: FilePath, _ calls: SynchronizingCalls = .system) {
+        self.calls = calls
         self.descriptor = descriptor
         self.path = path
         handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
@@ -56,7 +59,7 @@ final class SystemFile: OpenFile {
     func synchronizeData() throws(FileError) {
         if let failure = failure.withLock({ $0 }) { throw failure }
         do throws(FileError) {
-            try FileError.repeating("fdatasync", path) { fdatasync(descriptor.rawValue) }
+            try FileError.repeating("fdatasync", path) { calls.synchronizeData(descriptor.rawValue) }
         } catch {
             failure.withLock { $0 = error }
             throw error

@@ -16,8 +16,14 @@ public struct SystemFiles: FileSystem {
         return threads
     }()
 
+    /// The calls that nothing shows but a power cut.
+    let calls: SynchronizingCalls
+
     /// Makes the value; all are alike.
-    public init() {}
+    public init() { calls = .system }
+
+    /// Makes a value that brings bytes and names to the disk by other calls.
+    init(calls: SynchronizingCalls) { self.calls = calls }
 
     /// open(2) with O_NOFOLLOW, and with O_CREAT and O_EXCL for a new file.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
@@ -37,7 +43,7 @@ public struct SystemFiles: FileSystem {
             case .reading: try SystemPackage.FileDescriptor.open(path, .readOnly, options: common)
             }
         }
-        let file = SystemFile(descriptor, path)
+        let file = SystemFile(descriptor, path, calls)
         do throws(FileError) {
             guard try file.isRegular() else { throw FileError(call: "open", path: path, errno: .invalidArgument) }
             return file
@@ -107,7 +113,7 @@ public struct SystemFiles: FileSystem {
         // Nothing was written through it that its close could lose.
         defer { try? descriptor.close() }
         do throws(FileError) {
-            try FileError.repeating("fsync", path) { fsync(descriptor.rawValue) }
+            try FileError.repeating("fsync", path) { calls.synchronize(descriptor.rawValue) }
         } catch {
             guard [.invalidArgument, .notSupported].contains(error.errno) else { throw error }
         }

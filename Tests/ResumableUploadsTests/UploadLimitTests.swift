@@ -22,6 +22,18 @@ import TransferProtocol
         #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
     }
 
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `a removed upload doesn't come back with the power`(seed: UInt64) throws {
+        var (server, token) = try UploadTable.server(received: 4, seed: seed)
+        let dialect = UploadDialect.v10
+        #expect(try UploadTable.answer(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
+        server.stop()
+        server.disk.restart(after: .power)
+        try server.begin()
+        #expect(server.count == 0)
+        #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
+    }
+
     @Test func `an upload lives no longer than its lifetime, however busy it is`() throws {
         var (server, token) = try UploadTable.server(received: 4)
         for id in 2..<26 {

@@ -10,9 +10,10 @@ enum UploadTable {
         _ dialect: UploadDialect = .newest,
         received: Int = 0,
         length: Int64? = 10,
-        policy: UploadPolicy = UploadPolicy()
+        policy: UploadPolicy = UploadPolicy(),
+        seed: UInt64 = 1
     ) throws -> (SimulatedServer, UploadToken) {
-        var server = try SimulatedServer(seed: 1)
+        var server = try SimulatedServer(seed: seed)
         server.policy = policy
         try server.begin()
         server.request(

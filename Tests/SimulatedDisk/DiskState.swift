@@ -52,10 +52,10 @@ enum NameChange {
     case unlink(Int, String)
     case move(Int, String, Int, String, Int)
 
-    func touches(_ folder: Int) -> Bool {
+    /// Whether synchronizing a folder brings the change to the disk. A move needs the folder that the file moves to.
+    func isSettled(by folder: Int) -> Bool {
         switch self {
-        case .link(let changed, _, _), .unlink(let changed, _): changed == folder
-        case .move(let from, _, let to, _, _): from == folder || to == folder
+        case .link(let changed, _, _), .unlink(let changed, _), .move(_, _, let changed, _, _): changed == folder
         }
     }
 }
@@ -106,8 +106,8 @@ extension SimulatedDisk.State {
 
     mutating func synchronizeNames(in folder: Int) {
         guard !faults.ignoresSynchronization else { return }
-        for change in pending where change.touches(folder) { apply(change, to: \.durable) }
-        pending.removeAll { $0.touches(folder) }
+        for change in pending where change.isSettled(by: folder) { apply(change, to: \.durable) }
+        pending.removeAll { $0.isSettled(by: folder) }
     }
 
     private mutating func apply(_ change: NameChange, to names: WritableKeyPath<Folder, [String: Int]>) {

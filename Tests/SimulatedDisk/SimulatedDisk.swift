@@ -118,7 +118,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Changes a name in one step, which the power can take back until a folder of the two is synchronized.
+    /// Changes a name in one step, which the power can take back until the folder of the new name is synchronized.
     public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
         try call("rename", new) { state throws(Errno) in
             let (oldFolder, oldName) = try state.place(of: old)

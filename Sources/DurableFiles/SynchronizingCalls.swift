@@ -1,0 +1,12 @@
+import Glibc
+
+/// The calls that bring a file to the disk. Without a power cut nothing shows whether they were made, so tests count them.
+struct SynchronizingCalls: Sendable {
+    /// fdatasync(2): 0, or -1 with errno.
+    var synchronizeData: @Sendable (CInt) -> CInt
+    /// fsync(2): 0, or -1 with errno.
+    var synchronize: @Sendable (CInt) -> CInt
+
+    /// The calls of the system.
+    static let system = SynchronizingCalls(synchronizeData: { fdatasync($0) }, synchronize: { fsync($0) })
+}
