@@ -218,7 +218,7 @@ final class PartialFile: Sendable {
             let (old, isOld) = contents.withLock { ($0.journal, $0.isJournalOld) }
             guard let old else { return }
             let new = Journal(source: source, checkpoint: old.checkpoints.last, blocks: old.blocks)
-            if isOld { return try writeJournal(new) }
+            if isOld || isJournalLong(for: old.blocks) { return try writeJournal(new) }
             try note(.learned(source))
             contents.withLock { $0.journal = new }
         }
@@ -259,6 +259,11 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// Whether the journal is so much longer than these hashes that it is written anew.
+    private func isJournalLong(for blocks: BlockHashes) -> Bool {
+        journal.size > 2 * Int64(blocks.count) * 32 + Self.journalSlack
+    }
+
     /// Promises a length, with the hashes that the journal hasn't got yet.
     private func note(_ checkpoint: JournalCheckpoint, _ blocks: BlockHashes) throws(DownloadError) {
         let source = contents.withLock { state in
@@ -270,11 +275,7 @@ final class PartialFile: Sendable {
         }
         guard let source else { preconditionFailure("A source is noted before its bytes") }
         let fresh = Journal(source: source, checkpoint: checkpoint, blocks: blocks)
-        if contents.withLock({ $0.isJournalOld })
-            || journal.size > 2 * Int64(blocks.count) * 32 + Self.journalSlack
-        {
-            return try writeJournal(fresh)
-        }
+        if contents.withLock({ $0.isJournalOld }) || isJournalLong(for: blocks) { return try writeJournal(fresh) }
         repeat {
             let part = BlockHashesPart(of: blocks, from: contents.withLock { $0.noted })
             try note(.checkpoint(checkpoint, part))

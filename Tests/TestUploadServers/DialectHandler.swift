@@ -55,6 +55,7 @@ final class DialectHandler: ChannelInboundHandler {
         if let limit = server.habits.maximumAppend, length > limit {
             return answer(413, context) { self.limits(&$0) }
         }
+        if server.habits.silentMethods.contains(head.method.rawValue) { return }
         guard let id = head.path?.split(separator: "/").last.flatMap({ Int($0) }) else { return create(told, context) }
         guard server.record.withLock({ $0.uploads[id] }) != nil else { return answer(404, context) }
         switch head.method {
@@ -130,7 +131,8 @@ final class DialectHandler: ChannelInboundHandler {
     private func answerOffset(_ id: Int, _ context: ChannelHandlerContext) {
         let isComplete = server.record.withLock { $0.uploads[id]?.isComplete ?? false }
         answer(204, context) {
-            UploadFields(isComplete: isComplete, offset: self.offset(id)).write(to: &$0, in: self.dialect)
+            let offset = self.server.habits.toldOffset(self.offset(id))
+            UploadFields(isComplete: isComplete, offset: offset).write(to: &$0, in: self.dialect)
             self.limits(&$0)
         }
     }
@@ -141,6 +143,7 @@ final class DialectHandler: ChannelInboundHandler {
     }
 
     private func inform(_ context: ChannelHandlerContext, _ change: (inout HTTPFields) -> Void) {
+        guard server.habits.informs else { return }
         var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
         change(&fields)
         context.writeAndFlush(

@@ -46,6 +46,12 @@ public struct UploadServerHabits: Sendable {
     public var speaksHTTP2 = false
     /// Whether nothing more is read after a request's head.
     public var isDeaf = false
+    /// Whether there are informational responses.
+    public var informs = true
+    /// The methods whose requests get no response.
+    public var silentMethods: Set<String> = []
+    /// The offset that a `HEAD` is told, by the bytes that there are.
+    public var toldOffset: @Sendable (Int64) -> Int64 = { $0 }
 
     /// Makes the habits of a good server.
     public init() {}

@@ -74,6 +74,31 @@ func upload(
     return AttemptedUpload(result: result, events: told.withLock { $0 })
 }
 
+/// Uploads until something goes wrong, and is then cancelled.
+func interruptedUpload(_ folder: UploadFolder, _ request: UploadRequest) async -> AttemptedUpload {
+    await upload(folder, request, cancelledOn: { if case .retrying = $0 { true } else { false } })
+}
+
+/// Uploads until an event of this kind, and is then cancelled.
+func upload(
+    _ folder: UploadFolder,
+    _ request: UploadRequest,
+    configure: @escaping @Sendable (inout TransferClientConfiguration) -> Void = { _ in },
+    cancelledOn isLast: @escaping @Sendable (UploadEvent) -> Bool
+) async -> AttemptedUpload {
+    let task = Mutex<Task<AttemptedUpload, Never>?>(nil)
+    let running = Task {
+        await upload(
+            folder,
+            request,
+            configure: configure,
+            onEvent: { if isLast($0) { task.withLock { $0?.cancel() } } }
+        )
+    }
+    task.withLock { $0 = running }
+    return await running.value
+}
+
 /// Bytes that tell their place.
 func uploadBytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) }

@@ -1,0 +1,141 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestUploadServers
+import Testing
+import TransferClient
+import TransferProtocol
+import Units
+
+/// Deadlines that come while a connection is being made, which the handshake of TLS belongs to.
+@Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
+    /// Long enough that a test that waits for it is noticed.
+    private static let never = Duration.seconds(60)
+    /// Well before `never`.
+    private static let soon = Duration.seconds(30)
+
+    /// A clock that can be put forward.
+    private final class Clock: Sendable {
+        private let ahead = Mutex(Duration.zero)
+
+        func putForward(by duration: Duration) { ahead.withLock { $0 += duration } }
+
+        var transferClock: TransferClock {
+            let real = TransferClock.system
+            return TransferClock(
+                now: { real.now() + self.ahead.withLock { $0 } },
+                secondsSince1970: real.secondsSince1970,
+                sleep: { _ in try Task.checkCancellation() }
+            )
+        }
+    }
+
+    /// Takes connections, and never says a word on them.
+    private func withSilentServer(_ body: (Int) async throws -> Void) async throws {
+        try await Script { _ in [.stall] }.serve { try await body($0.port) }
+    }
+
+    @Test func `a deadline ends a handshake, and is named`() async throws {
+        let folder = try TemporaryFolder()
+        try await withSilentServer { port in
+            let start = ContinuousClock.now
+            let done = await attempt(DownloadRequest(url: "https://127.0.0.1:\(port)/"), to: folder.destination) {
+                $0.retry.deadline = .seconds(1)
+                $0.connectLimit = Self.never
+            }
+            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .outOfTime))
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+
+    @Test func `what is left for a connection is counted anew for each redirection`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = Clock()
+        try await withSilentServer { port in
+            try await Script { _ in
+                clock.putForward(by: .milliseconds(59_000))
+                return [.head(302, ["Location: https://127.0.0.1:\(port)/", "Content-Length: 0"])]
+            }.serve { server in
+                let start = ContinuousClock.now
+                let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.clock = clock.transferClock
+                    $0.retry.deadline = Self.never
+                    $0.connectLimit = Self.never
+                    $0.firstByteLimit = Self.never
+                }
+                #expect(done.error == .gaveUp(.deadline(Self.never), .outOfTime))
+                #expect(ContinuousClock.now - start < Self.soon)
+            }
+        }
+    }
+
+    @Test func `the question about a complete file ends with the deadline, and the file is kept`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = Clock()
+        let resource = Resource(size: 10_000)
+        try await Script { request in
+            guard request.method == "HEAD" else { return resource.serve(request) }
+            return [.stall]
+        }.serve { server in
+            let start = ContinuousClock.now
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.clock = clock.transferClock
+                $0.retry.deadline = .seconds(2)
+                $0.firstByteLimit = Self.never
+                $0.lateDigestInterval = .zero
+            }
+            #expect(done.summary != nil)
+            #expect(server.requests.map(\.method) == ["GET", "HEAD"])
+            #expect(folder.file == resource.content)
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+
+    @Test func `an upload's deadline ends a handshake, and is named`() async throws {
+        let folder = try UploadFolder(uploadBytes(1_000))
+        try await withSilentServer { port in
+            let start = ContinuousClock.now
+            let attempted = await upload(folder, folder.request("https://127.0.0.1:\(port)/")) {
+                $0.retry.deadline = .seconds(1)
+                $0.connectLimit = Self.never
+            }
+            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.outOfTime)))
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+
+    @Test func `an upload's deadline ends a wait for the response, and is named`() async throws {
+        let folder = try UploadFolder(uploadBytes(1_000))
+        try await withSilentServer { port in
+            let start = ContinuousClock.now
+            let attempted = await upload(folder, folder.request("http://127.0.0.1:\(port)/")) {
+                $0.retry.deadline = .seconds(1)
+                $0.uploadResponseLimit = Self.never
+            }
+            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.outOfTime)))
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+
+    /// The old upload is at a server that says nothing: to forget it must not take longer than the upload may.
+    @Test func `the wish to have an upload forgotten ends with the deadline`() async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 < 1 ? 400_000 : nil }
+        habits.silentMethods = ["DELETE"]
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let folder = try UploadFolder(uploadBytes(900_000))
+            let request = folder.request(server.url)
+            let first = await interruptedUpload(folder, request)
+            #expect(first.error == .cancelled)
+            try folder.folder.write(uploadBytes(900_001), to: folder.source.string)
+            let start = ContinuousClock.now
+            let second = await upload(folder, request) {
+                $0.retry.deadline = .seconds(1)
+                $0.uploadResponseLimit = Self.never
+            }
+            #expect(second.restarts == [.sourceChanged])
+            #expect(server.requests.contains { $0.method == "DELETE" })
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import DurableFiles
+import SystemPackage
+
+/// A file system that asks before it changes or synchronizes names.
+struct HookedFiles: FileSystem {
+    let files: any FileSystem
+    /// Told the call and the path; throws what the call is to throw.
+    var hook: @Sendable (_ call: String, _ path: FilePath) throws(FileError) -> Void
+
+    func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile { try files.open(path, mode) }
+
+    func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
+        try hook("rename", new)
+        try files.rename(old, to: new)
+    }
+
+    func remove(_ path: FilePath) throws(FileError) {
+        try hook("unlink", path)
+        try files.remove(path)
+    }
+
+    func makeFolder(_ path: FilePath) throws(FileError) { try files.makeFolder(path) }
+
+    func names(in folder: FilePath) throws(FileError) -> [String] { try files.names(in: folder) }
+
+    func kind(of path: FilePath) throws(FileError) -> FileKind? { try files.kind(of: path) }
+
+    func synchronizeFolder(_ path: FilePath) throws(FileError) {
+        try hook("fsync", path)
+        try files.synchronizeFolder(path)
+    }
+}

@@ -1,0 +1,78 @@
+import SimulatedDisk
+import SystemPackage
+import Testing
+import TransferProtocol
+
+@testable import TransferClient
+
+/// The journal beside a partial file, however long a download takes.
+@Suite struct JournalGrowthTests {
+    private static let folder = FilePath("/d")
+    private static let url = "http://host.example/file"
+
+    private static func source(_ finalURL: String) -> JournalSource {
+        JournalSource(url: url, finalURL: finalURL, representation: DownloadRepresentation())
+    }
+
+    /// The most bytes that the journal had while `change` was called so often, and what the next run finds of the file.
+    private func growth(
+        times: Int,
+        _ change: @escaping @Sendable (PartialFile, Int) async throws(DownloadError) -> Void
+    ) throws -> (longest: Int64, held: Int64) {
+        let disk = SimulatedDisk(seed: 1)
+        try disk.makeFolder(Self.folder)
+        let executor = SimulatedExecutor(seed: 1)
+        let found = executor.run { () async -> Result<(Int64, Int64), DownloadError> in
+            do throws(DownloadError) {
+                let paths = try PartialFilePaths(destination: Self.folder.appending("file"))
+                func open() async throws(DownloadError) -> (PartialFile, PartialFileRemains) {
+                    let worker = FileWorker(pool: nil)
+                    return try await PartialFile.open(paths, for: Self.url, blockSize: 256, in: disk, worker: worker)
+                }
+                let (file, _) = try await open()
+                try await file.startOver(Self.source(Self.url))
+                var longest: Int64 = 0
+                for time in 0..<times {
+                    try await change(file, time)
+                    guard let journal = try? disk.open(paths.journal, .reading), let size = try? journal.size() else {
+                        continue
+                    }
+                    journal.close()
+                    longest = max(longest, size)
+                }
+                await file.close()
+                let (again, _) = try await open()
+                let held = again.length
+                await again.close()
+                return .success((longest, held))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let (longest, held) = try #require(found).get()
+        return (longest, held)
+    }
+
+    /// 64 KiB, twice the 32 bytes of 7 hashes, and a last record.
+    @Test func `a journal is written anew before it grows with the number of checkpoints`() throws {
+        let (longest, held) = try growth(times: 2_000) { (file, time) throws(DownloadError) in
+            try await file.append([UInt8(truncatingIfNeeded: time)])
+            try await file.checkpoint()
+        }
+        #expect((60_000...66_200).contains(longest))
+        #expect(held == 2_000)
+    }
+
+    /// Mirrors with long names take turns: 64 KiB, and a last record of 2 URLs.
+    @Test func `a journal is written anew before it grows with the number of mirrors`() throws {
+        let (longest, held) = try growth(times: 100) { (file, time) throws(DownloadError) in
+            if time == 0 {
+                try await file.append([1])
+                try await file.checkpoint()
+            }
+            try await file.learn(Self.source(Self.url + String(repeating: "x", count: 7_000 + time % 2)))
+        }
+        #expect((60_000...73_000).contains(longest))
+        #expect(held == 1)
+    }
+}

@@ -1,0 +1,123 @@
+import DurableFiles
+import SimulatedDisk
+import Synchronization
+import SystemPackage
+import Testing
+import TransferProtocol
+
+@testable import TransferClient
+
+/// The step that gives a complete file its name, and what comes of a failure or a crash there.
+@Suite struct LastStepTests {
+    private static let folder = FilePath("/d")
+    private static let file = FilePath("/d/file")
+
+    /// A server without validators and digests, on which nothing fails.
+    private static func peer(framing: Int) -> SimulatedPeer {
+        var habits = SimulatedPeer.Habits()
+        habits.tag = 2
+        habits.hasDate = false
+        habits.framing = framing
+        habits.faults = 0
+        var seed: UInt64 = 1
+        var peer = SimulatedPeer(seed: seed, habits: habits, largest: 12_000, calm: 0)
+        while peer.versions[0].count < 4_000 {
+            seed += 1
+            peer = SimulatedPeer(seed: seed, habits: habits, largest: 12_000, calm: 0)
+        }
+        return peer
+    }
+
+    /// One run of the client.
+    private func download(
+        _ peer: SimulatedPeer,
+        on files: any FileSystem
+    ) throws -> Result<DownloadSummary, DownloadError> {
+        let executor = SimulatedExecutor(seed: 1)
+        var configuration = TransferClientConfiguration()
+        configuration.checkpointBytes = .mebibytes(1)
+        configuration.checkpointInterval = .seconds(3_600)
+        let surroundings = DownloadSurroundings(
+            configuration: configuration,
+            seed: 1,
+            exchange: { _ in SimulatedExchange(peer: peer) },
+            executor: executor
+        )
+        let text = "http://host.example/file"
+        let url = try DownloadURL(text)
+        let result = executor.run { () async -> Result<DownloadSummary, DownloadError> in
+            do throws(DownloadError) {
+                let paths = try PartialFilePaths(destination: Self.file)
+                let worker = FileWorker(pool: nil)
+                let (file, remains) = try await PartialFile.open(paths, for: text, in: files, worker: worker)
+                let request = DownloadRequest(url: text)
+                let session = DownloadSession(surroundings, request, url, file, remains) { _ in }
+                let result: Result<DownloadSummary, DownloadError>
+                do throws(DownloadError) {
+                    result = .success(try await session.run(after: remains))
+                } catch {
+                    result = .failure(error)
+                }
+                await file.close()
+                return result
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try #require(result)
+    }
+
+    private func disk() throws -> SimulatedDisk {
+        let disk = SimulatedDisk(seed: 3)
+        try disk.makeFolder(Self.folder)
+        try disk.synchronizeFolder("/")
+        return disk
+    }
+
+    private func bytes(on disk: SimulatedDisk) throws -> [UInt8] {
+        let file = try disk.open(Self.file, .reading)
+        defer { file.close() }
+        return try file.read(Int(file.size()), at: 0)
+    }
+
+    /// A file by length, and one up to the end of the connection. Without a validator no range can bring the rest.
+    @Test(arguments: [(0, DownloadDoubt.oneResponse), (2, .lengthUnknown)])
+    func `a complete file that has no name yet survives the power, and what is known of it`(
+        framing: Int,
+        doubt: DownloadDoubt
+    ) throws {
+        let disk = try disk()
+        let peer = Self.peer(framing: framing)
+        let error = FileError(call: "rename", path: Self.file, errno: .ioError)
+        let failing = HookedFiles(files: disk) { (call, path) throws(FileError) in
+            if call == "rename", path == Self.file { throw error }
+        }
+        #expect(throws: DownloadError.self) { try download(peer, on: failing).get() }
+        disk.restart(after: .power)
+        let unreachable = SimulatedPeer(seed: 1, habits: peer.habits, largest: 0, calm: 0)
+        let done = try download(unreachable, on: disk).get()
+        #expect(done.connections == 0)
+        #expect(done.heldAtStart == Int64(peer.versions[0].count))
+        #expect(done.proof == .none(doubt))
+        #expect(try bytes(on: disk) == peer.versions[0])
+    }
+
+    @Test func `a folder that can't be synchronized after the last step takes nothing from the file`() throws {
+        let disk = try disk()
+        let peer = Self.peer(framing: 0)
+        let isNamed = Atomic(false)
+        let isAsked = Atomic(false)
+        let failing = HookedFiles(files: disk) { (call, path) throws(FileError) in
+            if call == "rename", path == Self.file { isNamed.store(true, ordering: .relaxed) }
+            guard call == "fsync", isNamed.load(ordering: .relaxed) else { return }
+            isAsked.store(true, ordering: .relaxed)
+            throw FileError(call: call, path: path, errno: .ioError)
+        }
+        let done = try download(peer, on: failing).get()
+        let wasAsked = isAsked.load(ordering: .relaxed)
+        #expect(wasAsked)
+        #expect(done.bytes == Int64(peer.versions[0].count))
+        #expect(try bytes(on: disk) == peer.versions[0])
+        #expect(try disk.names(in: Self.folder) == ["file"])
+    }
+}
