@@ -42,7 +42,10 @@ struct RequestHead: Sendable {
         intent = Self.intent(of: head)
         let contentLength = head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
         let hasContent = contentLength > 0 || head.headers.contains(name: "transfer-encoding")
-        let awaitsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        // A client of HTTP/1.0 can't wait for an interim response (RFC 9110, section 10.1.1).
+        let awaitsContinue =
+            head.version != .http1_0
+            && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
         isAnsweredEarly = contentLength > drainedBytes || hasContent && awaitsContinue
         // The decoder stops after a request that offers to change the protocol, and we never do.
         let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")

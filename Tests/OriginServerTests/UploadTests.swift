@@ -154,6 +154,20 @@ private struct AppleShape: Sendable {
         }
     }
 
+    /// A client of HTTP/1.0 knows no interim responses (RFC 9110, sections 10.1.1 and 15.2).
+    @Test func `a client of HTTP 1 dot 0 gets the final response alone`() async throws {
+        try await withUploads { server, folder in
+            try await RawConnection.with(port: server.address.port) { connection in
+                let fields = ["Upload-Draft-Interop-Version: 10", "Upload-Complete: ?1", "Expect: 100-continue"]
+                let head = ["PUT /new.bin HTTP/1.0", "Content-Length: 1000"] + fields
+                try await connection.send(head.map { $0 + "\r\n" }.joined() + "\r\n")
+                try await connection.send(bytes: TestOrigin.content)
+                #expect(try await connection.response().status == 201)
+            }
+            #expect(contents(folder) == TestOrigin.content)
+        }
+    }
+
     @Test func `content in chunks is stored as it is, however it is cut`() async throws {
         try await withUploads { server, folder in
             try await RawConnection.with(port: server.address.port) { connection in
