@@ -7,7 +7,8 @@ import SystemPackage
 /// A failure leaves it unknown which of the last records are on the disk, so the value refuses to append from then on;
 /// `replace` begins a fresh file.
 public final class LockedLog: Sendable {
-    private let path: FilePath
+    /// Where the log is.
+    public let path: FilePath
     private let format: RecordLog
     private let files: any FileSystem
     private let isPrivate: Bool
@@ -68,6 +69,11 @@ public final class LockedLog: Sendable {
 
     /// The bytes that were read, written or appended: 0 for a log that is still to begin.
     public var size: Int64 { state.withLock { $0.end } }
+
+    /// Whether the file has no bytes at all, not even such as can't be read.
+    public var isEmpty: Bool {
+        get throws(FileError) { try state.withLock { $0.file }.size() == 0 }
+    }
 
     /// Appends a record, and brings it to the disk. The first record of an empty log begins it.
     public func append(_ record: RecordLog.Record) throws(FileError) {

@@ -50,7 +50,7 @@ extension TransferClient {
             dialects: request.dialects,
             isRepeatable: request.mayBeRepeated
         )
-        let earlier = try await journal.read()
+        let earlier = try await journal.read(for: source.path.string)
         var sha256: [UInt8]
         if let earlier, earlier.creation.source == source.identity {
             sha256 = earlier.creation.sha256

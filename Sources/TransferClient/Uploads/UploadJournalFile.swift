@@ -46,18 +46,30 @@ final class UploadJournalFile: Sendable {
         }
     }
 
-    /// What an earlier run left; `nil` when there is nothing that can be used.
-    func read() async throws(UploadError) -> UploadJournal? {
-        try await Self.onWorker(worker) { [log] () throws(FileError) in
-            guard case .success(let contents) = try log.read(limit: UploadJournal.longest) else { return nil }
-            return UploadJournal(contents.numbered)
+    /// What an earlier run left of the upload of the file `source`; `nil` when there is nothing that can be used. A journal of
+    /// a newer version is refused, and left alone.
+    func read(for source: String) async throws(UploadError) -> UploadJournal? {
+        let found = try await Self.onWorker(worker) { [log] () throws(FileError) in
+            try log.read(limit: UploadJournal.longest)
+        }
+        switch found {
+        case .success(let contents): return UploadJournal(contents.numbered)
+        case .failure(.newerVersion(let version)):
+            throw .invalidSource(
+                source,
+                "“\(log.path)” is of a newer version of Squall (\(version)); go on with that one, or remove it"
+            )
+        case .failure: return nil
         }
     }
 
-    /// Notes a new upload in the place of the one before, and brings it to the disk.
-    func begin(_ creation: UploadJournal.Creation) async throws(UploadError) {
+    /// Notes an upload in the place of what was noted before, and brings it to the disk.
+    ///
+    /// `mayBeComplete` tells that its last bytes may have been sent.
+    func begin(_ creation: UploadJournal.Creation, mayBeComplete: Bool = false) async throws(UploadError) {
         try await Self.onWorker(worker) { [log] () throws(FileError) in
-            try log.replace(with: [RecordLog.Record(.creation(creation))])
+            let records: [UploadJournal.Record] = [.creation(creation)] + (mayBeComplete ? [.completionBegan] : [])
+            try log.replace(with: records.map { RecordLog.Record($0) })
         }
     }
 
@@ -83,7 +95,7 @@ final class UploadJournalFile: Sendable {
     /// Closes the file, and gives the lock up; removes it when it has nothing in it. To be called once, as the last.
     func close() async {
         _ = try? await Self.onWorker(worker) { [log] () throws(FileError) in
-            if log.size == 0 { try? log.remove() }
+            if (try? log.isEmpty) == true { try? log.remove() }
             log.close()
         }
     }

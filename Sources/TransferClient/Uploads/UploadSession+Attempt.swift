@@ -3,9 +3,7 @@ import HTTPTransport
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
-import Synchronization
 import TransferProtocol
-import Units
 
 extension UploadSession {
     typealias Outcome = AttemptOutcome<UploadSetback, UploadError>
@@ -32,6 +30,13 @@ extension UploadSession {
         }
         defer { hold.cancel() }
         let journal = journal
+        let progress = UploadProgress(
+            sent: plan.content(of: source.identity.length)?.lowerBound ?? 0,
+            acknowledged: state.acknowledged,
+            total: source.identity.length,
+            configuration,
+            onEvent
+        )
         let outcome: Outcome
         do {
             outcome = try await exchange.perform(
@@ -39,8 +44,8 @@ extension UploadSession {
                 at: url,
                 sending,
                 beforeCompletion: { () async throws(UploadError) in try await journal.completionBegan() },
-                onProgress: progressReporter(),
-                receive: { parts in try await self.receive(parts, plan, sending) }
+                onProgress: { progress.sent($0) },
+                receive: { parts in try await self.receive(parts, plan, sending, progress) }
             )
         } catch {
             outcome = exchangeFailed(error, plan, sending, host: url.host)
@@ -83,7 +88,8 @@ extension UploadSession {
     private func receive(
         _ parts: DownloadExchange.Parts,
         _ plan: UploadPlan,
-        _ sending: UploadSending?
+        _ sending: UploadSending?,
+        _ progress: UploadProgress
     ) async throws -> Outcome {
         var iterator = parts.makeAsyncIterator()
         while let part = try await iterator.next() {
@@ -101,14 +107,19 @@ extension UploadSession {
                 )
                 stateBeforeResponse = state
                 let action = state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now)
+                if let resource = state.resourceToKeep() {
+                    try await keep(resource, isNew: resource.url != stateBeforeResponse.resource?.url)
+                }
                 return refusal(response, to: plan, trail) ?? outcome(of: action)
             }
             sending?.pause()
             let notice = state.informed(status: head.status.code, fields: head.headerFields, of: plan, now: now)
             switch notice {
             case .ignored: onEvent(.informed(status: head.status.code, fields: head.headerFields))
-            case .created(let resource): try await keep(resource)
-            case .acknowledged(let offset): loop.reached(offset)
+            case .created(let resource): try await keep(resource, isNew: true)
+            case .acknowledged(let offset):
+                loop.reached(offset)
+                progress.acknowledged(offset)
             case .violation: return .proceed
             }
             sending?.resume()
@@ -150,16 +161,17 @@ extension UploadSession {
     }
 
     /// Brings the upload's resource to the disk before more is sent.
-    private func keep(_ resource: UploadResource) async throws(UploadError) {
+    private func keep(_ resource: UploadResource, isNew: Bool) async throws(UploadError) {
         try await journal.begin(
             UploadJournal.Creation(
                 target: state.parameters.target.text,
                 resource: resource,
                 source: source.identity,
                 sha256: sha256
-            )
+            ),
+            mayBeComplete: state.mayBeComplete
         )
-        onEvent(.resumable(dialect: resource.dialect.rawValue))
+        if isNew { onEvent(.resumable(dialect: resource.dialect.rawValue)) }
     }
 
     /// The problem details of a refusal, if it has any.
@@ -176,21 +188,5 @@ extension UploadSession {
             bytes += buffer.readableBytesView.prefix(ProblemDetails.longest + 1)
         }
         return ProblemDetails(json: bytes)
-    }
-
-    /// Sends `progress` events, none just after another.
-    private func progressReporter() -> @Sendable (Int64) -> Void {
-        let total = source.identity.length
-        let acknowledged = state.acknowledged
-        let last = Mutex<Moment?>(nil)
-        return { [onEvent, configuration] sent in
-            let now = configuration.clock.now()
-            let isDue = last.withLock { last in
-                if let earlier = last, now - earlier < configuration.progressInterval, sent < total { return false }
-                last = now
-                return true
-            }
-            if isDue { onEvent(.progress(sent: sent, acknowledged: acknowledged, total: total)) }
-        }
     }
 }

@@ -48,7 +48,14 @@ extension UploadState {
         /// Before version 9 the flag of a 409 is the state of the upload.
         var isTargets: Bool {
             guard let dialect = plan.dialect else { return true }
+            if dialect.rules.isIncompleteAppendFlaggedComplete, isIncompleteAppend, (200..<300).contains(head.status) {
+                return false
+            }
             return told.isComplete == true && (head.status != 409 || dialect.rules.conflictCarriesFlag)
+        }
+
+        private var isIncompleteAppend: Bool {
+            if case .append = plan { !plan.completes } else { false }
         }
 
         func result(_ dialect: UploadDialect?) -> UploadResult {
@@ -126,6 +133,12 @@ extension UploadState {
             created = UploadResource(url: url, dialect: dialect, expiresAt: expiry(response.now))
         }
         guard let resource else { return fail(.violation(.locationMissing)) }
+        // All that a creation says of the upload names one resource; only the target's own response may name another.
+        if response.plan.resource == nil, response.told.isComplete == false,
+            let url = response.head.fields[.location].flatMap({ usable($0) }), url != resource.url
+        {
+            return fail(.violation(.locationChanged))
+        }
         if response.told.isComplete == nil, response.isAllSent {
             if dialect.rules.isUnflaggedResponseFinal { return decideOnTargets(response) }
             // Version 9 only recommends the flag on a creation; where the response doesn't point to the upload it is

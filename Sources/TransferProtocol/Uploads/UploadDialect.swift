@@ -96,6 +96,9 @@ public struct UploadDialectRules: Hashable, Sendable {
     public var responsesCarryOffset: Bool
     /// The status of a response to an append that leaves the upload incomplete.
     public var incompleteAppendStatus: Int
+    /// Whether the text has the response to an append that leaves the upload incomplete say that it is complete. Servers say
+    /// the truth, so the flag of such a response tells nothing.
+    public var isIncompleteAppendFlaggedComplete: Bool
     /// Whether a response without the flag is the target resource's, rather than one about the upload itself.
     public var isUnflaggedResponseFinal: Bool
     /// The statuses of a good answer to `HEAD`; the first is the one to send.
@@ -137,6 +140,7 @@ extension UploadDialectRules {
         hasLengthField: false,
         responsesCarryOffset: true,
         incompleteAppendStatus: 201,
+        isIncompleteAppendFlaggedComplete: false,
         isUnflaggedResponseFinal: true,
         offsetStatuses: [204],
         toleratesGet: false,
@@ -151,6 +155,7 @@ extension UploadDialectRules {
     static let v5 = v3.with { rules in
         rules.flag = .complete
         rules.hasProgressResponses = true
+        rules.isIncompleteAppendFlaggedComplete = true
         rules.offsetStatuses = [204, 200]
     }
 
@@ -168,6 +173,7 @@ extension UploadDialectRules {
         rules.lifetimeLimit = "max-age"
         rules.responsesCarryOffset = false
         rules.incompleteAppendStatus = 204
+        rules.isIncompleteAppendFlaggedComplete = false
         rules.isUnflaggedResponseFinal = false
         rules.offsetStatuses = [204] + (200..<300).filter { $0 != 204 }
         rules.refusesFieldsOnHead = false

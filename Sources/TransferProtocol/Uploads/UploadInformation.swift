@@ -36,6 +36,7 @@ extension UploadState {
         }
         let resource = UploadResource(url: url, dialect: dialect, expiresAt: expiry(now))
         created = resource
+        kept = resource
         return .created(resource)
     }
 

@@ -73,13 +73,15 @@ public struct UploadState: Hashable, Sendable {
     var redirections = 0
     var triedDialects: Set<UploadDialect> = []
     /// Set once the last bytes of the content were sent: the target may have processed all of it.
-    var mayBeComplete = false
+    public internal(set) var mayBeComplete = false
     /// A good response that doesn't say whether it is the target's.
     var unflaggedAnswer: UploadResult?
     /// The offset before a request that the server took in order; the next offset has to be beyond it.
     var offsetToPass: Int64?
     /// Whether the request is only to bring the response of a complete upload again.
     var isReplaying = false
+    /// The resource that the journal has.
+    var kept: UploadResource?
 
     /// Starts an upload, or continues one that an earlier run created.
     ///
@@ -89,6 +91,7 @@ public struct UploadState: Hashable, Sendable {
         self.mayBeComplete = mayBeComplete
         target = parameters.target
         creationURL = parameters.target
+        kept = resource
         phase = resource.map { .asking($0) } ?? .creating(parameters.dialects.first)
         if case .creating(let dialect?) = phase { triedDialects.insert(dialect) }
     }
@@ -103,6 +106,14 @@ public struct UploadState: Hashable, Sendable {
 
     /// The resource that a 104 of the running creation told.
     var created: UploadResource?
+
+    /// The resource when the journal has another one, or another time of its end: it is to be on the disk before the next
+    /// request. `nil` when nothing has changed that a later run needs.
+    public mutating func resourceToKeep() -> UploadResource? {
+        guard let resource, !isOver, !resource.isKept(by: kept) else { return nil }
+        kept = resource
+        return resource
+    }
 
     /// What to do next. `now` is the wall clock in seconds since 1970: an upload that has expired starts anew.
     public mutating func nextStep(now: Int64) -> UploadStep {

@@ -11,22 +11,6 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(5))) struct UploadJournalTests {
     private static let bytes = uploadBytes(900_000)
 
-    /// Uploads until the server has cut the connection once, and is then cancelled.
-    private static func interrupted(_ folder: UploadFolder, _ request: UploadRequest) async -> AttemptedUpload {
-        let task = Mutex<Task<AttemptedUpload, Never>?>(nil)
-        let running = Task {
-            await upload(
-                folder,
-                request,
-                onEvent: { event in
-                    if case .retrying = event { task.withLock { $0?.cancel() } }
-                }
-            )
-        }
-        task.withLock { $0 = running }
-        return await running.value
-    }
-
     private static var cutOnce: UploadServerHabits {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 6 ? 400_000 : nil }
@@ -37,7 +21,7 @@ import TransferProtocol
         try await withUploadServer(.dialect(.v10), Self.cutOnce) { server in
             let folder = try UploadFolder(Self.bytes)
             let request = folder.request(server.url, .post)
-            let first = await Self.interrupted(folder, request)
+            let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
             let name = try #require(folder.journalNames.first)
             let path = folder.journals.appending(name)
@@ -58,7 +42,7 @@ import TransferProtocol
         try await withUploadServer(.dialect(.v10), Self.cutOnce) { server in
             let folder = try UploadFolder(Self.bytes)
             let request = folder.request(server.url)
-            let first = await Self.interrupted(folder, request)
+            let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
             let changed = Array(Self.bytes.reversed())
             try folder.folder.write(changed, to: folder.source.string)
@@ -74,7 +58,7 @@ import TransferProtocol
             let folder = try UploadFolder(Self.bytes)
             var request = folder.request(server.url)
             request.dialects = .only(.v9)
-            let first = await Self.interrupted(folder, request)
+            let first = await interruptedUpload(folder, request)
             #expect(first.error == .cancelled)
             try folder.folder.write(Self.bytes, to: folder.source.string)
             let second = await upload(folder, request)
@@ -133,8 +117,82 @@ import TransferProtocol
     @Test func `the URL of an upload is in no event and in no error`() async throws {
         try await withUploadServer(.dialect(.v10), Self.cutOnce) { server in
             let folder = try UploadFolder(Self.bytes)
-            let attempted = await Self.interrupted(folder, folder.request(server.url))
+            let attempted = await interruptedUpload(folder, folder.request(server.url))
             #expect(!"\(attempted.events) \(attempted.result)".contains("/uploads/1"))
+        }
+    }
+
+    @Test func `a journal of a newer version is refused and left alone`() async throws {
+        try await withUploadServer(.dialect(.v10), Self.cutOnce) { server in
+            let folder = try UploadFolder(Self.bytes)
+            let request = folder.request(server.url)
+            #expect(await interruptedUpload(folder, request).error == .cancelled)
+            let path = folder.journals.appending(try #require(folder.journalNames.first))
+            var journal = try #require(folder.folder.bytes(path.string))
+            journal[8] += 1
+            try folder.folder.write(journal, to: path.string)
+            let connections = server.requests.count
+            let refused = await upload(folder, request)
+            guard case .invalidSource(folder.source.string, let words) = refused.error else {
+                Issue.record("\(refused.result)")
+                return
+            }
+            #expect(words.contains("newer version of Squall (2)") && words.contains(path.string))
+            #expect(server.requests.count == connections)
+            #expect(folder.folder.bytes(path.string) == journal)
+        }
+    }
+
+    /// The server sends no 104, so the URL of the upload comes with the response to a creation without content.
+    @Test func `an upload whose URL came with the response to its creation is continued by the next run`() async throws
+    {
+        var habits = UploadServerHabits()
+        habits.maximumAppend = 300_000
+        habits.informs = false
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let folder = try UploadFolder(Self.bytes)
+            let request = folder.request(server.url)
+            let first = await upload(folder, request, cancelledOn: { $0 == .resumed(offset: 300_000) })
+            #expect(first.error == .cancelled)
+            #expect(first.events.filter { $0 == .resumable(dialect: 10) }.count == 1)
+            let creations = server.requests.filter { $0.method == "PUT" }.count
+            let second = await upload(folder, request)
+            #expect(second.events.first == .started(total: 900_000, isContinued: true))
+            #expect(second.resumedAt.first ?? 0 >= 300_000)
+            #expect(server.requests.filter { $0.method == "PUT" }.count == creations)
+            #expect(server.delivered == [Self.bytes])
+            #expect(folder.journalNames.isEmpty)
+        }
+    }
+
+    @Test func `the URL of an upload is on the disk before more is sent`() async throws {
+        var habits = UploadServerHabits()
+        habits.isDeaf = true
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let folder = try UploadFolder(Self.bytes)
+            let journals = Mutex<[[UInt8]]>([])
+            let seen = await upload(
+                folder,
+                folder.request(server.url),
+                // The content waits for the resource as long as it takes.
+                configure: { configuration in
+                    configuration.uploadHoldLimit = .seconds(3_600)
+                    configuration.clock.sleep = TransferClock.system.sleep
+                },
+                cancelledOn: { event in
+                    guard case .resumable = event else {
+                        // Nothing was sent before: the first progress comes after the journal.
+                        if case .progress = event { #expect(journals.withLock { $0.count } == 1) }
+                        return false
+                    }
+                    let paths = folder.journalNames.map { folder.journals.appending($0).string }
+                    journals.withLock { $0 = paths.compactMap { folder.folder.bytes($0) } }
+                    return true
+                }
+            )
+            #expect(seen.error == .cancelled)
+            let journal = try #require(journals.withLock { $0.first })
+            #expect(String(decoding: journal, as: UTF8.self).contains("/uploads/1"))
         }
     }
 }

@@ -51,6 +51,8 @@ import TransferProtocol
             }
         }
         #expect(UploadDialect.v6.rules.lifetimeLimit == "expires")
+        let slips = UploadDialect.allCases.filter { $0.rules.isIncompleteAppendFlaggedComplete }
+        #expect(slips == [.v5, .v6])
         #expect(UploadDialect.v8.rules.completedAppend == .refuseAsCompleted)
         #expect(UploadDialect.allCases.allSatisfy { $0.rules.offsetStatuses.first == 204 })
         #expect(UploadDialect.allCases.allSatisfy { $0.rules.goneStatuses.first == 404 })

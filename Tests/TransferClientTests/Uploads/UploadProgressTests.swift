@@ -1,0 +1,43 @@
+import Synchronization
+import TestUploadServers
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// What an upload tells of the server's promises, and what becomes of a broken one.
+@Suite(.timeLimit(.minutes(5))) struct UploadProgressTests {
+    private static let bytes = uploadBytes(900_000)
+
+    @Test func `progress counts what the server has promised, while the request is still running`() async throws {
+        try await withUploadServer(.dialect(.v10)) { server in
+            let folder = try UploadFolder(Self.bytes)
+            let attempted = await upload(folder, folder.request(server.url)) { $0.progressInterval = .zero }
+            #expect(attempted.summary?.connections == 1)
+            let told = attempted.events.compactMap { event -> (sent: Int64, acknowledged: Int64)? in
+                if case .progress(let sent, let acknowledged, _) = event { (sent, acknowledged) } else { nil }
+            }
+            // The server promises every 32 KiB.
+            #expect(told.map(\.acknowledged).max() ?? 0 >= 800_000)
+            #expect(zip(told, told.dropFirst()).allSatisfy { $0.acknowledged <= $1.acknowledged && $0.sent <= $1.sent })
+            #expect(told.allSatisfy { $0.acknowledged <= $0.sent })
+        }
+    }
+
+    @Test func `an offset below a promised one ends the upload, and the server is asked to forget it`() async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 < 1 ? 400_000 : nil }
+        habits.toldOffset = { _ in 1 }
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let folder = try UploadFolder(Self.bytes)
+            let attempted = await upload(folder, folder.request(server.url))
+            guard case .refused(.violation(.offsetWentBack(_, got: 1))) = attempted.error else {
+                Issue.record("\(attempted.result)")
+                return
+            }
+            #expect(attempted.error?.disposition == .final)
+            #expect(server.requests.map(\.method) == ["PUT", "HEAD", "DELETE"])
+            #expect(server.delivered.isEmpty)
+            #expect(folder.journalNames.isEmpty)
+        }
+    }
+}

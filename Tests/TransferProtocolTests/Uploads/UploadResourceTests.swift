@@ -1,0 +1,106 @@
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+/// What a run leaves of an upload's resource for the next one.
+@Suite struct UploadResourceTests {
+    private static let length: Int64 = 1_000_000
+
+    private static func state(_ dialect: UploadDialect) throws -> UploadState {
+        let target = try DownloadURL("http://host.example/target")
+        return UploadState(.init(target: target, length: length, dialects: .only(dialect), isRepeatable: true))
+    }
+
+    private static func head(_ status: Int, _ fields: HTTPFields = [:]) -> UploadResponseHead {
+        UploadResponseHead(status: status, fields: fields)
+    }
+
+    private static func fields(_ told: UploadFields, _ dialect: UploadDialect, location: String? = nil) -> HTTPFields {
+        var fields = HTTPFields()
+        told.write(to: &fields, in: dialect)
+        fields[.location] = location
+        return fields
+    }
+
+    /// A state that the server has told `/uploads/1` and that asks for the offset, at second 0.
+    private static func asking(_ dialect: UploadDialect) throws -> (UploadState, UploadPlan) {
+        var state = try state(dialect)
+        var fields = fields(UploadFields(limits: UploadLimits(lifetime: 1_000)), dialect, location: "/uploads/1")
+        fields[.uploadDraftInteropVersion] = dialect.interopVersionValue
+        _ = state.informed(status: 104, fields: fields, of: .create(dialect), now: 0)
+        _ = state.exchangeFailed(.create(dialect), sent: 5, .stalled)
+        guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
+        return (state, plan)
+    }
+
+    private struct NoRequest: Error {}
+
+    @Test func `the resource of a 104 is kept at once, that of a final response before the next request`() throws {
+        var (informed, _) = try Self.asking(.v10)
+        #expect(informed.resourceToKeep() == nil)
+        var state = try Self.state(.v10)
+        let created = Self.fields(UploadFields(isComplete: false), .v10, location: "/uploads/1")
+        #expect(state.decide(on: Self.head(201, created), to: .reserve(.v10), sent: 0, now: 0) == .proceed)
+        #expect(state.resourceToKeep()?.url.text == "http://host.example/uploads/1")
+        #expect(state.resourceToKeep() == nil)
+    }
+
+    /// The time of the end that a `HEAD` tells at second 10, against 1,000 in the journal.
+    @Test(arguments: [(989, false), (990, false), (1_049, false), (1_050, true), (900, true)] as [(Int64, Bool)])
+    func `another time of the end is kept when it differs by a minute`(lifetime: Int64, isKept: Bool) throws {
+        var (state, ask) = try Self.asking(.v10)
+        let told = UploadFields(isComplete: false, offset: 7, limits: UploadLimits(lifetime: lifetime))
+        #expect(state.decide(on: Self.head(204, Self.fields(told, .v10)), to: ask, sent: 0, now: 10) == .proceed)
+        #expect(state.resourceToKeep()?.expiresAt == (isKept ? 10 + lifetime : nil))
+    }
+
+    @Test func `a resource that has moved is kept, and one that is done isn't`() throws {
+        var (state, ask) = try Self.asking(.v10)
+        #expect(state.decide(on: Self.head(308, [.location: "/other/1"]), to: ask, sent: 0, now: 0) == .proceed)
+        #expect(state.resourceToKeep()?.url.text == "http://host.example/other/1")
+        var (gone, again) = try Self.asking(.v10)
+        #expect(gone.decide(on: Self.head(308, [.location: "/other/1"]), to: again, sent: 0, now: 0) == .proceed)
+        guard case .send(let moved) = gone.nextStep(now: 0) else { throw NoRequest() }
+        #expect(gone.decide(on: Self.head(403), to: moved, sent: 0, now: 0) == .proceed)
+        #expect(gone.resourceToKeep() == nil)
+    }
+
+    @Test func `a resource of an earlier run is in the journal`() throws {
+        let (state, ask) = try Self.asking(.v10)
+        var later = UploadState(state.parameters, resuming: try #require(ask.resource))
+        #expect(later.resourceToKeep() == nil)
+    }
+
+    @Test func `two resources for one creation end the upload`() throws {
+        var state = try Self.state(.v10)
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
+        _ = state.informed(status: 104, fields: fields, of: .reserve(.v10), now: 0)
+        let other = Self.fields(UploadFields(isComplete: false), .v10, location: "/uploads/2")
+        #expect(state.decide(on: Self.head(201, other), to: .reserve(.v10), sent: 0, now: 0) == .proceed)
+        #expect(state.nextStep(now: 0) == .fail(.violation(.locationChanged)))
+        #expect(state.takeAbandoned().map(\.url.text) == ["http://host.example/uploads/1"])
+    }
+
+    @Test func `the target's own response may point anywhere`() throws {
+        var state = try Self.state(.v10)
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
+        _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        let final = Self.fields(UploadFields(isComplete: true), .v10, location: "/photos/7")
+        #expect(state.decide(on: Self.head(201, final), to: .create(.v10), sent: Self.length, now: 0) == .proceed)
+        #expect(state.nextStep(now: 0) == .finish(UploadResult(status: 201, dialect: .v10)))
+    }
+
+    /// Drafts 03 to 05 have such a response say that the upload is complete.
+    @Test(arguments: [UploadDialect.v5, .v6])
+    func `the flag of a response to a slice is not believed where the draft has it wrong`(dialect: UploadDialect) throws
+    {
+        var (state, ask) = try Self.asking(dialect)
+        let resource = try #require(ask.resource)
+        let told = UploadFields(isComplete: true, offset: 500_000)
+        let slice = UploadPlan.append(resource, from: 7, count: 499_993, isLast: false)
+        let answer = Self.head(201, Self.fields(told, dialect))
+        #expect(state.decide(on: answer, to: slice, sent: 499_993, now: 0) == .proceed)
+        #expect(state.nextStep(now: 0) == .send(ask))
+        #expect(state.takeAbandoned().isEmpty)
+    }
+}

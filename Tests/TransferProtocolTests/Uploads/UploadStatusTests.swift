@@ -1,0 +1,155 @@
+import HTTPSemantics
+import HTTPTypes
+import Testing
+import TransferProtocol
+
+/// What each status of a response about an upload makes the client do, in the newest dialect.
+@Suite struct UploadStatusTests {
+    private static let length: Int64 = 1_000_000
+
+    /// What a client does next.
+    enum Next: Hashable {
+        /// Ask for the offset, at once or after a wait.
+        case offset(after: Duration? = nil, isImmediate: Bool)
+        /// The same request, after a wait.
+        case again(after: Duration? = nil)
+        /// A new creation.
+        case creation
+        /// Ask for the limits.
+        case limits
+        /// Nothing more.
+        case failure(UploadFailure)
+    }
+
+    private static func state(isRepeatable: Bool) throws -> UploadState {
+        let target = try DownloadURL("http://host.example/target")
+        return UploadState(
+            .init(target: target, length: length, dialects: .only(.v10), isRepeatable: isRepeatable)
+        )
+    }
+
+    private static func head(
+        _ status: Int,
+        _ fields: HTTPFields = [:],
+        _ problem: ProblemDetails? = nil
+    ) -> UploadResponseHead {
+        UploadResponseHead(status: status, fields: fields, problem: problem)
+    }
+
+    /// A state that appends from 7 on, and its request.
+    private static func appending(isRepeatable: Bool = true) throws -> (UploadState, UploadPlan) {
+        var (state, ask) = try asking(isRepeatable: isRepeatable)
+        var fields = HTTPFields()
+        UploadFields(isComplete: false, offset: 7).write(to: &fields, in: .v10)
+        _ = state.decide(on: head(204, fields), to: ask, sent: 0, now: 0)
+        return (state, try plan(&state))
+    }
+
+    /// A state that asks for the offset, and its request.
+    private static func asking(isRepeatable: Bool = true) throws -> (UploadState, UploadPlan) {
+        var state = try state(isRepeatable: isRepeatable)
+        let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
+        _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        return (state, try plan(&state))
+    }
+
+    private struct NoRequest: Error {}
+
+    private static func plan(_ state: inout UploadState) throws -> UploadPlan {
+        guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
+        return plan
+    }
+
+    private static func next(_ state: inout UploadState, _ action: UploadAction, after sent: UploadPlan) -> Next? {
+        var wait: Duration?
+        var isImmediate = true
+        if case .retry(let after, _) = action { (wait, isImmediate) = (after, false) }
+        switch state.nextStep(now: 0) {
+        case .send(sent): return .again(after: wait)
+        case .send(.askOffset): return .offset(after: wait, isImmediate: isImmediate)
+        case .send(.create): return .creation
+        case .send(.discoverLimits): return .limits
+        case .fail(let failure): return .failure(failure)
+        case .send, .finish: return nil
+        }
+    }
+
+    @Test(
+        arguments: [
+            (409, nil, .offset(isImmediate: true)), (429, "7", .offset(after: .seconds(7), isImmediate: false)),
+            (500, nil, .offset(isImmediate: false)), (503, "9", .offset(after: .seconds(9), isImmediate: false)),
+            (408, nil, .offset(isImmediate: false)), (413, nil, .offset(isImmediate: true)), (404, nil, .creation),
+            (410, nil, .creation), (400, nil, .failure(.refused(status: 400))),
+            (403, nil, .failure(.refused(status: 403))), (415, nil, .failure(.refused(status: 415))),
+            (501, nil, .failure(.refused(status: 501))),
+        ] as [(Int, String?, Next)]
+    )
+    func `a status of an append decides what comes next`(status: Int, retryAfter: String?, expected: Next) throws {
+        var (state, append) = try Self.appending()
+        var fields = HTTPFields()
+        fields[.retryAfter] = retryAfter
+        let action = state.decide(on: Self.head(status, fields), to: append, sent: 10, now: 0)
+        #expect(Self.next(&state, action, after: append) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (404, .creation), (410, .creation), (409, .again()), (429, .again()), (503, .again()), (204, .again()),
+            (403, .failure(.refused(status: 403))), (405, .failure(.refused(status: 405))),
+        ] as [(Int, Next)]
+    )
+    func `a status of a question for the offset decides what comes next`(status: Int, expected: Next) throws {
+        var (state, ask) = try Self.asking()
+        let action = state.decide(on: Self.head(status), to: ask, sent: 0, now: 0)
+        #expect(Self.next(&state, action, after: ask) == expected)
+    }
+
+    /// Of a request that mustn't be sent twice only what no target has processed is sent again.
+    @Test(
+        arguments: [
+            (false, 429, .again()), (false, 503, .again()), (false, 500, .failure(.refused(status: 500))),
+            (true, 500, .again()), (false, 413, .limits), (true, 413, .limits),
+            (true, 403, .failure(.refused(status: 403))), (true, 409, .failure(.refused(status: 409))),
+        ] as [(Bool, Int, Next)]
+    )
+    func `a status of a creation decides what comes next`(isRepeatable: Bool, status: Int, expected: Next) throws {
+        var state = try Self.state(isRepeatable: isRepeatable)
+        let creation = try Self.plan(&state)
+        let action = state.decide(on: Self.head(status), to: creation, sent: 10, now: 0)
+        #expect(Self.next(&state, action, after: creation) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (400, .completedUpload, .offset(isImmediate: true)),
+            (400, .inconsistentLength, .failure(.refused(status: 400))),
+            (409, .mismatchingOffset(expected: 9, provided: 7), .offset(isImmediate: true)),
+        ] as [(Int, ProblemDetails, Next)]
+    )
+    func `a problem of an append decides what comes next`(
+        status: Int,
+        problem: ProblemDetails,
+        expected: Next
+    ) throws {
+        var (state, append) = try Self.appending()
+        let action = state.decide(on: Self.head(status, [:], problem), to: append, sent: 10, now: 0)
+        #expect(Self.next(&state, action, after: append) == expected)
+    }
+
+    @Test func `requests grow smaller with each 413, down to the server's least or 64 KiB`() throws {
+        var (state, append) = try Self.appending()
+        var counts: [Int64] = []
+        while case .append(_, _, let count, _) = append {
+            counts.append(count)
+            _ = state.decide(on: Self.head(413), to: append, sent: 10, now: 0)
+            guard let ask = try? Self.plan(&state) else { break }
+            var fields = HTTPFields()
+            UploadFields(isComplete: false, offset: 7).write(to: &fields, in: .v10)
+            _ = state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0)
+            append = try Self.plan(&state)
+        }
+        #expect(counts == [999_993, 499_996, 249_998, 124_999, 65_536])
+        #expect(state.nextStep(now: 0) == .fail(.refused(status: 413)))
+    }
+}
