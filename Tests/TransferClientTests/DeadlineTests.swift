@@ -48,6 +48,21 @@ import Units
         }
     }
 
+    @Test func `a deadline ends the wait for a proxy's tunnel, and is named`() async throws {
+        let folder = try TemporaryFolder()
+        try await withSilentServer { port in
+            let proxy = try ProxySettings.Proxy("http://127.0.0.1:\(port)")
+            let start = ContinuousClock.now
+            let done = await attempt(DownloadRequest(url: "https://files.example/"), to: folder.destination) {
+                $0.proxies = ProxySettings(http: proxy, https: proxy)
+                $0.retry.deadline = .seconds(1)
+                $0.connectLimit = Self.never
+            }
+            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .outOfTime))
+            #expect(ContinuousClock.now - start < Self.soon)
+        }
+    }
+
     @Test func `what is left for a connection is counted anew for each redirection`() async throws {
         let folder = try TemporaryFolder()
         let clock = Clock()
