@@ -226,22 +226,6 @@ import Units
         }
     }
 
-    /// RFC 9110, section 10.1.1.
-    @Test func `an expectation of HTTP 1 dot 0 is ignored`() async throws {
-        try await TestOrigin.with { origin in
-            try await RawConnection.with(port: origin.server.address.port) { connection in
-                let expecting =
-                    "GET /file.bin HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
-                // The content comes without a 100, and the connection goes on.
-                try await connection.send(expecting + "hello" + Self.get)
-                let first = try await connection.response()
-                #expect(first.status == 200)
-                #expect(first["connection"] == "keep-alive")
-                #expect(try await connection.response().status == 200)
-            }
-        }
-    }
-
     @Test func `CONNECT gets 405 and the connection is closed`() async throws {
         try await TestOrigin.with { origin in
             let answer = try await origin.everything("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n")

@@ -5,7 +5,7 @@ import Testing
 import TransferProtocol
 
 /// A server that takes uploads into the folder that it serves.
-private func withUploads<Result: Sendable>(
+func withUploads<Result: Sendable>(
     limits: OriginLimits = .patient,
     policy: UploadPolicy = UploadPolicy(),
     _ body: (OriginServer, URL) async throws -> Result
@@ -39,7 +39,7 @@ private func withServer<Result: Sendable>(
 
 extension RawConnection {
     /// Sends the head of a request.
-    fileprivate func request(_ method: String, _ target: String, _ fields: [String]) async throws {
+    func request(_ method: String, _ target: String, _ fields: [String]) async throws {
         let lines = ["\(method) \(target) HTTP/1.1", "Host: a"] + fields
         try await send(lines.map { $0 + "\r\n" }.joined() + "\r\n")
     }
@@ -151,20 +151,6 @@ private struct AppleShape: Sendable {
                 #expect(try await connection.finalResponse().status == 204)
             }
             #expect(contents(folder) == [])
-        }
-    }
-
-    /// A client of HTTP/1.0 knows no interim responses (RFC 9110, sections 10.1.1 and 15.2).
-    @Test func `a client of HTTP 1 dot 0 gets the final response alone`() async throws {
-        try await withUploads { server, folder in
-            try await RawConnection.with(port: server.address.port) { connection in
-                let fields = ["Upload-Draft-Interop-Version: 10", "Upload-Complete: ?1", "Expect: 100-continue"]
-                let head = ["PUT /new.bin HTTP/1.0", "Content-Length: 1000"] + fields
-                try await connection.send(head.map { $0 + "\r\n" }.joined() + "\r\n")
-                try await connection.send(bytes: TestOrigin.content)
-                #expect(try await connection.response().status == 201)
-            }
-            #expect(contents(folder) == TestOrigin.content)
         }
     }
 
