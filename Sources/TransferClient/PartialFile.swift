@@ -308,9 +308,20 @@ final class PartialFile: Sendable {
                 try PartialFilePaths.checkReplaceable(paths.destination, followingLinks: false)
                 throw .invalidDestination(paths.destination.string, "what has this name now is no regular file")
             }
+            try checkName()
             try FileCall.run { () throws(FileError) in try files.rename(paths.data, to: paths.destination) }
             try? files.synchronizeFolder(paths.folder)
             try? journal.remove()
+        }
+    }
+
+    /// Fails when the name of the partial file is another file's by now: what would be renamed isn't what was written.
+    private func checkName() throws(DownloadError) {
+        guard try FileCall.run({ () throws(FileError) in try data.hasName(paths.data) }) else {
+            throw .invalidDestination(
+                paths.destination.string,
+                "“\(paths.data)” was moved, removed or replaced while it was written"
+            )
         }
     }
 
@@ -318,6 +329,7 @@ final class PartialFile: Sendable {
     /// `close()`.
     func setAside() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
+            try checkName()
             try FileCall.run { () throws(FileError) in
                 try files.rename(paths.data, to: paths.aside)
                 try journal.remove()

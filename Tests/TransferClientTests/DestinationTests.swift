@@ -85,6 +85,23 @@ import TransferClient
         #expect(folder.names == ["link"])
     }
 
+    @Test(arguments: [true, false])
+    func `what has taken the name of the partial file is never taken for the download`(isThere: Bool) async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.progressInterval = .zero
+            } onEvent: { event in
+                guard case .progress = event else { return }
+                try? FileManager.default.removeItem(atPath: folder.part)
+                if isThere { try? folder.write([1, 2, 3], to: folder.part) }
+            }
+            #expect(done.error?.disposition == .invalidInput)
+            #expect(folder.file == nil)
+            #expect(folder.bytes(folder.part) == (isThere ? [1, 2, 3] : nil))
+        }
+    }
+
     @Test func `the permissions of a file that is replaced stay`() async throws {
         let folder = try TemporaryFolder()
         try folder.write([1], to: folder.destination.string)
