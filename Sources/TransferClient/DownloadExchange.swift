@@ -73,15 +73,15 @@ struct DownloadExchange: Sendable {
         body: ByteBuffer? = nil,
         receive: (Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let limits = limits
-        let connection = try await connect(to: url) { ResponseWatch(limits: limits) }
+        let (limits, verdict) = (limits, WatchVerdict())
+        let connection = try await connect(to: url) { ResponseWatch(limits: limits, verdict: verdict) }
         let channel = connection.channel
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         do {
             wrapped = try await channel.eventLoop.submit { try Self.wrap(channel) }.get()
         } catch {
             channel.close(promise: nil)
-            throw explained(error)
+            throw verdict.error ?? explained(error)
         }
         let request = connection.prepared(
             HTTPRequest(
@@ -180,8 +180,12 @@ struct DownloadExchange: Sendable {
         return WatchError(setback: .outOfTime)
     }
 
-    /// Makes the channel's parts awaitable, and begins to read. On the channel's loop.
+    /// Makes the channel's parts awaitable, and begins to read. On the channel's loop. Fails where the channel has been closed:
+    /// its parts would only end, and say nothing of the reason.
     static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
+        guard channel.isActive else {
+            throw WatchError(setback: .connectionLost("it was closed before the answer"))
+        }
         let wrapped = try NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>(
             wrappingChannelSynchronously: channel,
             configuration: .init(

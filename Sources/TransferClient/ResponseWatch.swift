@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import Synchronization
 import TransferProtocol
 import Units
 
@@ -34,6 +35,16 @@ struct WatchError: Error {
     var setback: DownloadSetback
 }
 
+/// The reason that a watch had, kept for a reader that begins to listen only after it.
+final class WatchVerdict: Sendable {
+    private let first = Mutex<WatchError?>(nil)
+
+    /// The first reason; `nil` while there is none.
+    var error: WatchError? { first.withLock { $0 } }
+
+    func gaveUp(_ error: WatchError) { first.withLock { $0 = $0 ?? error } }
+}
+
 /// Counts interim responses, joins the body's parts of one read, and gives a connection up that is too slow.
 ///
 /// Time counts against the server only while a read is wanted: a full disk queue stalls nobody.
@@ -44,6 +55,7 @@ final class ResponseWatch: ChannelDuplexHandler {
     typealias OutboundOut = HTTPRequestPart
 
     private let limits: ResponseLimits
+    private let verdict: WatchVerdict
     private var meter: DownloadStallMeter
     private var firstByteTimer: Scheduled<Void>?
     private var deadlineTimer: Scheduled<Void>?
@@ -54,8 +66,9 @@ final class ResponseWatch: ChannelDuplexHandler {
     private var bytes: Int64 = 0
     private var isReadWanted = false
 
-    init(limits: ResponseLimits) {
+    init(limits: ResponseLimits, verdict: WatchVerdict) {
         self.limits = limits
+        self.verdict = verdict
         meter = DownloadStallMeter(rule: limits.stall)
     }
 
@@ -146,7 +159,9 @@ final class ResponseWatch: ChannelDuplexHandler {
     }
 
     private func giveUp(_ setback: DownloadSetback, _ context: ChannelHandlerContext) {
-        errorCaught(context: context, error: WatchError(setback: setback))
+        let error = WatchError(setback: setback)
+        verdict.gaveUp(error)
+        errorCaught(context: context, error: error)
     }
 
     private func stopTimers() {

@@ -89,18 +89,22 @@ import Units
         let clock = Clock()
         let resource = Resource(size: 10_000)
         try await Script { request in
-            guard request.method == "HEAD" else { return resource.serve(request) }
+            guard request.method == "HEAD" else {
+                // A second is left for the question.
+                clock.putForward(by: .seconds(59))
+                return resource.serve(request)
+            }
             return [.stall]
         }.serve { server in
             let start = ContinuousClock.now
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.clock = clock.transferClock
-                $0.retry.deadline = .seconds(2)
+                $0.retry.deadline = Self.never
                 $0.firstByteLimit = Self.never
                 $0.lateDigestInterval = .zero
             }
             #expect(done.summary != nil)
-            #expect(server.requests.map(\.method) == ["GET", "HEAD"])
+            #expect(done.summary?.connections == 2)
             #expect(folder.file == resource.content)
             #expect(ContinuousClock.now - start < Self.soon)
         }
@@ -149,7 +153,6 @@ import Units
                 $0.uploadResponseLimit = Self.never
             }
             #expect(second.restarts == [.sourceChanged])
-            #expect(server.requests.contains { $0.method == "DELETE" })
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }

@@ -33,6 +33,18 @@ import TransferProtocol
         }
     }
 
+    @Test func `a limit that passes before anybody listens to the connection is named`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { _ in [.stall] }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.firstByteLimit = .nanoseconds(1)
+                $0.retry.maximumAttempts = 20
+            }
+            #expect(Set(done.setbacks) == [.firstByteTimedOut])
+            #expect(done.error == .gaveUp(.attempts(20), .firstByteTimedOut))
+        }
+    }
+
     @Test func `a deadline ends a transfer that hangs`() async throws {
         let folder = try TemporaryFolder()
         try await Script { _ in [.stall] }.serve { server in

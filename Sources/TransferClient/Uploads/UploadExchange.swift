@@ -22,8 +22,8 @@ struct UploadExchange: Sendable {
         onProgress: @escaping @Sendable (Int64) -> Void,
         receive: (DownloadExchange.Parts) async throws -> Outcome
     ) async throws -> Outcome {
-        let limits = limits
-        let connection = try await connector.connect(to: url) { UploadWatch(limits: limits) }
+        let (limits, verdict) = (limits, WatchVerdict())
+        let connection = try await connector.connect(to: url) { UploadWatch(limits: limits, verdict: verdict) }
         let channel = connection.channel
         let request = connection.prepared(request)
         // Bytes that the kernel only keeps are no progress, so it keeps few. It is a wish: other systems don't know it.
@@ -34,7 +34,7 @@ struct UploadExchange: Sendable {
             wrapped = try await channel.eventLoop.submit { try DownloadExchange.wrap(channel) }.get()
         } catch {
             channel.close(promise: nil)
-            throw connector.explained(error)
+            throw verdict.error ?? connector.explained(error)
         }
         return try await wrapped.executeThenClose { inbound, outbound in
             guard let sending else {

@@ -27,6 +27,7 @@ final class UploadWatch: ChannelDuplexHandler {
     typealias OutboundOut = HTTPRequestPart
 
     private let limits: UploadWatchLimits
+    private let verdict: WatchVerdict
     private var meter: DownloadStallMeter
     private var responseTimer: Scheduled<Void>?
     private var deadlineTimer: Scheduled<Void>?
@@ -37,8 +38,9 @@ final class UploadWatch: ChannelDuplexHandler {
     private var waiting: Int64 = 0
     private var isSent = false
 
-    init(limits: UploadWatchLimits) {
+    init(limits: UploadWatchLimits, verdict: WatchVerdict) {
         self.limits = limits
+        self.verdict = verdict
         meter = DownloadStallMeter(rule: limits.stall)
     }
 
@@ -128,7 +130,9 @@ final class UploadWatch: ChannelDuplexHandler {
     }
 
     private func giveUp(_ setback: DownloadSetback, _ context: ChannelHandlerContext) {
-        errorCaught(context: context, error: WatchError(setback: setback))
+        let error = WatchError(setback: setback)
+        verdict.gaveUp(error)
+        errorCaught(context: context, error: error)
     }
 
     private func stopTimers() {
