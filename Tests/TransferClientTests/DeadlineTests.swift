@@ -10,9 +10,9 @@ import Units
 /// Deadlines that come while a connection is being made, which the handshake of TLS belongs to.
 @Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
     /// Long enough that a test that waits for it is noticed.
-    private static let never = Duration.seconds(60)
+    private static let never = Duration.seconds(200)
     /// Well before `never`.
-    private static let soon = Duration.seconds(30)
+    private static let soon = Duration.seconds(150)
 
     /// A clock that can be put forward.
     private final class Clock: Sendable {
@@ -68,7 +68,7 @@ import Units
         let clock = Clock()
         try await withSilentServer { port in
             try await Script { _ in
-                clock.putForward(by: .milliseconds(59_000))
+                clock.putForward(by: .seconds(199))
                 return [.head(302, ["Location: https://127.0.0.1:\(port)/", "Content-Length: 0"])]
             }.serve { server in
                 let start = ContinuousClock.now
@@ -91,7 +91,7 @@ import Units
         try await Script { request in
             guard request.method == "HEAD" else {
                 // A second is left for the question.
-                clock.putForward(by: .seconds(59))
+                clock.putForward(by: .seconds(199))
                 return resource.serve(request)
             }
             return [.stall]

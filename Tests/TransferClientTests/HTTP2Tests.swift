@@ -162,7 +162,8 @@ import TransferProtocol
             }
         }
         #expect(done.error == nil)
-        #expect(done.setbacks == [.firstByteTimedOut, .stalled])
+        // A busy machine may miss the first limit more often.
+        #expect(Set(done.setbacks) == [.firstByteTimedOut, .stalled])
         #expect(folder.file == Self.resource.content)
     }
 
