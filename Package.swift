@@ -389,14 +389,17 @@ let package = Package(
         .testTarget(
             name: "OriginServerTests",
             dependencies: [
-                "DurableFiles", "HTTPSemantics", "ResumableUploads",
+                "DurableFiles", "HTTPSemantics", "HTTPTransport", "LocalAuthority", "ResumableUploads",
                 "OriginServer", "TransferProtocol", "Units",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
         ),

@@ -1,6 +1,7 @@
 #if TLS
     import NIOCore
     import NIOHTTP2
+    import NIOHTTPTypesHTTP2
 
     /// The server side of HTTP/2 (RFC 9113) on one connection.
     public enum HTTP2Server {
@@ -27,7 +28,7 @@
         /// Speaks HTTP/2 on a connection. To be called on its loop, as soon as its handshake has ended. A
         /// `ChannelShouldQuiesceEvent` lets the streams that are open end, and then ends the connection.
         ///
-        /// - Parameter initialize: adds handlers to each stream, behind one that speaks the parts of NIO's HTTP/1 server. A
+        /// - Parameter initialize: adds handlers to each stream, behind one that speaks `HTTPRequestPart` and `HTTPResponsePart`. A
         ///   stream whose sending side is closed before its request has ended is reset without an error, which tells the client
         ///   to keep the answer and to send no more (RFC 9113, section 8.1).
         public static func start(
@@ -44,80 +45,163 @@
             configuration.targetWindowSize = limits.window
             var streams = NIOHTTP2Handler.StreamConfiguration()
             streams.targetWindowSize = limits.window
+            let errors = ConnectionErrorWatch()
+            let end = ConnectionEnd(limits, errors)
+            let bound = NIOLoopBound(end, eventLoop: connection.eventLoop)
             let handler = NIOHTTP2Handler(
                 mode: .server,
                 eventLoop: connection.eventLoop,
                 connectionConfiguration: configuration,
-                streamConfiguration: streams
+                streamConfiguration: streams,
+                streamDelegate: StreamCounter(end: bound)
             ) { stream in
                 stream.eventLoop.makeCompletedFuture {
+                    // The limit binds clients only once they have acknowledged it.
+                    guard bound.value.hasRoom else { return try stream.pipeline.syncOperations.addHandler(Refusal()) }
                     try stream.pipeline.syncOperations.addHandler(StreamEnd())
-                    try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
+                    try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPServerCodec())
                     try initialize(stream)
                 }
             }
+            try connection.pipeline.syncOperations.addHandler(errors)
             try connection.pipeline.syncOperations.addHandler(handler)
-            try connection.pipeline.syncOperations.addHandler(ConnectionEnd(idleTimeout: limits.idleTimeout))
+            try connection.pipeline.syncOperations.addHandler(end)
         }
     }
 
-    /// Ends a connection that has no streams for too long, or that is told to.
+    /// Tells a `ConnectionEnd` of streams: no event of the connection does.
+    private struct StreamCounter: NIOHTTP2StreamDelegate {
+        let end: NIOLoopBound<ConnectionEnd>
+
+        func streamCreated(_ id: HTTP2StreamID, channel: any Channel) { end.value.streamCreated(id) }
+
+        func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { end.value.streamClosed() }
+    }
+
+    /// Ends a connection that has no streams for too long, that fails, or that is told to.
     private final class ConnectionEnd: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias OutboundOut = HTTP2Frame
 
-        private let idleTimeout: TimeAmount
+        private let limits: HTTP2Server.Limits
+        private let errors: ConnectionErrorWatch
+        private var context: ChannelHandlerContext?
         private var streams = 0
         private var newest = HTTP2StreamID.rootStream
         private var isEnding = false
         private var timer: Scheduled<Void>?
 
-        init(idleTimeout: TimeAmount) { self.idleTimeout = idleTimeout }
+        init(_ limits: HTTP2Server.Limits, _ errors: ConnectionErrorWatch) {
+            self.limits = limits
+            self.errors = errors
+        }
 
-        func handlerAdded(context: ChannelHandlerContext) { startTimer(context) }
+        /// Whether one stream more is served.
+        var hasRoom: Bool { streams < limits.streams }
 
-        func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+        func handlerAdded(context: ChannelHandlerContext) {
+            self.context = context
+            startTimer(context)
+        }
+
+        func handlerRemoved(context: ChannelHandlerContext) {
+            timer?.cancel()
+            self.context = nil
+        }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             // Frames of the connection, which the handler before has dealt with.
         }
 
+        func streamCreated(_ id: HTTP2StreamID) {
+            streams += 1
+            newest = max(newest, id)
+            timer?.cancel()
+        }
+
+        func streamClosed() {
+            streams -= 1
+            guard streams == 0, let context else { return }
+            guard isEnding else { return startTimer(context) }
+            // Its last frames are flushed only after this event.
+            let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+            context.eventLoop.execute { bound.value.close(promise: nil) }
+        }
+
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
             switch event {
-            case let event as NIOHTTP2StreamCreatedEvent:
-                streams += 1
-                newest = max(newest, event.streamID)
-                timer?.cancel()
-            case is StreamClosedEvent:
-                streams -= 1
-                guard streams == 0 else { return }
-                if isEnding {
-                    // Its last frames are flushed only after this event.
-                    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-                    context.eventLoop.execute { bound.value.close(promise: nil) }
-                } else {
-                    startTimer(context)
-                }
             case is ChannelShouldQuiesceEvent: end(context)
+            // Without acknowledgements of the client no stream gets far.
+            case let event as ChannelEvent where event == .inputClosed: context.close(promise: nil)
             default: context.fireUserInboundEventTriggered(event)
             }
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // The multiplexer tells streams of their own errors.
-            if !(error is NIOHTTP2Errors.StreamError) { context.close(promise: nil) }
+            // An error of a stream alone has reset that stream, and the connection goes on (RFC 9113, section 5.4.2).
+            let isOfStream = error is NIOHTTP2Errors.StreamError
+            guard isOfStream || error is any NIOHTTP2Error && !isEnding && !errors.wereSent else {
+                return context.close(promise: nil)
+            }
         }
 
         private func end(_ context: ChannelHandlerContext) {
             guard !isEnding else { return }
             isEnding = true
+            timer?.cancel()
             let goAway = HTTP2Frame.FramePayload.goAway(lastStreamID: newest, errorCode: .noError, opaqueData: nil)
             context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: goAway)), promise: nil)
             if streams == 0 { context.close(promise: nil) }
         }
 
         private func startTimer(_ context: ChannelHandlerContext) {
-            timer = context.eventLoop.assumeIsolated().scheduleTask(in: idleTimeout) { self.end(context) }
+            timer = context.eventLoop.assumeIsolated().scheduleTask(in: limits.idleTimeout) { self.end(context) }
+        }
+    }
+
+    /// Refuses a stream: the client may send its request again (RFC 9113, section 8.7).
+    private final class Refusal: ChannelInboundHandler {
+        typealias InboundIn = HTTP2Frame.FramePayload
+        typealias OutboundOut = HTTP2Frame.FramePayload
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .headers = unwrapInboundIn(data) else { return }
+            context.writeAndFlush(wrapOutboundOut(.rstStream(.refusedStream)), promise: nil)
+        }
+    }
+
+    /// Notices a GOAWAY frame with an error among the bytes that are sent: nothing else tells an error of the connection from one
+    /// of a stream.
+    private final class ConnectionErrorWatch: ChannelOutboundHandler {
+        typealias OutboundIn = IOData
+
+        /// Whether the connection has failed.
+        private(set) var wereSent = false
+        /// The bytes of a frame whose head was sent that are still to come: each write begins with a head, or has these.
+        private var rest = 0
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            look(at: unwrapOutboundIn(data))
+            context.write(data, promise: promise)
+        }
+
+        /// The head of a frame is 9 bytes; the payload of GOAWAY is the last stream, and a code (RFC 9113, section 6.8).
+        private func look(at data: IOData) {
+            guard case .byteBuffer(let bytes) = data else {
+                rest = max(0, rest - data.readableBytes)
+                return
+            }
+            var start = bytes.readerIndex + rest
+            rest = max(0, rest - bytes.readableBytes)
+            while rest == 0, start < bytes.writerIndex {
+                // A server sends frames alone: its preface is one, too.
+                guard let high: UInt8 = bytes.getInteger(at: start), let low: UInt16 = bytes.getInteger(at: start + 1),
+                    let type: UInt8 = bytes.getInteger(at: start + 3)
+                else { return }
+                if type == 7, let code: UInt32 = bytes.getInteger(at: start + 13), code != 0 { wereSent = true }
+                start += 9 + Int(high) << 16 + Int(low)
+                rest = max(0, start - bytes.writerIndex)
+            }
         }
     }
 
@@ -129,6 +213,8 @@
         typealias OutboundOut = HTTP2Frame.FramePayload
 
         private var hasRequestEnded = false
+        /// The end of the answer, which is to be sent before anything that drops it.
+        private var answerEnd: EventLoopFuture<Void>?
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
@@ -139,14 +225,29 @@
             context.fireChannelRead(data)
         }
 
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            let isEnd =
+                switch unwrapOutboundIn(data) {
+                case .headers(let headers): headers.endStream
+                case .data(let content): content.endStream
+                default: false
+                }
+            guard isEnd else { return context.write(data, promise: promise) }
+            let promise = promise ?? context.eventLoop.makePromise()
+            answerEnd = promise.futureResult
+            context.write(data, promise: promise)
+        }
+
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
             guard mode == .output else { return context.close(mode: mode, promise: promise) }
-            // The end of the answer has been sent, and ends a stream whose request has ended.
+            // The end of the answer ends a stream whose request has ended.
             guard !hasRequestEnded else {
                 promise?.succeed()
                 return
             }
-            context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: promise)
+            let reset = wrapOutboundOut(.rstStream(.noError))
+            guard let answerEnd else { return context.writeAndFlush(reset, promise: promise) }
+            answerEnd.assumeIsolated().whenSuccess { context.writeAndFlush(reset, promise: promise) }
         }
     }
 #endif

@@ -27,6 +27,7 @@ struct ConnectionService: Sendable {
         try pipeline.addHandler(ByteToMessageHandler(decoder))
         try pipeline.addHandler(RequestProgressHandler(progress))
         try pipeline.addHandler(HTTPServerPipelineHandler())
+        try pipeline.addHandler(HTTP1Adapter(progress, isSecure: responder.configuration.tls != nil))
         try serve(on: channel, progress)
     }
 
@@ -40,7 +41,9 @@ struct ConnectionService: Sendable {
         )
         try HTTP2Server.start(on: channel, limits) { stream in
             try serve(on: stream, RequestProgress())
-            if isRefused { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+            guard isRefused else { return }
+            // The stream counts from after this call.
+            channel.eventLoop.execute { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         }
     }
 
@@ -49,7 +52,7 @@ struct ConnectionService: Sendable {
         let pipeline = channel.pipeline.syncOperations
         if let uploads {
             let configuration = responder.configuration
-            let handler = UploadHandler(service: uploads.service, area: uploads.area, configuration: configuration)
+            let handler = UploadHandler(uploads, configuration, progress)
             try pipeline.addHandler(handler)
         }
         try pipeline.addHandler(
@@ -58,8 +61,8 @@ struct ConnectionService: Sendable {
                 isRefused: isRefused,
                 now: channel.eventLoop.now,
                 progress: progress
-            ) { [responder] question, thenClose, channel in
-                await responder.answer(question, thenClose: thenClose, on: channel)
+            ) { [responder] request, channel in
+                await responder.answer(request, on: channel)
             }
         )
     }

@@ -33,7 +33,8 @@ actor DigestStore {
     }
 
     /// The digest for a tag: remembered, or being computed, or computed now. `nil` when it can't be computed, which
-    /// isn't remembered, or isn't known by the time that `patience` returns; `patience` is cancelled when it is known.
+    /// isn't remembered, or isn't known by the time that `patience` returns; `patience` is cancelled when it is known, and when the
+    /// caller is.
     ///
     /// A computation that has begun goes on for those who ask later, unless others wait for their turn. One that waits for
     /// its turn is given up with the last who asked for it.
@@ -57,7 +58,12 @@ actor DigestStore {
             self.patienceEnded(of: asker, for: tag)
         }
         defer { clock.cancel() }
-        return await withCheckedContinuation { wanted[tag]?.askers[asker] = $0 }
+        // One who isn't there any more has no patience.
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { wanted[tag]?.askers[asker] = $0 }
+        } onCancel: {
+            clock.cancel()
+        }
     }
 
     /// Cancels what is being computed, and returns when it has ended; nothing is computed afterwards.

@@ -77,9 +77,13 @@ public struct OriginLimits: Hashable, Sendable {
     /// Bytes of a request's content that are read and thrown away so that the connection can go on. With more, the
     /// answer comes at once and the connection ends.
     public var drainedBytes = 65_536
-    /// From the first byte of a request to its last. Beyond, a connection without a whole head is closed, and a request
-    /// whose content is missing gets 408.
-    public var requestTimeout: TimeAmount = .seconds(30)
+    /// From the first byte of a request's head to its last; the connection is closed beyond.
+    public var headTimeout: TimeAmount = .seconds(30)
+    /// Bytes a second that content brings at least, while the server waits for it: 408 below. It holds for uploads and for
+    /// content that is dropped, and bounds no upload's whole time.
+    public var contentRate = 1_024
+    /// The time over which this rate is measured.
+    public var contentWindow: TimeAmount = .seconds(30)
     /// From the start of a connection, or the end of an answer, to the first byte of the next request.
     public var idleTimeout: TimeAmount = .seconds(60)
     /// Without progress while an answer is being sent; the connection is then closed, whatever is unsent. Progress is
@@ -100,11 +104,6 @@ public struct OriginLimits: Hashable, Sendable {
     /// that clients wait for a first byte; `squall get` waits for 30 s.
     public var digestTimeout: TimeAmount = .seconds(10)
 
-    /// Bytes a second that an upload brings at least, while the server waits for it: 408 below. It takes the place of
-    /// `requestTimeout`, which would end every long upload.
-    public var uploadRate = 1_024
-    /// The time over which this rate is measured.
-    public var uploadWindow: TimeAmount = .seconds(30)
     /// Bytes of an upload's content that wait in memory; with more, nothing is read from the connection.
     public var uploadBufferBytes = 262_144
 

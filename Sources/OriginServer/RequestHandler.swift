@@ -1,5 +1,7 @@
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTPTypes
 
 /// Tells the handlers behind it that bytes have arrived, before anybody knows what they are.
 final class ByteArrivalHandler: ChannelInboundHandler {
@@ -15,33 +17,33 @@ final class ByteArrivalHandler: ChannelInboundHandler {
     }
 }
 
-/// What an answer is asked for.
-enum Question: Sendable {
-    /// A request that was read.
+/// A request to answer.
+enum InboundRequest: Sendable {
+    /// One that was read.
     case request(RequestHead)
     /// One that couldn't be read.
-    case rejected(RequestCycle.Rejection)
+    case rejected(ConnectionStateMachine.Rejection)
 }
 
-/// Carries out what a `RequestCycle` says for one connection.
+/// Carries out the actions of a `ConnectionStateMachine`, for one connection of HTTP/1 or one stream of HTTP/2.
 ///
-/// It stands behind a `HTTPServerPipelineHandler`, so it sees one request at a time, and while that is answered nothing
-/// is read from the socket.
+/// It sees one request at a time: a `HTTPServerPipelineHandler` in the pipeline of HTTP/1 reads nothing more from the socket while a
+/// complete request is answered. A task that answers is cancelled when its client has gone.
 final class RequestHandler: ChannelDuplexHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundIn = HTTPServerResponsePart
-    typealias OutboundOut = HTTPServerResponsePart
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
-    /// Sends the answer to a question, with `Connection: close` if told so. Its end is written once the system has
-    /// taken all the rest of it, so that nobody's answers pile up. `false` when it can't be finished; the end isn't
-    /// written then.
-    typealias Answer = @Sendable (Question, _ thenClose: Bool, any Channel) async -> Bool
+    /// Sends the answer to a request. Its end is written once the system has taken all the rest of it, so that nobody's
+    /// answers pile up. `false` when it can't be finished; the end isn't written then.
+    typealias Answer = @Sendable (InboundRequest, any Channel) async -> Bool
 
     private let limits: OriginLimits
     private let answer: Answer
     private let progress: RequestProgress
-    private var cycle: RequestCycle
+    private var state: ConnectionStateMachine
     private var head: RequestHead?
+    private var answerTask: Task<Void, Never>?
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
     /// Makes the handler of a connection that starts `now`. `progress` is the one of the handlers around the decoder.
@@ -55,7 +57,7 @@ final class RequestHandler: ChannelDuplexHandler {
         self.limits = limits
         self.answer = answer
         self.progress = progress
-        cycle = RequestCycle(limits: limits, isRefused: isRefused, now: now)
+        state = ConnectionStateMachine(limits: limits, isRefused: isRefused, now: now)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -65,36 +67,44 @@ final class RequestHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.task.cancel()
         timer = nil
+        answerTask?.cancel()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        answerTask?.cancel()
+        context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let received):
-            let head = RequestHead(received, drainedBytes: limits.drainedBytes)
+            let head = RequestHead(received, progress.traits ?? RequestTraits(received), limits: limits)
             self.head = head
-            let action = cycle.headArrived(
+            let action = state.headArrived(
                 keepsAlive: head.keepsAlive,
-                isAnsweredEarly: head.isAnsweredEarly
+                isAnsweredEarly: head.isAnsweredEarly,
+                at: context.eventLoop.now
             )
             perform(action, context)
         case .body(let content):
-            perform(cycle.contentArrived(content.readableBytes), context)
+            perform(state.contentArrived(content.readableBytes, at: context.eventLoop.now), context)
         case .end:
-            perform(cycle.requestEnded(), context)
+            perform(state.requestEnded(at: context.eventLoop.now), context)
         }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ByteArrivalHandler.Event {
-            cycle.bytesArrived(at: context.eventLoop.now)
+            state.bytesArrived(at: context.eventLoop.now)
             perform(.nothing, context)
         } else if let event = event as? UploadHandler.Delegation {
             switch event {
-            case .taken: cycle.requestTaken()
-            case .endsConnection: cycle.answerEndsConnection()
+            case .taken: state.requestTaken()
+            case .received: _ = state.requestEnded(at: context.eventLoop.now)
+            case .endsConnection: state.answerEndsConnection()
             }
         } else if let event = event as? ChannelEvent, event == .inputClosed {
-            perform(cycle.inputEnded(), context)
+            perform(state.inputEnded(), context)
         } else {
             context.fireUserInboundEventTriggered(event)
         }
@@ -105,47 +115,48 @@ final class RequestHandler: ChannelDuplexHandler {
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
         // When the socket failed or has closed in the middle of a request, there is nobody to answer.
         guard let error = error as? HTTPParserError, context.channel.isActive else {
-            perform(cycle.answerFailed(), context)
+            perform(state.answerFailed(), context)
             return
         }
         // A request line that was rejected is the last thing that was read, so the error can be no other's.
         let rejection = progress.rejection ?? (error == .headerOverflow ? .headTooLarge : .malformed)
-        perform(cycle.requestRejected(rejection), context)
+        perform(state.requestRejected(rejection), context)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // A head can get stuck as well as content: it counts as a byte.
         let count: Int
         switch unwrapOutboundIn(data) {
-        case .head:
+        case .head(let head):
+            if head.status.kind != .informational { progress.endsConnection = state.endsConnection }
             count = 1
         case .body(let content):
             count = max(1, content.readableBytes)
         case .end:
             // The next request, if it is here already, comes back from within this write.
-            let action = cycle.answerEnded(at: context.eventLoop.now)
+            let action = state.answerEnded(at: context.eventLoop.now)
             context.write(data, promise: promise)
             perform(action, context)
             return
         }
         let promise = promise ?? context.eventLoop.makePromise()
         promise.futureResult.assumeIsolated().whenComplete { _ in
-            self.cycle.bytesSent(count, at: context.eventLoop.now)
+            self.state.bytesSent(count, at: context.eventLoop.now)
         }
-        cycle.bytesWritten(count, at: context.eventLoop.now)
+        state.bytesWritten(count, at: context.eventLoop.now)
         context.write(data, promise: promise)
         perform(.nothing, context)
     }
 
-    private func perform(_ action: RequestCycle.Action, _ context: ChannelHandlerContext) {
+    private func perform(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .nothing:
             break
-        case .answer(let thenClose):
+        case .answer:
             guard let head else { preconditionFailure("A request is answered after its head has arrived") }
-            start(.request(head), thenClose: thenClose, context)
+            start(.request(head), context)
         case .reject(let rejection):
-            start(.rejected(rejection), thenClose: true, context)
+            start(.rejected(rejection), context)
         case .closeOutput:
             context.close(mode: .output, promise: nil)
         case .close:
@@ -154,24 +165,27 @@ final class RequestHandler: ChannelDuplexHandler {
         setTimer(context)
     }
 
-    private func start(_ question: Question, thenClose: Bool, _ context: ChannelHandlerContext) {
+    private func start(_ request: InboundRequest, _ context: ChannelHandlerContext) {
         let channel = context.channel
-        let answer = self.answer
-        context.eventLoop.makeFutureWithTask { await answer(question, thenClose, channel) }
-            .assumeIsolated()
-            .whenSuccess { wasComplete in
-                if !wasComplete { self.perform(self.cycle.answerFailed(), context) }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let eventLoop = context.eventLoop
+        answerTask = Task { [answer] in
+            guard await !answer(request, channel) else { return }
+            eventLoop.execute {
+                let (handler, context) = bound.value
+                handler.perform(handler.state.answerFailed(), context)
             }
+        }
     }
 
-    /// Has the cycle told when its deadline has come. A timer that is too early stays: it then finds the later one.
+    /// Has the state machine told when its deadline has come. A timer that is too early stays: it then finds the later one.
     private func setTimer(_ context: ChannelHandlerContext) {
-        guard let deadline = cycle.deadline else { return }
+        guard let deadline = state.deadline else { return }
         if let timer, timer.deadline <= deadline { return }
         timer?.task.cancel()
         let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
             self.timer = nil
-            self.perform(self.cycle.timeAdvanced(to: context.eventLoop.now), context)
+            self.perform(self.state.timeAdvanced(to: context.eventLoop.now), context)
         }
         timer = (deadline, task)
     }

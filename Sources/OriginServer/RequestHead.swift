@@ -1,6 +1,4 @@
 import HTTPTypes
-import NIOHTTP1
-import NIOHTTPTypesHTTP1
 
 /// A request's head, read and judged.
 struct RequestHead: Sendable {
@@ -11,8 +9,6 @@ struct RequestHead: Sendable {
     let intent: Intent
     /// Whether the connection can go on after the answer, as far as the request is concerned.
     let keepsAlive: Bool
-    /// Whether the client has to be told that the connection goes on: HTTP/1.0 doesn't take it for granted.
-    let expectsKeepAliveField: Bool
     /// Whether the answer mustn't wait for the content: the client waits to be told to send it
     /// (`Expect: 100-continue`), or there is more of it than the server drains.
     let isAnsweredEarly: Bool
@@ -34,44 +30,52 @@ struct RequestHead: Sendable {
         case notImplemented
         /// A request that isn't valid: 400, and why.
         case invalid(String)
+        /// A request beyond a limit.
+        case rejected(ConnectionStateMachine.Rejection)
     }
 
-    init(_ head: HTTPRequestHead, drainedBytes: Int) {
-        method = head.method.rawValue
-        target = head.uri
-        intent = Self.intent(of: head)
-        let contentLength = head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
-        let hasContent = contentLength > 0 || head.headers.contains(name: "transfer-encoding")
-        // A client of HTTP/1.0 can't wait for an interim response (RFC 9110, section 10.1.1).
-        let awaitsContinue =
-            head.version != .http1_0
-            && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
-        isAnsweredEarly = contentLength > drainedBytes || hasContent && awaitsContinue
-        // The decoder stops after a request that offers to change the protocol, and we never do.
-        let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
-        expectsKeepAliveField = head.version == .http1_0
-        // RFC 9112, section 6.1: the framing of such a message is faulty.
-        let isFramedByGuess = head.version == .http1_0 && head.headers.contains(name: "transfer-encoding")
-        keepsAlive = head.isKeepAlive && !offersUpgrade && !isAnsweredEarly && !isFramedByGuess
+    init(_ request: HTTPRequest, _ traits: RequestTraits, limits: OriginLimits) {
+        method = request.method.rawValue
+        target = request.path ?? request.authority ?? ""
+        intent = Self.intent(of: request, traits, target: target, limits)
+        let hasContent = traits.contentLength != 0
+        isAnsweredEarly =
+            (traits.contentLength ?? 0) > limits.drainedBytes || hasContent && request.awaitsContinue
+        keepsAlive = traits.keepsAlive && !isAnsweredEarly
     }
 
-    private static func intent(of head: HTTPRequestHead) -> Intent {
-        let hosts = head.headers["host"]
-        // RFC 9112, section 3.2: exactly one, and a valid one.
-        guard hosts.count == 1 || hosts.isEmpty && head.version == .http1_0 else {
-            return .invalid("A request needs exactly one Host field.")
+    /// Whether the next handler would look at what the request is for.
+    var isValid: Bool {
+        switch intent {
+        case .invalid, .notImplemented, .rejected: false
+        case .read, .options, .notAllowed: true
+        }
+    }
+
+    private static func intent(
+        of request: HTTPRequest,
+        _ traits: RequestTraits,
+        target: String,
+        _ limits: OriginLimits
+    ) -> Intent {
+        // By HTTP/1 these were found in the request line, and by the decoder.
+        if target.utf8.count > RequestTarget.maximumLength { return .rejected(.targetTooLong) }
+        if request.headerFields.count > limits.headFields { return .rejected(.headTooLarge) }
+        if let problem = traits.problem { return .invalid(problem) }
+        let hosts = request.headerFields[values: .host] + (request.authority.map { [$0] } ?? [])
+        // RFC 9113, section 8.3.1: one of the two, or both with the same value.
+        guard Set(hosts).count == 1 || hosts.isEmpty && traits.isHTTP10 else {
+            return .invalid("A request needs exactly one host.")
         }
         guard hosts.allSatisfy({ $0.utf8.allSatisfy(isAllowedInHost) }) else {
             return .invalid("The Host field is not a host.")
         }
-        guard RequestLine.registeredMethods.contains(head.method.rawValue),
-            let method = try? HTTPRequest.Method(head.method)
-        else { return .notImplemented }
-        switch method {
+        guard RequestLine.registeredMethods.contains(request.method.rawValue) else { return .notImplemented }
+        switch request.method {
         case .get, .head:
-            let target = RequestTarget(head.uri)
-            guard target != .malformed, target != .server else { return .invalid("The request target is not valid.") }
-            return .read(method, target, HTTPFields(head.headers, splitCookie: false))
+            let parsed = RequestTarget(target)
+            guard parsed != .malformed, parsed != .server else { return .invalid("The request target is not valid.") }
+            return .read(request.method, parsed, request.headerFields)
         case .options:
             return .options
         default:
@@ -88,5 +92,22 @@ struct RequestHead: Sendable {
         default:
             "-._~%!$&'()*+,;=[]:".utf8.contains(byte)
         }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether the client waits for a 100 response before it sends content (RFC 9110, section 10.1.1).
+    var awaitsContinue: Bool {
+        headerFields[values: .expect].contains { value in
+            value.split(separator: ",").contains { $0.trimmingWhitespace.lowercased() == "100-continue" }
+        }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingWhitespace: Substring {
+        var text = drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
     }
 }

@@ -9,7 +9,7 @@ struct RequestLine {
         case incomplete
         /// The line is complete: its method, and the line for the decoder with its line end.
         case complete(method: String, decoded: [UInt8])
-        case rejected(RequestCycle.Rejection)
+        case rejected(ConnectionStateMachine.Rejection)
     }
 
     /// The longest method that is read, in bytes: longer than any that is registered.

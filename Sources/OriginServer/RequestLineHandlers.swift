@@ -20,8 +20,12 @@ final class RequestProgress {
     fileprivate(set) var part = Part.line(RequestLine())
     /// The method of the request that is being decoded, as it was sent.
     fileprivate var method = ""
+    /// The facts of the request that is being served; `nil` by HTTP/2, and before the first.
+    var traits: RequestTraits?
+    /// Whether the connection ends with the response to that request.
+    var endsConnection = false
     /// Why a request line was rejected. The `HTTPParserError` that follows it through the pipeline stands for it.
-    fileprivate(set) var rejection: RequestCycle.Rejection?
+    fileprivate(set) var rejection: ConnectionStateMachine.Rejection?
 }
 
 /// Judges request lines before the decoder does, and hands it one request at a time.

@@ -3,8 +3,7 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 import NIOCore
-import NIOHTTP1
-import NIOHTTPTypesHTTP1
+import NIOHTTPTypes
 import NIOPosix
 import TransferProtocol
 
@@ -20,17 +19,17 @@ struct Responder: Sendable {
     /// An answer, and the file that it is about.
     private typealias Prepared = (plan: AnswerPlan, file: OpenedFile?)
 
-    /// Sends the answer to `question`, as `RequestHandler.Answer` asks for, and reports it.
+    /// Sends the answer to `request`, as `RequestHandler.Answer` asks for, and reports it.
     ///
     /// When the file turns out shorter or changed while it is being sent, the last of its bytes are held back and
     /// `false` is returned: the content is then shorter than announced, so nobody takes it for whole.
-    func answer(_ question: Question, thenClose: Bool, on channel: any Channel) async -> Bool {
+    func answer(_ request: InboundRequest, on channel: any Channel) async -> Bool {
         let start = channel.eventLoop.now
-        let (plan, file) = await prepare(question, on: channel)
+        let (plan, file) = await prepare(request, on: channel)
         var bytesSent: Int64 = 0
         var ending = RequestRecord.Ending.complete
         do {
-            try await send(plan, of: file, to: question, thenClose: thenClose, on: channel, count: &bytesSent)
+            try await send(plan, of: file, to: request, on: channel, count: &bytesSent)
         } catch is FileChanged {
             ending = .fileChanged
         } catch {
@@ -40,8 +39,8 @@ struct Responder: Sendable {
             let duration = Duration.nanoseconds((channel.eventLoop.now - start).nanoseconds)
             report(
                 RequestRecord(
-                    method: question.head?.method ?? "-",
-                    target: question.head?.target ?? "-",
+                    method: request.head?.method ?? "-",
+                    target: request.head?.target ?? "-",
                     status: plan.status.code,
                     range: plan.range,
                     bytesSent: bytesSent,
@@ -53,17 +52,18 @@ struct Responder: Sendable {
         }
         guard ending == .complete else { return false }
         // It carries no bytes, so there is nothing in it that could fail.
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
         return true
     }
 
-    private func prepare(_ question: Question, on channel: any Channel) async -> Prepared {
+    private func prepare(_ request: InboundRequest, on channel: any Channel) async -> Prepared {
         let now = configuration.now()
-        switch question {
+        switch request {
         case .rejected(let rejection):
             return (.rejection(rejection, now: now), nil)
         case .request(let head):
             switch head.intent {
+            case .rejected(let rejection): return (.rejection(rejection, now: now), nil)
             case .invalid(let reason): return (.message(.badRequest, reason, now: now), nil)
             case .notAllowed: return (.methodNotAllowed(now: now), nil)
             case .notImplemented: return (.methodUnknown(now: now), nil)
@@ -129,28 +129,22 @@ struct Responder: Sendable {
     private func send(
         _ plan: AnswerPlan,
         of file: OpenedFile?,
-        to question: Question,
-        thenClose: Bool,
+        to request: InboundRequest,
         on channel: any Channel,
         count: inout Int64
     ) async throws {
-        var head = HTTPResponseHead(HTTPResponse(status: plan.status, headerFields: plan.fields))
-        if thenClose {
-            head.headers.add(name: "Connection", value: "close")
-        } else if question.head?.expectsKeepAliveField == true {
-            head.headers.add(name: "Connection", value: "keep-alive")
-        }
+        let head = HTTPResponse(status: plan.status, headerFields: plan.fields)
         switch plan.content {
         case .none:
-            try await channel.writeAndFlush(HTTPServerResponsePart.head(head))
+            try await channel.writeAndFlush(HTTPResponsePart.head(head))
         case .text(let text):
-            channel.write(HTTPServerResponsePart.head(head), promise: nil)
-            let body = question.head?.method == "HEAD" ? "" : text
-            try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: body))))
+            channel.write(HTTPResponsePart.head(head), promise: nil)
+            let body = request.head?.method == "HEAD" ? "" : text
+            try await channel.writeAndFlush(HTTPResponsePart.body(ByteBuffer(string: body)))
             count = Int64(body.utf8.count)
         case .file(let first, let length):
             guard let file else { preconditionFailure("An answer with a file's content has the file") }
-            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            channel.write(HTTPResponsePart.head(head), promise: nil)
             try await send(first, length, of: file, on: channel, count: &count)
         }
     }
@@ -184,7 +178,7 @@ struct Responder: Sendable {
             } else if !file.isUnchanged() {
                 throw FileChanged()
             }
-            let written: EventLoopFuture<Void> = channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(chunk)))
+            let written: EventLoopFuture<Void> = channel.writeAndFlush(HTTPResponsePart.body(chunk))
             try await sending?.future.get()
             count += Int64(sending?.count ?? 0)
             sending = (written, expected)
@@ -196,7 +190,7 @@ struct Responder: Sendable {
     private var fileIO: NonBlockingFileIO { NonBlockingFileIO(threadPool: threadPool) }
 }
 
-extension Question {
+extension InboundRequest {
     /// The request's head, if it could be read.
     fileprivate var head: RequestHead? {
         switch self {
@@ -208,7 +202,7 @@ extension Question {
 
 extension AnswerPlan {
     /// The answer to what is no request.
-    static func rejection(_ rejection: RequestCycle.Rejection, now: HTTPDate) -> AnswerPlan {
+    static func rejection(_ rejection: ConnectionStateMachine.Rejection, now: HTTPDate) -> AnswerPlan {
         switch rejection {
         case .malformed: .message(.badRequest, "This is not a valid HTTP request.", now: now)
         case .headTooLarge: .message(.requestHeaderFieldsTooLarge, "The request's head is too large.", now: now)

@@ -1,12 +1,14 @@
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import NIOHTTPTypes
 import Testing
 
 @testable import OriginServer
 
 /// The handlers of a connection on a channel without a socket, whose clock the test advances.
-@Suite struct RequestHandlerTests {
+@Suite(.timeLimit(.minutes(1))) struct RequestHandlerTests {
     /// A channel whose answers are written by `answer`.
     private func channel(
         limits: OriginLimits = OriginLimits(),
@@ -19,19 +21,22 @@ import Testing
             try pipeline.addHandler(HTTPResponseEncoder())
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
             try pipeline.addHandler(HTTPServerPipelineHandler())
-            try pipeline.addHandler(RequestHandler(limits: limits, now: channel.eventLoop.now, answer: answer))
+            let progress = RequestProgress()
+            try pipeline.addHandler(HTTP1Adapter(progress, isSecure: false))
+            let now = channel.eventLoop.now
+            try pipeline.addHandler(RequestHandler(limits: limits, now: now, progress: progress, answer: answer))
         }
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
         return channel
     }
 
-    /// Answers every question with an empty 204, or 408 when it is late.
+    /// Answers every request with an empty 204, or 408 when it is late.
     @Sendable
-    private static func noContent(_ question: Question, _ thenClose: Bool, _ channel: any Channel) async -> Bool {
-        var head = HTTPResponseHead(version: .http1_1, status: .noContent)
-        if case .rejected(.timedOut) = question { head.status = .requestTimeout }
-        try? await channel.writeAndFlush(HTTPServerResponsePart.head(head))
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+    private static func noContent(_ request: InboundRequest, _ channel: any Channel) async -> Bool {
+        var head = HTTPResponse(status: .noContent)
+        if case .rejected(.timedOut) = request { head.status = .requestTimeout }
+        try? await channel.writeAndFlush(HTTPResponsePart.head(head))
+        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
         return true
     }
 
@@ -48,7 +53,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a head that dribbles in is cut off after the request time-out`() async throws {
+    @Test func `a head that dribbles in is cut off after its time-out`() async throws {
         let channel = try await channel(answer: Self.noContent)
         await channel.testingEventLoop.advanceTime(by: .seconds(59))
         for byte in "GET / HTTP/1.1\r\nHost: aaaaaaaa".utf8 {
@@ -59,7 +64,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a content that dribbles in gets 408 after the request time-out`() async throws {
+    @Test func `content that dribbles in gets 408 after the window of the least throughput`() async throws {
         let channel = try await channel(answer: Self.noContent)
         try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"))
         for _ in 0..<29 {
@@ -73,7 +78,7 @@ import Testing
 
     @Test func `a connection that breaks off in the middle of a head is answered to nobody`() async throws {
         let asked = AsyncStream<Void>.makeStream()
-        let channel = try await channel { _, _, _ in
+        let channel = try await channel { _, _ in
             asked.continuation.yield()
             return true
         }
@@ -86,10 +91,10 @@ import Testing
 
     @Test func `an answer that nobody takes is given up after the stall time-out`() async throws {
         let written = AsyncStream<Void>.makeStream()
-        let channel = try await channel { _, _, channel in
-            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "9"])
+        let channel = try await channel { _, channel in
+            let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "9"])
             // Written but never flushed: to the handlers that is a system that takes nothing.
-            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            channel.write(HTTPResponsePart.head(head), promise: nil)
             written.continuation.yield()
             return true
         }
@@ -104,9 +109,9 @@ import Testing
 
     @Test func `a server that takes its time to answer isn't cut off`() async throws {
         let gate = AsyncStream<Void>.makeStream()
-        let channel = try await channel { question, thenClose, channel in
+        let channel = try await channel { request, channel in
             for await _ in gate.stream { break }
-            return await Self.noContent(question, thenClose, channel)
+            return await Self.noContent(request, channel)
         }
         try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
         await channel.testingEventLoop.advanceTime(by: .hours(1))
@@ -116,13 +121,31 @@ import Testing
     }
 
     @Test func `an answer that can't be finished closes the connection`() async throws {
-        let channel = try await channel { _, _, channel in
-            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "9"])
-            try? await channel.writeAndFlush(HTTPServerResponsePart.head(head))
+        let channel = try await channel { _, channel in
+            let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "9"])
+            try? await channel.writeAndFlush(HTTPResponsePart.head(head))
             return false
         }
         try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
         #expect(try await statusLine(of: channel) == "HTTP/1.1 200 OK")
         try await channel.closeFuture.get()
+    }
+
+    @Test func `an answer is cancelled when its client has gone`() async throws {
+        let (events, continuation) = AsyncStream<String>.makeStream()
+        let channel = try await channel { _, _ in
+            continuation.yield("began")
+            // Ends by cancellation only.
+            let (never, unused) = AsyncStream<Void>.makeStream()
+            for await _ in never {}
+            unused.finish()
+            continuation.yield(Task.isCancelled ? "cancelled" : "went on")
+            return false
+        }
+        try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == "began")
+        try await channel.close()
+        #expect(await iterator.next() == "cancelled")
     }
 }

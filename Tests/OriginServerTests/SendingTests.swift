@@ -1,7 +1,8 @@
 import Foundation
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
-import NIOHTTP1
+import NIOHTTPTypes
 import NIOPosix
 import Testing
 
@@ -80,7 +81,7 @@ import Testing
 
     /// Stands for a socket that takes bytes only when the test says so.
     private final class ReluctantSocket: ChannelOutboundHandler {
-        typealias OutboundIn = HTTPServerResponsePart
+        typealias OutboundIn = HTTPResponsePart
 
         var held: [(count: Int, promise: EventLoopPromise<Void>?)] = []
         var taken = 0
@@ -125,9 +126,9 @@ import Testing
                 try channel.pipeline.syncOperations.addHandler(socket)
                 return NIOLoopBound(socket, eventLoop: loop)
             }
-            let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/file", headers: ["Host": "a"])
-            let question = Question.request(RequestHead(head, drainedBytes: 0))
-            async let answer = responder.answer(question, thenClose: false, on: channel)
+            let head = HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/file")
+            let request = InboundRequest.request(RequestHead(head, RequestTraits(head), limits: limits))
+            async let answer = responder.answer(request, on: channel)
             var arrival = arrivals.makeAsyncIterator()
             _ = await arrival.next()
             for number in 1..<chunks {

@@ -1,7 +1,9 @@
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import NIOCore
 import OriginServer
+import ResumableUploads
 import Testing
 import TransferProtocol
 
@@ -9,7 +11,8 @@ extension OriginLimits {
     /// The limits with no time limit that a test on a busy machine meets; a test of one of them sets it.
     static let patient: OriginLimits = {
         var limits = OriginLimits()
-        limits.requestTimeout = .hours(1)
+        limits.headTimeout = .hours(1)
+        limits.contentWindow = .hours(1)
         limits.idleTimeout = .hours(1)
         limits.stallTimeout = .hours(1)
         limits.lingerTimeout = .hours(1)
@@ -44,6 +47,8 @@ struct TestOrigin: Sendable {
     static func with<Result: Sendable>(
         _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
         limits: OriginLimits = .patient,
+        tls: TLSIdentity? = nil,
+        takesUploads: Bool = false,
         _ body: (TestOrigin) async throws -> Result
     ) async throws -> Result {
         let parent = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -52,9 +57,15 @@ struct TestOrigin: Sendable {
         defer { try? FileManager.default.removeItem(at: parent) }
         let now = try #require(HTTPDate(Self.now))
         let records = Records()
-        let server = try await OriginServer.start(
-            OriginConfiguration(folder: folder.path, limits: limits, now: { now }, onRequest: { records.append($0) })
+        var configuration = OriginConfiguration(
+            folder: folder.path,
+            limits: limits,
+            now: { now },
+            onRequest: { records.append($0) }
         )
+        configuration.tls = tls
+        if takesUploads { configuration.uploads = OriginConfiguration.Uploads(folder: folder.path) }
+        let server = try await OriginServer.start(configuration)
         let origin = TestOrigin(server: server, folder: folder, records: records)
         do {
             for (name, bytes) in files { try origin.write(bytes, to: name) }

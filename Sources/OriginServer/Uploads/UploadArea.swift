@@ -1,7 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import NIOHTTP1
-import NIOHTTPTypesHTTP1
 import ResumableUploads
 import SystemPackage
 
@@ -63,16 +61,16 @@ struct UploadArea: Sendable {
     }
 
     /// What a request is about.
-    func subject(of head: HTTPRequestHead) -> Subject {
-        guard head.uri.utf8.count <= RequestTarget.maximumLength, let path = RequestTarget.path(of: head.uri) else {
-            return .other
-        }
+    func subject(of head: HTTPRequest) -> Subject {
+        guard let target = head.path, target.utf8.count <= RequestTarget.maximumLength,
+            let path = RequestTarget.path(of: target)
+        else { return .other }
         if path.utf8.starts(with: Self.uploadPath.utf8) {
             let token = UploadToken(path.dropFirst(Self.uploadPath.count))
             return token.map { .resource(.upload($0)) } ?? .missing
         }
-        guard [.PUT, .POST, .OPTIONS].contains(head.method),
-            case .path(let components, endsWithSlash: false) = RequestTarget(head.uri),
+        guard [.put, .post, .options].contains(head.method),
+            case .path(let components, endsWithSlash: false) = RequestTarget(target),
             let name = components.last, components.dropLast().elementsEqual(prefix)
         else { return .other }
         guard name.utf8.count <= Self.longestName else { return .refused("The name of the file is too long.") }

@@ -1,33 +1,36 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypesHTTP1
+import NIOHTTPTypes
 import ResumableUploads
 import TransferProtocol
 
 /// Receives uploads on a connection: content goes to an `UploadService` while responses go out.
 ///
-/// It stands between the `HTTPServerPipelineHandler` and the `RequestHandler`, which gets every request that isn't about
-/// an upload. Of one that is, it hears that the request was taken and that it was answered, and keeps the rest of the
-/// connection's rules: unsent bytes, lingering, idle time. In memory are at most `OriginLimits.uploadBufferBytes`, and a
+/// It stands in front of the `RequestHandler`, which gets every request that isn't about an upload. Of one that is, the
+/// `RequestHandler` hears that the request was taken, has arrived and was answered, and keeps the rest of the connection's rules:
+/// unsent bytes, lingering, idle time. In memory are at most `OriginLimits.uploadBufferBytes`, and a
 /// read more, and as much on its way to the disk.
 final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPServerRequestPart
-    typealias OutboundIn = HTTPServerResponsePart
-    typealias OutboundOut = HTTPServerResponsePart
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
     /// Tells the `RequestHandler` of a request that it doesn't get.
     enum Delegation: Hashable, Sendable {
         /// The request was taken.
         case taken
+        /// All of it has arrived.
+        case received
         /// Its last response follows, and the connection is over with it.
         case endsConnection
     }
 
     /// A request about an upload.
     private struct Exchange {
-        let head: HTTPRequestHead
+        let head: HTTPRequest
+        let traits: RequestTraits
         let start: NIODeadline
         var id: UploadRequestID?
         var buffer = ByteBuffer()
@@ -51,12 +54,14 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let configuration: OriginConfiguration
     private var state = State.passing
     private var isReadHeld = false
+    private let progress: RequestProgress
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
-    init(service: UploadService, area: UploadArea, configuration: OriginConfiguration) {
-        self.service = service
-        self.area = area
+    init(_ uploads: UploadSite, _ configuration: OriginConfiguration, _ progress: RequestProgress) {
+        service = uploads.service
+        area = uploads.area
         self.configuration = configuration
+        self.progress = progress
     }
 
     private var limits: OriginLimits { configuration.limits }
@@ -87,23 +92,25 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
                     exchange.hasEnded = true
                 }
             }
+            if case .end = part { context.fireUserInboundEventTriggered(Delegation.received) }
             deliver(context)
         }
     }
 
     /// Takes a request if it is about an upload.
-    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Bool {
+    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
         let subject = area.subject(of: head)
+        let traits = progress.traits ?? RequestTraits(head)
         // A request that isn't valid gets its answer from the next handler, whatever it is about.
-        if subject == .other || !RequestHead(head, drainedBytes: limits.drainedBytes).isValid { return false }
+        if subject == .other || !RequestHead(head, traits, limits: limits).isValid { return false }
         context.fireUserInboundEventTriggered(Delegation.taken)
-        let expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
         state = .exchanging(
             Exchange(
                 head: head,
+                traits: traits,
                 start: context.eventLoop.now,
-                awaitsContinue: expectsContinue && head.version != .http1_0,
-                throughput: MinimumThroughput(rate: limits.uploadRate, window: limits.uploadWindow)
+                awaitsContinue: head.awaitsContinue,
+                throughput: MinimumThroughput(rate: limits.contentRate, window: limits.contentWindow)
             )
         )
         switch subject {
@@ -113,9 +120,9 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .resource(let resource):
             let request = UploadRequest(
                 resource: resource,
-                method: HTTPRequest.Method(head.method.rawValue) ?? .get,
-                fields: HTTPFields(head.headers, splitCookie: false),
-                contentLength: head.announcedContentLength
+                method: head.method,
+                fields: head.headerFields,
+                contentLength: traits.contentLength
             )
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             let eventLoop = context.eventLoop
@@ -185,15 +192,11 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard case .exchanging(let exchange) = state, let id = exchange.id, action.request == id else { return }
         switch action {
         case .inform(_, let response):
-            // RFC 9110, section 15.2: none to a client of HTTP/1.0.
-            if exchange.head.version != .http1_0 {
-                let status = HTTPResponse.Status(code: response.status)
-                write(HTTPResponseHead(HTTPResponse(status: status, headerFields: response.fields)), context)
-            }
+            write(HTTPResponse(status: .init(code: response.status), headerFields: response.fields), context)
         case .receive:
             if exchange.awaitsContinue {
                 if exchange.buffer.readableBytes == 0, !exchange.hasEnded {
-                    write(HTTPResponseHead(version: .http1_1, status: .continue), context)
+                    write(HTTPResponse(status: .continue), context)
                 }
                 change { $0.awaitsContinue = false }
             }
@@ -209,44 +212,39 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Writes the head of an informational response. It passes the `RequestHandler`, which watches over unsent bytes.
-    private func write(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
-        context.channel.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
+    private func write(_ head: HTTPResponse, _ context: ChannelHandlerContext) {
+        context.channel.writeAndFlush(HTTPResponsePart.head(head), promise: nil)
     }
 
     /// Writes the final response. Where content is missing, the connection is over: the rest can't be told from a request.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext) {
         guard case .exchanging(let exchange) = state else { return }
-        let hasAll = exchange.hasEnded || exchange.head.announcedContentLength == 0
-        let keepsAlive = hasAll && exchange.head.keepsConnectionAlive
+        let hasAll = exchange.hasEnded || exchange.traits.contentLength == 0
+        let keepsAlive = hasAll && exchange.traits.keepsAlive
         var fields = response.fields
         fields[.date] = configuration.now().headerValue
-        let hasContent = response.status != 204 && exchange.head.method != .HEAD
+        let hasContent = response.status != 204 && exchange.head.method != .head
         if response.status != 204 { fields[.contentLength] = String(response.content.count) }
-        var head = HTTPResponseHead(HTTPResponse(status: .init(code: response.status), headerFields: fields))
-        if !keepsAlive {
-            head.headers.add(name: "Connection", value: "close")
-        } else if exchange.head.version == .http1_0 {
-            head.headers.add(name: "Connection", value: "keep-alive")
-        }
+        let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
         // The end of a request without content may come next; the next handler makes nothing of it.
         state = keepsAlive ? .passing : .dropping
         setTimer(context)
         if !keepsAlive { context.fireUserInboundEventTriggered(Delegation.endsConnection) }
         releaseRead(context)
         let channel = context.channel
-        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        channel.write(HTTPResponsePart.head(head), promise: nil)
         if hasContent, !response.content.isEmpty {
-            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: response.content))), promise: nil)
+            channel.write(HTTPResponsePart.body(ByteBuffer(bytes: response.content)), promise: nil)
         }
         report(exchange, response.status, context)
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
     }
 
     private func report(_ exchange: Exchange, _ status: Int?, _ context: ChannelHandlerContext) {
         configuration.onRequest?(
             RequestRecord(
                 method: exchange.head.method.rawValue,
-                target: exchange.head.uri,
+                target: exchange.head.path ?? "",
                 status: status ?? 0,
                 range: nil,
                 bytesSent: 0,
@@ -258,20 +256,6 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     // MARK: - The end of a connection
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Bytes of a request that the next handler doesn't get are none of the next request.
-        if event is ByteArrivalHandler.Event, isReceiving { return }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    private var isReceiving: Bool {
-        switch state {
-        case .passing: false
-        case .exchanging(let exchange): !exchange.hasEnded
-        case .dropping: true
-        }
-    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case .exchanging(let exchange) = state, !exchange.hasEnded else {
@@ -347,31 +331,5 @@ extension UploadServerAction {
         case .inform(let id, _), .receive(let id), .respond(let id, _), .close(let id): id
         case .store: nil
         }
-    }
-}
-
-extension RequestHead {
-    /// Whether the next handler would look at what the request is for.
-    fileprivate var isValid: Bool {
-        switch intent {
-        case .invalid, .notImplemented: false
-        case .read, .options, .notAllowed: true
-        }
-    }
-}
-
-extension HTTPRequestHead {
-    /// The bytes of the content; `nil` when it is in chunks, 0 when there is none.
-    fileprivate var announcedContentLength: Int64? {
-        if headers.contains(name: "transfer-encoding") { return nil }
-        return headers.first(name: "content-length").map { Int64($0) ?? .max } ?? 0
-    }
-
-    /// Whether the connection can go on after the response, as far as the request is concerned.
-    fileprivate var keepsConnectionAlive: Bool {
-        // The decoder stops after a request that offers to change the protocol. A message of HTTP/1.0 in chunks has a
-        // faulty framing (RFC 9112, section 6.1).
-        isKeepAlive && !headers.contains(name: "upgrade")
-            && !(version == .http1_0 && headers.contains(name: "transfer-encoding"))
     }
 }

@@ -1,0 +1,121 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+
+/// Facts about a request that its head in HTTP types doesn't have.
+struct RequestTraits: Hashable, Sendable {
+    /// HTTP/1.0 has no informational responses, and says when its connection goes on.
+    var isHTTP10 = false
+    /// Whether the connection can go on after the response, as far as the head says.
+    var keepsAlive = true
+    /// The bytes of the content: 0 without any, `nil` when the head doesn't say.
+    var contentLength: Int64?
+    /// Why the head isn't valid, by a rule of HTTP/1.
+    var problem: String?
+
+    /// Makes the traits of a request by HTTP/2, on a stream of its own.
+    init(_ head: HTTPRequest) {
+        contentLength = head.headerFields[.contentLength].map { Int64($0) ?? .max }
+    }
+
+    /// Makes the traits of a request by HTTP/1.
+    init(_ head: HTTPRequestHead) {
+        isHTTP10 = head.version == .http1_0
+        let isChunked = head.headers.contains(name: "transfer-encoding")
+        contentLength = isChunked ? nil : head.headers.first(name: "content-length").map { Int64($0) ?? .max } ?? 0
+        // The decoder stops after a request that offers to change the protocol, and we never do.
+        let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
+        // RFC 9112, section 6.1: the framing of a message of HTTP/1.0 in chunks is faulty.
+        keepsAlive = head.isKeepAlive && !offersUpgrade && !(isHTTP10 && isChunked)
+        // RFC 9112, section 3.2.
+        let hosts = head.headers["host"].count
+        if hosts > 1 || hosts == 0 && !isHTTP10 { problem = "A request needs exactly one Host field." }
+    }
+}
+
+/// Makes HTTP types of a connection's HTTP/1 parts, one request at a time, and HTTP/1 parts of the responses.
+///
+/// It stands behind the `HTTPServerPipelineHandler`, and keeps the rules that only HTTP/1 has. NIO's own codec loses the version and
+/// the second `Host` field (docs/decisions/0026-http-types.md).
+final class HTTP1Adapter: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let progress: RequestProgress
+    private let isSecure: Bool
+
+    init(_ progress: RequestProgress, isSecure: Bool) {
+        self.progress = progress
+        self.isSecure = isSecure
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            let traits = RequestTraits(head)
+            progress.traits = traits
+            progress.endsConnection = false
+            context.fireChannelRead(wrapInboundOut(.head(request(head, traits))))
+        case .body(let content): context.fireChannelRead(wrapInboundOut(.body(content)))
+        case .end(let trailers):
+            let trailers = trailers.map { HTTPFields($0, splitCookie: false) }
+            context.fireChannelRead(wrapInboundOut(.end(trailers)))
+        }
+    }
+
+    private func request(_ head: HTTPRequestHead, _ traits: RequestTraits) -> HTTPRequest {
+        guard let method = HTTPRequest.Method(head.method.rawValue) else {
+            preconditionFailure("The request line was read, so its method is a token")
+        }
+        var request = HTTPRequest(
+            method: method,
+            scheme: isSecure ? "https" : "http",
+            authority: head.headers.first(name: "host"),
+            // The target as it was sent, in any of its forms.
+            path: head.uri,
+            headerFields: HTTPFields(head.headers, splitCookie: false)
+        )
+        // RFC 9110, section 10.1.1.
+        if traits.isHTTP10 { request.headerFields[.expect] = nil }
+        return request
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let response):
+            var head = HTTPResponseHead(response)
+            if response.status.kind == .informational {
+                // RFC 9110, section 15.2.
+                guard progress.traits?.isHTTP10 != true else {
+                    promise?.succeed()
+                    return
+                }
+            } else if progress.endsConnection {
+                head.headers.add(name: "Connection", value: "close")
+            } else if progress.traits?.isHTTP10 == true {
+                head.headers.add(name: "Connection", value: "keep-alive")
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body(let content): context.write(wrapOutboundOut(.body(.byteBuffer(content))), promise: promise)
+        case .end(let trailers): context.write(wrapOutboundOut(.end(trailers.map(HTTPHeaders.init))), promise: promise)
+        }
+    }
+}
+
+extension HTTPField.Name {
+    /// `Expect` (RFC 9110, section 10.1.1).
+    static let expect: HTTPField.Name = {
+        guard let name = HTTPField.Name("Expect") else { preconditionFailure("Expect is a field name") }
+        return name
+    }()
+
+    /// `Host` (RFC 9110, section 7.2).
+    static let host: HTTPField.Name = {
+        guard let name = HTTPField.Name("Host") else { preconditionFailure("Host is a field name") }
+        return name
+    }()
+}

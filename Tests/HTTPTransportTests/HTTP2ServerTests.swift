@@ -1,0 +1,79 @@
+import HTTPTransport
+import NIOCore
+import NIOEmbedded
+import Testing
+
+/// A connection of HTTP/2 without a socket, whose clock the test advances.
+@Suite struct HTTP2ServerTests {
+    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(4, 0, 0, [])
+    /// GET https://a/ by HPACK's static table (RFC 7541, appendix A).
+    private static let head: [UInt8] = [0x82, 0x87, 0x84, 0x41, 1, 0x61]
+
+    private static func frame(_ type: UInt8, _ flags: UInt8, _ stream: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, stream] + payload
+    }
+
+    private func connection() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel()
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let limits = HTTP2Server.Limits(streams: 4, headBytes: 1_000, window: 70_000, idleTimeout: .seconds(60))
+        try HTTP2Server.start(on: channel, limits) { _ in }
+        try channel.writeInbound(ByteBuffer(bytes: Self.preface))
+        return channel
+    }
+
+    /// The types of the frames that were sent since the last call.
+    private func types(_ channel: EmbeddedChannel) throws -> [UInt8] {
+        var types: [UInt8] = []
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+            if let type: UInt8 = bytes.getInteger(at: bytes.readerIndex + 3) { types.append(type) }
+        }
+        return types
+    }
+
+    @Test func `a connection without streams ends after the idle time-out, with GOAWAY`() throws {
+        let channel = try connection()
+        _ = try types(channel)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(try types(channel) == [7])
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a stream keeps its connection, and the idle time begins when it is over`() throws {
+        let channel = try connection()
+        try channel.writeInbound(ByteBuffer(bytes: Self.frame(1, 5, 1, Self.head)))
+        channel.embeddedEventLoop.advanceTime(by: .hours(1))
+        #expect(channel.isActive)
+        // RST_STREAM: CANCEL.
+        try channel.writeInbound(ByteBuffer(bytes: Self.frame(3, 0, 1, [0, 0, 0, 8])))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a shutdown waits for the streams that are open`() throws {
+        let channel = try connection()
+        try channel.writeInbound(ByteBuffer(bytes: Self.frame(1, 5, 1, Self.head)))
+        _ = try types(channel)
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(try types(channel) == [7])
+        #expect(channel.isActive)
+        try channel.writeInbound(ByteBuffer(bytes: Self.frame(3, 0, 1, [0, 0, 0, 8])))
+        channel.embeddedEventLoop.run()
+        #expect(!channel.isActive)
+    }
+
+    @Test func `an empty field name is a connection error`() throws {
+        let channel = try connection()
+        let block = Self.head + [0, 0, 1, 0x62]
+        #expect(throws: (any Error).self) {
+            try channel.writeInbound(ByteBuffer(bytes: Self.frame(1, 5, 1, block)))
+            try channel.throwIfErrorCaught()
+            if !channel.isActive { throw ChannelError.eof }
+        }
+        #expect(!channel.isActive)
+    }
+}

@@ -1,0 +1,44 @@
+import LocalAuthority
+import OriginServer
+
+/// What every suite about HTTP/2 starts with.
+enum SecureOrigin {
+    /// One authority for all tests: making one takes a while.
+    private static let shared = Result { () throws in
+        let authority = try LocalAuthority()
+        return (authority, try authority.identity(for: ["127.0.0.1"]))
+    }
+
+    /// Runs a server over TLS; `body` gets the authority to trust as well.
+    static func with<Result: Sendable>(
+        _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
+        limits: OriginLimits = .patient,
+        takesUploads: Bool = false,
+        _ body: (TestOrigin, LocalAuthority) async throws -> Result
+    ) async throws -> Result {
+        let (authority, identity) = try shared.get()
+        return try await TestOrigin.with(files, limits: limits, tls: identity, takesUploads: takesUploads) {
+            try await body($0, authority)
+        }
+    }
+
+    /// The same, with one connection by HTTP/2.
+    static func withPeer<Result: Sendable>(
+        _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
+        limits: OriginLimits = .patient,
+        takesUploads: Bool = false,
+        acknowledgesSettings: Bool = true,
+        _ body: (inout HTTP2Peer, TestOrigin) async throws -> Result
+    ) async throws -> Result {
+        try await with(files, limits: limits, takesUploads: takesUploads) { origin, authority in
+            let port = origin.server.address.port
+            return try await HTTP2Peer.with(
+                port: port,
+                trusting: authority,
+                acknowledgesSettings: acknowledgesSettings
+            ) {
+                try await body(&$0, origin)
+            }
+        }
+    }
+}
