@@ -2,10 +2,11 @@ import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
-import ResumableUploads
 import Synchronization
 import Testing
 import TransferProtocol
+
+@testable import ResumableUploads
 
 /// The channel handler in front of somebody's own.
 @Suite(.timeLimit(.minutes(2))) struct HandlerTests {
@@ -154,6 +155,8 @@ import TransferProtocol
         let (answer, content) = try await connection.answer()
         #expect(answer.status == .contentTooLarge)
         #expect(content == "too big")
+        // It is the target's answer, which nothing can be appended to.
+        #expect(UploadFields(answer.headerFields, in: .v10).isComplete == true)
         let second = try await Connection(server)
         try await second.send(.patch, location, Self.append(1, 999), [2], ends: false)
         #expect(try await second.answer().0.status == .contentTooLarge)
@@ -202,6 +205,77 @@ import TransferProtocol
         }
         #expect(server.count == 0)
         await server.shutDown()
+    }
+
+    @Test func `the response to OPTIONS gets the limits of uploads`() async throws {
+        var configuration = ResumableUploadServer.Configuration()
+        configuration.policy.maximumSize = 1_000
+        let server = ResumableUploadServer(configuration: configuration, handler: Target().take)
+        let connection = try await Connection(server)
+        for (status, version, key) in [
+            (200, nil, "max-age"), (204, "6", "expires"), (501, "10", nil), (200, "3", "max-age"),
+        ] {
+            try await connection.send(.options, "/photo", version.map { [.uploadDraftInteropVersion: $0] } ?? [:])
+            let head = HTTPResponse(status: .init(code: status), headerFields: [.allow: "OPTIONS"])
+            try await connection.channel.writeAndFlush(HTTPResponsePart.head(head))
+            try await connection.channel.writeAndFlush(HTTPResponsePart.end(nil))
+            let (answer, _) = try await connection.answer()
+            let limits = answer.headerFields[.uploadLimit]
+            #expect((limits != nil) == (key != nil), "\(status)")
+            if let key {
+                #expect(limits?.contains("max-size=1000") == true && limits?.contains(key) == true, "\(limits ?? "")")
+            }
+            #expect(answer.headerFields[.allow] == "OPTIONS")
+        }
+        await server.shutDown()
+    }
+
+    @Test func `a part of an upload in a version that isn't spoken here doesn't reach the handler`() async throws {
+        let target = Target()
+        let server = ResumableUploadServer(handler: target.take)
+        let connection = try await Connection(server)
+        for version in ["4", "11", nil] {
+            var fields: HTTPFields = [.contentLength: "1"]
+            fields[.uploadDraftInteropVersion] = version
+            fields[.uploadComplete] = "?0"
+            try await connection.send(.post, "/photo", fields, [1])
+            let (answer, _) = try await connection.answer()
+            #expect(answer.status == .badRequest)
+            #expect(answer.headerFields[.uploadDraftInteropVersion] == "10")
+        }
+        #expect(try await connection.channel.readInbound(as: HTTPRequestPart.self) == nil)
+        await server.shutDown()
+    }
+
+    @Test func `content needs no length, as by HTTP 2`() async throws {
+        let target = Target()
+        let server = ResumableUploadServer(handler: target.take)
+        let connection = try await Connection(server)
+        var fields = Self.creation(1_000)
+        fields[.contentLength] = nil
+        try await connection.send(.post, "/photo", fields, Self.content)
+        #expect(try await connection.answer().0.status == .created)
+        #expect(target.bodies.withLock { $0 } == [Self.content])
+        await server.shutDown()
+    }
+
+    @Test func `a client that doesn't come back has its handler cancelled`() async throws {
+        let target = Target()
+        var configuration = ResumableUploadServer.Configuration()
+        configuration.policy.idleTimeout = 0
+        let server = ResumableUploadServer(configuration: configuration, handler: target.take)
+        let connection = try await Connection(server)
+        try await connection.send(.put, "/photo", Self.creation(1_000), [1, 2], ends: false)
+        _ = try await connection.head()
+        server.handle(.tick)
+        #expect(server.count == 1, "a connection that is there keeps its upload")
+        try await connection.channel.close()
+        while server.count > 0 {
+            server.handle(.tick)
+            await Task.yield()
+        }
+        await server.shutDown()
+        #expect(target.cancelled.withLock { $0 } == 1)
     }
 
     @Test(arguments: ["/.uploads/", "/.uploads/../etc", "/.uploads/AAAAAAAAAAAAAAAAAAAAAA"])

@@ -173,6 +173,7 @@ public struct UploadCore: Sendable {
             record: record,
             id: id,
             completes: completes,
+            contentDigest: request.contentDigest,
             policy: policy,
             now: now
         )

@@ -2,6 +2,27 @@ import HTTPTypes
 import TransferProtocol
 
 extension UploadMachine {
+    /// Tells the location as soon as the upload would survive a crash.
+    mutating func announce(at now: UploadInstant) {
+        guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
+        let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
+        let response = UploadResponse.informational(UploadFields(limits: limits), in: dialect)
+        actions.append(.inform(transfer.id, response.with(.location, location)))
+        self.transfer?.informs += 1
+        self.transfer?.lastInform = now.elapsed
+    }
+
+    mutating func reportProgress(at now: UploadInstant) {
+        guard let transfer, let dialect = transfer.dialect, dialect.rules.hasProgressResponses, !transfer.hasEnded,
+            transfer.informs < policy.progressResponses
+        else { return }
+        let doublings = max(0, transfer.informs - 30)
+        guard now.elapsed - transfer.lastInform >= policy.progressInterval * (1 << doublings) else { return }
+        actions.append(.inform(transfer.id, .informational(UploadFields(offset: promised), in: dialect)))
+        self.transfer?.informs += 1
+        self.transfer?.lastInform = now.elapsed
+    }
+
     /// The answer to HEAD. Everything received is on the disk.
     func offset(in dialect: UploadDialect, at now: UploadInstant) -> UploadResponse {
         var fields = UploadFields(isComplete: isCompleted, offset: promised, length: record.length)
@@ -32,8 +53,7 @@ extension UploadMachine {
     /// The answer of the target.
     func finalAnswer(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
         switch end {
-        case .answer(let response, _, isEarly: true): return response
-        case .answer(let response, let length, isEarly: false):
+        case .answer(let response, let length, _):
             guard isFlagged, let dialect else { return response }
             return response.with(UploadFields(isComplete: true, offset: length), in: dialect)
         case .file(let outcome):
@@ -41,6 +61,13 @@ extension UploadMachine {
             guard isFlagged, let dialect else { return response }
             return response.with(UploadFields(isComplete: true, offset: outcome.length), in: dialect)
         }
+    }
+
+    /// The refusal of content that hasn't the digest that its request named.
+    func wrongContent(in transfer: Transfer) -> UploadResponse {
+        let response = UploadResponse.message(400, "The content does not have the digest of Content-Digest.")
+        guard isDurable, let dialect = transfer.dialect ?? record.dialect else { return response }
+        return response.with(UploadFields(isComplete: false, offset: promised), in: dialect)
     }
 
     /// The refusal of lengths that contradict each other.

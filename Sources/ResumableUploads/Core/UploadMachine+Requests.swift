@@ -59,6 +59,16 @@ extension UploadMachine {
         if let refusal = refusal(of: request, completes, in: dialect, at: now) {
             return answer(id, refusal, at: now)
         }
+        if let digest = request.digest {
+            if let known = record.digest, known != digest {
+                return answer(
+                    id,
+                    flagged(.message(400, "Repr-Digest is not that of the creation."), in: dialect),
+                    at: now
+                )
+            }
+            record.digest = digest
+        }
         if record.length == nil {
             record.length = request.fields.length
             if completes, let count = request.contentLength { record.length = received + count }
@@ -68,6 +78,7 @@ extension UploadMachine {
             dialect: request.dialect ?? record.dialect,
             isCreation: false,
             completes: completes,
+            check: ContentCheck(request.contentDigest, policy),
             lastInform: now.elapsed
         )
         lastCheckpoint = now.elapsed
@@ -129,8 +140,8 @@ extension UploadMachine {
         _ completes: Bool,
         in dialect: UploadDialect
     ) -> UploadResponse {
-        // Who was answered early has more to send, and hears the answer again.
-        if case .answer(let response, _, isEarly: true) = end { return response }
+        // A client that was answered early has more to send, and gets the answer again.
+        if case .answer(_, _, isEarly: true) = end { return finalAnswer(end, in: dialect, isFlagged: true) }
         let hasRightLength = request.fields.length.map { $0 == end.length } ?? true
         if offset == end.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {
             return finalAnswer(end, in: dialect, isFlagged: true)

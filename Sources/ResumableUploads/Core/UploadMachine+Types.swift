@@ -1,3 +1,4 @@
+import HTTPSemantics
 import TransferProtocol
 
 /// One request, from its head to its response; unique in a server.
@@ -16,8 +17,8 @@ public enum UploadStoreCommand: Hashable, Sendable {
     case append([UInt8], offset: Int64)
     /// Bring all that was written to the disk, and note the length. From then on it may be promised.
     case checkpoint(length: Int64?)
-    /// Put the file in its place, if it is what was announced.
-    case finish
+    /// Put the file in its place, if it has this digest; with `nil` the one of the record, if there is one.
+    case finish(digest: ReprDigest?)
     /// Go back to the last checkpoint after a failure.
     case restore
     /// Close the files until the next command.

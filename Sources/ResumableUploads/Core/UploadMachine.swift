@@ -1,3 +1,4 @@
+import HTTPSemantics
 import TransferProtocol
 
 /// One upload as a value: requests, content and results of the store come in, actions go out.
@@ -21,7 +22,7 @@ struct UploadMachine {
     }
 
     /// A request that brings content.
-    struct Transfer: Hashable {
+    struct Transfer {
         let id: UploadRequestID
         let dialect: UploadDialect?
         let isCreation: Bool
@@ -31,6 +32,8 @@ struct UploadMachine {
         /// Content that the store hasn't got yet.
         var pending: [UInt8]?
         var hasEnded = false
+        /// The digest that the content must have, until it is known to have it.
+        var check: ContentCheck?
         /// Whether the next content was asked for.
         var isAwaited = false
         var informs = 0
@@ -68,6 +71,7 @@ struct UploadMachine {
         record: UploadRecord,
         id: UploadRequestID,
         completes: Bool,
+        contentDigest: ReprDigest? = nil,
         policy: UploadPolicy,
         now: UploadInstant
     ) {
@@ -84,6 +88,7 @@ struct UploadMachine {
             dialect: record.dialect,
             isCreation: true,
             completes: completes,
+            check: ContentCheck(contentDigest, policy),
             lastInform: now.elapsed
         )
         lastUse = now
@@ -123,8 +128,7 @@ struct UploadMachine {
         lastUse = now
         if let old = transfer {
             actions.append(.close(old.id))
-            leftover = old.pending
-            transfer = nil
+            leave(old)
         }
         if let old = waiting { actions.append(.close(old.id)) }
         waiting = (id, request)
@@ -154,11 +158,10 @@ struct UploadMachine {
     /// The connection of a request is gone; its content ends before its end.
     mutating func requestBroke(_ id: UploadRequestID, at now: UploadInstant) {
         if waiting?.id == id { waiting = nil }
-        guard transfer?.id == id else { return }
-        leftover = transfer?.pending
-        transfer = nil
+        guard let old = transfer, old.id == id else { return }
+        leave(old)
         // Nobody could ask for it again.
-        if !isDurable || phase == .creating, command != .finish { phase = .doomed }
+        if !isDurable || phase == .creating, !isFinishing { phase = .doomed }
         advance(at: now)
     }
 
@@ -177,6 +180,11 @@ struct UploadMachine {
 
     /// Whether it is in use by a request, or by the store.
     var isBusy: Bool { transfer != nil || waiting != nil || command != nil }
+
+    private var isFinishing: Bool {
+        guard case .finish = command else { return false }
+        return true
+    }
 
     // MARK: - The next step
 
@@ -221,6 +229,10 @@ struct UploadMachine {
             }
             return
         }
+        if let check = transfer.check {
+            guard check.isPassed else { return end(wrongContent(in: transfer), at: now) }
+            self.transfer?.check = nil
+        }
         if transfer.completes { return complete(transfer, at: now) }
         if received > promised { return order(.checkpoint(length: record.length)) }
         end(incompleteAnswer(to: transfer, at: now), at: now)
@@ -235,7 +247,7 @@ struct UploadMachine {
             return settle(at: now) { $0.limited(400, "The file is smaller than min-size.", at: now) }
         }
         record.length = received
-        order(.finish)
+        order(.finish(digest: record.digest))
     }
 
     /// Answers the transfer, after what it brought is on the disk.
@@ -246,7 +258,7 @@ struct UploadMachine {
 
     /// Whether what was received should be brought to the disk now.
     private func isCheckpointDue(at now: UploadInstant) -> Bool {
-        guard received > promised else { return false }
+        guard received > promised, transfer?.check == nil else { return false }
         return received - promised >= policy.checkpointBytes || now.elapsed - lastCheckpoint >= policy.progressInterval
     }
 
@@ -260,6 +272,7 @@ struct UploadMachine {
         guard let transfer else { return }
         actions.append(.respond(transfer.id, response))
         self.transfer = nil
+        if transfer.check != nil { discard() }
         if !isDurable, phase == .receiving { phase = .doomed }
         advance(at: now)
     }
@@ -281,6 +294,7 @@ struct UploadMachine {
             // What comes after an early answer doesn't count.
             if phase == .receiving { received += Int64(bytes.count) }
             transfer?.received += Int64(bytes.count)
+            transfer?.check?.update(bytes)
         case (.checkpoint, _):
             isOpen = true
             promised = received
@@ -329,27 +343,6 @@ struct UploadMachine {
         transfer?.pending = nil
         answerTransfer(with: end, at: now)
         advance(at: now)
-    }
-
-    /// Tells the location as soon as the upload would survive a crash.
-    private mutating func announce(at now: UploadInstant) {
-        guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
-        let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
-        let response = UploadResponse.informational(UploadFields(limits: limits), in: dialect)
-        actions.append(.inform(transfer.id, response.with(.location, location)))
-        self.transfer?.informs += 1
-        self.transfer?.lastInform = now.elapsed
-    }
-
-    private mutating func reportProgress(at now: UploadInstant) {
-        guard let transfer, let dialect = transfer.dialect, dialect.rules.hasProgressResponses, !transfer.hasEnded,
-            transfer.informs < policy.progressResponses
-        else { return }
-        let doublings = max(0, transfer.informs - 30)
-        guard now.elapsed - transfer.lastInform >= policy.progressInterval * (1 << doublings) else { return }
-        actions.append(.inform(transfer.id, .informational(UploadFields(offset: promised), in: dialect)))
-        self.transfer?.informs += 1
-        self.transfer?.lastInform = now.elapsed
     }
 
     private mutating func removed(at now: UploadInstant) {

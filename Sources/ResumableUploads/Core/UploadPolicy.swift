@@ -16,6 +16,9 @@ public struct UploadPolicy: Hashable, Sendable {
     public var idleTimeout: Int64 = 3_600
     /// Bytes after which what was received is brought to the disk: 8 MiB.
     public var checkpointBytes: Int64 = 8 << 20
+    /// Whether content with a `Content-Digest` (RFC 9530, section 2) counts only when all of it has come and has that digest. A
+    /// server that hands content on as it comes can't take it back, and doesn't look at the field.
+    public var checksContentDigest = true
     /// The least time between two 104 responses with an offset, and the most between two checkpoints.
     public var progressInterval: Duration = .seconds(1)
     /// The most 104 responses to one request. After 30 the time between them doubles with each.

@@ -28,6 +28,8 @@ public struct UploadRequest: Hashable, Sendable {
     public var contentType: String?
     /// The digest of the whole representation.
     public var digest: ReprDigest?
+    /// The digest of the content of this request (`Content-Digest`, RFC 9530, section 2).
+    public var contentDigest: ReprDigest?
     /// Whether the target must not exist (`If-None-Match: *`).
     public var isOnlyNew: Bool
     /// Whether the content is a part by `Content-Range` (RFC 9110, section 14.5), or in a content coding.
@@ -56,6 +58,7 @@ public struct UploadRequest: Hashable, Sendable {
             type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
         }
         digest = fields[.reprDigest].flatMap { ReprDigest($0) }
+        contentDigest = fields[.contentDigest].flatMap { ReprDigest($0) }
         isOnlyNew = fields[.ifNoneMatch] == "*"
         let coding = fields[.contentEncoding]?.lowercased() ?? "identity"
         content = fields[.contentRange] != nil ? .range : coding != "identity" ? .coded : .plain

@@ -80,6 +80,8 @@ public struct UploadResponse: Hashable, Sendable {
 extension HTTPField.Name {
     /// `Accept-Patch` (RFC 5789, section 3.1).
     static let acceptPatch = name("Accept-Patch")
+    /// `Content-Digest` (RFC 9530, section 2).
+    static let contentDigest = name("Content-Digest")
 
     private static func name(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("“\(name)” is no field name") }

@@ -37,6 +37,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private let server: ResumableUploadServer
     private var state = State.passing
     private var isReadHeld = false
+    /// The OPTIONS request that passed last, until its response has passed.
+    private var options: HTTPRequest?
 
     /// Makes the handler of one connection.
     public init(_ server: ResumableUploadServer) { self.server = server }
@@ -49,7 +51,10 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         switch state {
         case .closed: break
         case .passing:
-            if case .head(let head) = part, server.takes(head) { return begin(head, context) }
+            if case .head(let head) = part {
+                if server.takes(head) { return begin(head, context) }
+                options = head.method == .options ? head : nil
+            }
             context.fireChannelRead(data)
         case .dropping(let rest):
             switch part {
@@ -135,6 +140,15 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     }
 
     // MARK: - Answering
+
+    /// Lets a response of the next handler pass. One to OPTIONS that succeeds gets the limits of uploads.
+    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard let request = options, case .head(var head) = unwrapOutboundIn(data), head.status.kind != .informational
+        else { return context.write(data, promise: promise) }
+        options = nil
+        if head.status.kind == .successful { server.addLimits(to: &head.headerFields, for: request) }
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
 
     private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
         guard case .exchanging(let exchange) = state, let id = exchange.id else { return }

@@ -64,6 +64,8 @@ public final class ResumableUploadServer: Sendable {
 
     /// Makes the uploads of a server.
     public init(configuration: Configuration = Configuration(), handler: @escaping Handler) {
+        var configuration = configuration
+        configuration.policy.checksContentDigest = false
         self.configuration = configuration
         forwarder = UploadForwarder(longestAnswer: configuration.longestAnswer, handler)
         let origin = ContinuousClock.now
@@ -93,7 +95,17 @@ public final class ResumableUploadServer: Sendable {
             fields: head.headerFields,
             contentLength: nil
         )
-        return request.dialect != nil && ![.get, .head, .options, .delete].contains(head.method)
+        // A part of a representation is nothing for a handler that knows no such thing.
+        return (request.dialect != nil || request.isPartial) && ![.get, .head, .options, .delete].contains(head.method)
+    }
+
+    /// The limits for the response to an OPTIONS request, which is the handler's own.
+    func addLimits(to fields: inout HTTPFields, for head: HTTPRequest) {
+        guard fields[.uploadLimit] == nil else { return }
+        var dialect = UploadDialect.newest
+        let named = UploadFields.interopVersion(of: head.headerFields).flatMap { UploadDialect(interopVersion: $0) }
+        if let named, named.rules.hasLimits { dialect = named }
+        UploadFields(limits: configuration.policy.limits(age: 0)).write(to: &fields, in: dialect)
     }
 
     /// Begins a request that is taken. `nil` when it names an upload that there can't be.

@@ -13,10 +13,9 @@ enum UploadHead {
             .union([.contentLength, .transferEncoding, .connection, .uploadDraftInteropVersion])
     }()
 
-    /// The bytes of the content as its framing says: `nil` when it is in chunks, 0 without content.
+    /// The bytes of the content, if the head tells. By HTTP/2 content needs no such field.
     static func contentLength(of fields: HTTPFields) -> Int64? {
-        if fields[.transferEncoding] != nil { return nil }
-        return fields[.contentLength].map { Int64($0) ?? .max } ?? 0
+        fields[.contentLength].map { Int64($0) ?? .max }
     }
 
     /// Whether the client waits for a 100 before it sends (RFC 9110, section 10.1.1).

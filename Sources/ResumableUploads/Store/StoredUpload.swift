@@ -51,7 +51,7 @@ final class StoredUpload: Sendable {
                 case .create(let record, let isDurable): try create(record, isDurable, &state)
                 case .append(let bytes, let offset): try append(bytes, offset, &state)
                 case .checkpoint(let total): try checkpoint(total, &state)
-                case .finish: return .finished(try finish(&state))
+                case .finish(let digest): return .finished(try finish(&state, expecting: digest))
                 case .restore: return try restore(&state)
                 case .release: release(&state)
                 case .remove: try remove(&state)
@@ -155,7 +155,7 @@ final class StoredUpload: Sendable {
 
     // MARK: - The end
 
-    private func finish(_ state: inout State) throws(Failure) -> UploadOutcome {
+    private func finish(_ state: inout State, expecting named: ReprDigest?) throws(Failure) -> UploadOutcome {
         guard var summary = state.summary else { throw .lost }
         let data = try openData(&state)
         try file { () throws(FileError) in try data.synchronizeData() }
@@ -163,7 +163,7 @@ final class StoredUpload: Sendable {
         let target = folder.appending(summary.record.target.name)
         let there = try file { () throws(FileError) in try files.kind(of: target) }
         let status: UploadOutcome.Status =
-            if let expected = summary.record.digest, expected != digest {
+            if let expected = named ?? summary.record.digest, expected != digest {
                 .digestMismatch
             } else if there != nil, summary.record.isOnlyNew {
                 .exists
