@@ -163,6 +163,38 @@ import TransferProtocol
         await server.shutDown()
     }
 
+    @Test func `a client is told to go on when the handler first reads, and not before`() async throws {
+        var fields = Self.creation(2)
+        fields[try #require(HTTPField.Name("Expect"))] = "100-continue"
+        let refusing = ResumableUploadServer { _ in UploadedAnswer(head: HTTPResponse(status: .forbidden)) }
+        var connection = try await Connection(refusing)
+        try await connection.send(.put, "/photo", fields, ends: false)
+        #expect(try await connection.head().status.code == 104)
+        #expect(try await connection.head().status == .forbidden)
+        await refusing.shutDown()
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        let reading = ResumableUploadServer { request in
+            for await _ in gate { break }
+            for try await _ in request.body {}
+            return UploadedAnswer(head: HTTPResponse(status: .created))
+        }
+        connection = try await Connection(reading)
+        try await connection.send(.put, "/photo", fields, ends: false)
+        let location = try #require(try await connection.head().headerFields[.location])
+        // What the server could still say by itself, it has had the time to.
+        let other = try await Connection(reading)
+        try await other.send(.options, location, [.uploadDraftInteropVersion: "10"])
+        _ = try await other.answer()
+        await connection.channel.testingEventLoop.run()
+        #expect(try await connection.channel.readOutbound(as: HTTPResponsePart.self) == nil)
+        opened.yield()
+        #expect(try await connection.head().status == .continue)
+        try await connection.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(bytes: [1, 2])))
+        try await connection.channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(try await connection.answer().0.status == .created)
+        await reading.shutDown()
+    }
+
     @Test func `who deletes an upload cancels its handler`() async throws {
         let target = Target()
         let server = ResumableUploadServer(handler: target.take)

@@ -19,6 +19,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private struct Exchange {
         let method: HTTPRequest.Method
         var id: UploadRequestID?
+        var upload: UploadToken?
         var buffer = ByteBuffer()
         var hasEnded = false
         var isAwaited = false
@@ -86,14 +87,17 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         state = .exchanging(Exchange(method: head.method, expectsContinue: expectsContinue))
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let loop = context.eventLoop
-        let id = server.begin(head, on: context.channel) { action in
+        let begun = server.begin(head, on: context.channel) { action in
             loop.execute {
                 let (handler, context) = bound.value
                 handler.perform(action, context)
             }
         }
-        guard let id else { return respond(.message(404, "There is no such upload."), context) }
-        change { $0.id = id }
+        guard let begun else { return respond(.message(404, "There is no such upload."), context) }
+        change { exchange in
+            exchange.id = begun.id
+            exchange.upload = begun.upload
+        }
     }
 
     /// Changes the exchange in place: the state gives its reference to the bytes up first, so they aren't copied.
@@ -155,9 +159,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         switch action {
         case .inform(id, let response): write(response.status, response.fields, context)
         case .receive(id):
-            if exchange.expectsContinue, exchange.buffer.readableBytes == 0, !exchange.hasEnded {
-                write(100, [:], context)
-            }
+            if exchange.expectsContinue { continueWhenRead(id, exchange.upload, context) }
             change { exchange in
                 exchange.expectsContinue = false
                 exchange.isAwaited = true
@@ -167,6 +169,22 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         case .close(id): close(context)
         // An action for an earlier request may come late.
         case .inform, .receive, .respond, .close, .store: break
+        }
+    }
+
+    /// Asks for the content that a client holds back, once the handler of the upload waits for some.
+    private func continueWhenRead(_ id: UploadRequestID, _ upload: UploadToken?, _ context: ChannelHandlerContext) {
+        guard let upload else { return }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        server.whenRead(upload) {
+            loop.execute {
+                let (handler, context) = bound.value
+                guard case .exchanging(let exchange) = handler.state, exchange.id == id, !exchange.hasEnded,
+                    exchange.buffer.readableBytes == 0
+                else { return }
+                handler.write(100, [:], context)
+            }
         }
     }
 

@@ -108,18 +108,23 @@ public final class ResumableUploadServer: Sendable {
         UploadFields(limits: configuration.policy.limits(age: 0)).write(to: &fields, in: dialect)
     }
 
-    /// Begins a request that is taken. `nil` when it names an upload that there can't be.
+    /// Calls `body` when the handler of an upload waits for content.
+    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) { forwarder.whenRead(token, body) }
+
+    /// Begins a request that is taken, and gives its upload, which the request may create. `nil` when it names an upload that there can't be.
     func begin(
         _ head: HTTPRequest,
         on channel: any Channel,
         _ connection: @escaping UploadService.Connection
-    ) -> UploadRequestID? {
+    ) -> (id: UploadRequestID, upload: UploadToken)? {
         let path = head.path ?? ""
         let isUpload = path.utf8.starts(with: configuration.path.utf8)
         let resource: UploadRequest.Resource
+        var upload: UploadToken?
         if isUpload {
             guard let token = UploadToken(path.dropFirst(configuration.path.count)) else { return nil }
             resource = .upload(token)
+            upload = token
         } else {
             resource = .target(UploadTarget(name: "", location: path))
         }
@@ -129,11 +134,16 @@ public final class ResumableUploadServer: Sendable {
             fields: head.headerFields,
             contentLength: UploadHead.contentLength(of: head.headerFields)
         )
-        return service.begin(
+        let id = service.begin(
             request,
-            preparing: { token in if !isUpload { forwarder.prepare(token, head, channel) } },
+            preparing: { token in
+                guard !isUpload else { return }
+                upload = token
+                forwarder.prepare(token, head, channel)
+            },
             connection
         )
+        return upload.map { (id, $0) }
     }
 
     func handle(_ event: UploadCore.Event) { service.handle(event) }

@@ -27,6 +27,8 @@ public struct UploadBody: AsyncSequence, Sendable {
 final class UploadPipe: Sendable {
     private enum State {
         case idle
+        /// Nobody waits yet; the function is called when somebody does.
+        case awaited(@Sendable () -> Void)
         case reading(CheckedContinuation<ByteBuffer?, any Error>)
         case offered(ByteBuffer, taken: @Sendable () -> Void)
         case ended
@@ -40,14 +42,14 @@ final class UploadPipe: Sendable {
         let before = state.withLock { state in
             let before = state
             switch before {
-            case .idle: state = .offered(piece, taken: taken)
+            case .idle, .awaited: state = .offered(piece, taken: taken)
             case .reading: state = .idle
             case .offered, .ended, .cancelled: break
             }
             return before
         }
         switch before {
-        case .idle: break
+        case .idle, .awaited: break
         case .reading(let reader):
             reader.resume(returning: piece)
             taken()
@@ -58,12 +60,15 @@ final class UploadPipe: Sendable {
     /// No piece follows.
     func end() {
         let reader: CheckedContinuation<ByteBuffer?, any Error>? = state.withLock { state in
-            guard case .reading(let reader) = state else {
-                if case .idle = state { state = .ended }
+            switch state {
+            case .idle, .awaited:
+                state = .ended
                 return nil
+            case .reading(let reader):
+                state = .ended
+                return reader
+            case .offered, .ended, .cancelled: return nil
             }
-            state = .ended
-            return reader
         }
         reader?.resume(returning: nil)
     }
@@ -77,8 +82,22 @@ final class UploadPipe: Sendable {
         switch before {
         case .reading(let reader): reader.resume(throwing: CancellationError())
         case .offered(_, let taken): taken()
-        case .idle, .ended, .cancelled: break
+        case .idle, .awaited, .ended, .cancelled: break
         }
+    }
+
+    /// Calls `body` when somebody waits for content; never when content comes before, or nobody reads on.
+    func whenRead(_ body: @escaping @Sendable () -> Void) {
+        let isReading = state.withLock { state in
+            switch state {
+            case .idle, .awaited:
+                state = .awaited(body)
+                return false
+            case .reading: return true
+            case .offered, .ended, .cancelled: return false
+            }
+        }
+        if isReading { body() }
     }
 
     func next() async throws -> ByteBuffer? {
@@ -87,7 +106,7 @@ final class UploadPipe: Sendable {
                 let before = state.withLock { state in
                     let before = state
                     switch state {
-                    case .idle: state = .reading(continuation)
+                    case .idle, .awaited: state = .reading(continuation)
                     case .offered: state = .idle
                     case .reading, .ended, .cancelled: break
                     }
@@ -95,6 +114,7 @@ final class UploadPipe: Sendable {
                 }
                 switch before {
                 case .idle: break
+                case .awaited(let tell): tell()
                 case .offered(let piece, let taken):
                     continuation.resume(returning: piece)
                     taken()

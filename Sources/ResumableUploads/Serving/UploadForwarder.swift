@@ -36,6 +36,11 @@ final class UploadForwarder: UploadStoring {
         uploads.withLock { $0[token] = Forwarded(head: head, channel: channel) }
     }
 
+    /// Calls `body` when the handler of an upload waits for content; never when it doesn't.
+    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) {
+        uploads.withLock { $0[token]?.pipe }?.whenRead(body)
+    }
+
     func forget(_ token: UploadToken) { _ = uploads.withLock { $0.removeValue(forKey: token) } }
 
     func perform(
