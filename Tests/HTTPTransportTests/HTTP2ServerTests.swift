@@ -1,6 +1,8 @@
 import HTTPTransport
 import NIOCore
 import NIOEmbedded
+import NIOHTTP2
+import Synchronization
 import Testing
 
 /// A connection of HTTP/2 without a socket, whose clock the test advances.
@@ -10,14 +12,34 @@ import Testing
     private static let head: [UInt8] = [0x82, 0x87, 0x84, 0x41, 1, 0x61]
 
     private static func frame(_ type: UInt8, _ flags: UInt8, _ stream: UInt8, _ payload: [UInt8]) -> [UInt8] {
-        [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, stream] + payload
+        [0, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF), type, flags, 0, 0, 0, stream] + payload
     }
 
-    private func connection() throws -> EmbeddedChannel {
+    /// Reads of a stream, held back for as long as nobody wants its content.
+    private final class HeldReads: ChannelOutboundHandler, Sendable {
+        typealias OutboundIn = Never
+        private let isHeld = Mutex(true)
+        private let channel = Mutex<(any Channel)?>(nil)
+
+        func handlerAdded(context: ChannelHandlerContext) { channel.withLock { $0 = context.channel } }
+
+        func read(context: ChannelHandlerContext) {
+            if !isHeld.withLock({ $0 }) { context.read() }
+        }
+
+        func release() {
+            isHeld.withLock { $0 = false }
+            channel.withLock { $0 }?.read()
+        }
+    }
+
+    private func connection(
+        _ initialize: @escaping @Sendable (any Channel) throws -> Void = { _ in }
+    ) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let limits = HTTP2Server.Limits(streams: 4, headBytes: 1_000, window: 70_000, idleTimeout: .seconds(60))
-        try HTTP2Server.start(on: channel, limits) { _ in }
+        try HTTP2Server.start(on: channel, limits, initialize)
         try channel.writeInbound(ByteBuffer(bytes: Self.preface))
         return channel
     }
@@ -52,6 +74,38 @@ import Testing
         #expect(channel.isActive)
         channel.embeddedEventLoop.advanceTime(by: .seconds(1))
         #expect(!channel.isActive)
+    }
+
+    @Test func `content that isn't read opens no window of its stream, and the other streams go on`() throws {
+        let reads = HeldReads()
+        let channel = try connection { stream in
+            // The client's streams are 1 and 3: the first is held.
+            guard try stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID) == 1 else { return }
+            try stream.pipeline.syncOperations.addHandler(reads)
+        }
+        let post = [0x83] + Self.head.dropFirst()
+        for stream in [UInt8(1), 3] { try channel.writeInbound(ByteBuffer(bytes: Self.frame(1, 4, stream, post))) }
+        _ = try updates(channel)
+        for _ in 0..<4 {
+            for stream in [UInt8(1), 3] {
+                let content = [UInt8](repeating: 1, count: 16_000)
+                try channel.writeInbound(ByteBuffer(bytes: Self.frame(0, 0, stream, content)))
+            }
+        }
+        #expect(try updates(channel) == [0, 3])
+        reads.release()
+        channel.embeddedEventLoop.run()
+        #expect(try updates(channel).contains(1))
+    }
+
+    /// The streams whose windows were opened since the last call; 0 is the connection.
+    private func updates(_ channel: EmbeddedChannel) throws -> Set<UInt32> {
+        var streams: Set<UInt32> = []
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+            guard bytes.getInteger(at: bytes.readerIndex + 3) == UInt8(8) else { continue }
+            if let stream: UInt32 = bytes.getInteger(at: bytes.readerIndex + 5) { streams.insert(stream) }
+        }
+        return streams
     }
 
     @Test func `a shutdown waits for the streams that are open`() throws {
