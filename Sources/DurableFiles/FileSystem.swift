@@ -31,6 +31,9 @@ public enum FileOpening: Hashable, Sendable {
     case existing
     /// For reading; it must exist.
     case reading
+    /// For reading and writing: a file without a name, in the folder at the path. Nobody but the owner can open it, and it is
+    /// gone when it is closed.
+    case anonymous
 }
 
 /// What a name can stand for.

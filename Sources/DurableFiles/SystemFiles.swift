@@ -25,8 +25,9 @@ public struct SystemFiles: FileSystem {
     /// Makes a value that brings bytes and names to the disk by other calls.
     init(calls: SynchronizingCalls) { self.calls = calls }
 
-    /// open(2) with O_NOFOLLOW, and with O_CREAT and O_EXCL for a new file.
+    /// open(2) with O_NOFOLLOW, and with O_CREAT and O_EXCL for a new file; with O_TMPFILE for one without a name.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
+        if mode == .anonymous { return try openAnonymous(in: path) }
         let common: SystemPackage.FileDescriptor.OpenOptions = [.noFollow, .closeOnExec, .nonBlocking]
         let descriptor = try FileError.naming("open", path) {
             switch mode {
@@ -40,7 +41,7 @@ public struct SystemFiles: FileSystem {
                         ? [.ownerReadWrite] : [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
                 )
             case .existing: try SystemPackage.FileDescriptor.open(path, .readWrite, options: common)
-            case .reading: try SystemPackage.FileDescriptor.open(path, .readOnly, options: common)
+            case .reading, .anonymous: try SystemPackage.FileDescriptor.open(path, .readOnly, options: common)
             }
         }
         let file = SystemFile(descriptor, path, calls)
@@ -52,6 +53,43 @@ public struct SystemFiles: FileSystem {
             throw error
         }
     }
+
+    private func openAnonymous(in folder: FilePath) throws(FileError) -> any OpenFile {
+        do throws(FileError) {
+            let descriptor = try FileError.naming("open", folder) {
+                try SystemPackage.FileDescriptor.open(
+                    folder,
+                    .readWrite,
+                    options: Self.temporary,
+                    permissions: [.ownerReadWrite]
+                )
+            }
+            return SystemFile(descriptor, folder)
+        } catch {
+            // A file system without O_TMPFILE says the one, a kernel without it the other.
+            guard [.notSupported, .isDirectory, .invalidArgument].contains(error.errno) else { throw error }
+            return try openUnlinked(in: folder)
+        }
+    }
+
+    /// Makes a file under a name that nobody can guess, and removes the name at once.
+    func openUnlinked(in folder: FilePath) throws(FileError) -> any OpenFile {
+        let numbers = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
+        let name = numbers.map { String($0, radix: 36) }.joined(separator: "-")
+        let path = folder.appending(".\(name).squall-spool")
+        let file = try open(path, .creatingPrivately)
+        do throws(FileError) {
+            try remove(path)
+            return file
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    /// O_TMPFILE of Linux (include/uapi/asm-generic/fcntl.h), which SystemPackage doesn't name.
+    private static let temporary = SystemPackage.FileDescriptor.OpenOptions(rawValue: 0o20_000_000)
+        .union([.directory, .closeOnExec])
 
     /// rename(2).
     public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {

@@ -100,6 +100,12 @@ public final class SimulatedDisk: FileSystem {
     /// Opens a file; the name of a new one is lost with the power until its folder is synchronized.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
         try call("open", path) { state throws(Errno) in
+            if mode == .anonymous {
+                guard case .folder = state.nodes[try state.node(at: path)] else { throw .notDirectory }
+                state.lastNode += 1
+                state.nodes[state.lastNode] = .file(File())
+                return state.handle(self, state.lastNode, path)
+            }
             let (folder, name) = try state.place(of: path)
             let found = state.folder(folder).names[name]
             switch (mode, found) {
