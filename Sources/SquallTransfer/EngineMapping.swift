@@ -131,7 +131,7 @@ extension TransferError {
         decide(error.disposition, token)
     }
 
-    init(_ error: UploadError, _ token: ResumptionToken) {
+    init(_ error: UploadError, _ token: ResumptionToken?) {
         self.init(Self.code(of: error), error.description)
         switch error {
         case .refused(.refused(let status)), .refused(.answeredEarly(let status)),
@@ -149,9 +149,9 @@ extension TransferError {
         switch disposition {
         case .invalidInput: obstacle = .wrongInput
         // What was transferred waits for other credentials.
-        case .final where code == .unauthorized: (self.token, obstacle) = (token, nil)
+        case .final where code == .unauthorized && token != nil: (self.token, obstacle) = (token, nil)
         case .final: obstacle = .finalFailure
-        case .resumable: (self.token, obstacle) = (token, nil)
+        case .resumable: (self.token, obstacle) = (token, token == nil ? .nothingKept : nil)
         }
     }
 
@@ -183,6 +183,9 @@ extension TransferError {
         case .invalidSource: .invalidFile
         case .locked: .locked
         case .fileSystem: .fileSystem
+        case .invalidDigest, .digestDiffers: .invalidRequest
+        case .streamFailed: .streamFailed
+        case .streamTooLong: .tooLong
         case .sourceChanged: .fileChanged
         case .refused(.accessRefused): .unauthorized
         case .refused(.redirection): .redirection

@@ -43,9 +43,11 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let unproved = Code(rawValue: "unproved")
         /// The file was changed while it was uploaded.
         public static let fileChanged = Code(rawValue: "file-changed")
+        /// The stream that was to be uploaded threw an error.
+        public static let streamFailed = Code(rawValue: "stream-failed")
         /// The connection failed; of `data` and `bytes`, which aren't tried again.
         public static let connectionFailed = Code(rawValue: "connection-failed")
-        /// The body has more bytes than `data` takes.
+        /// A body has more bytes than `data` takes, or a stream more than an upload takes.
         public static let tooLong = Code(rawValue: "too-long")
         /// The transfer was cancelled or paused.
         public static let cancelled = Code(rawValue: "cancelled")
@@ -93,6 +95,7 @@ public struct ResumptionObstacle: RawRepresentable, Hashable, Sendable, CustomSt
     public static let wrongInput = ResumptionObstacle(rawValue: "wrong-input")
     /// The same request fails again, unless something is changed.
     public static let finalFailure = ResumptionObstacle(rawValue: "final-failure")
-    /// The transfer keeps nothing: `data` and `bytes`.
+    /// The transfer keeps nothing: `data` and `bytes`, those of an ephemeral session, and an upload that was still reading its
+    /// stream.
     public static let nothingKept = ResumptionObstacle(rawValue: "nothing-kept")
 }

@@ -29,10 +29,11 @@ public enum DownloadError: Error, Hashable, Sendable {
     case gaveUp(RetryLimit, DownloadSetback)
     /// The file started over more often than allowed; the last reason.
     case tooManyRestarts(Int, DownloadRestartReason)
-    /// The complete file is a wrong one, twice in a row or for certain. It is moved aside: `file` is its path.
+    /// The complete file is a wrong one, twice in a row or for certain. It is moved aside: `file` is its path, which is
+    /// empty where nothing unfinished is kept.
     case digestMismatch(DownloadVerification, expected: [UInt8], actual: [UInt8], file: String)
     /// The complete file was a wrong one by the server's digest, and came again without a digest. It is moved aside: `file` is
-    /// its path.
+    /// its path, which is empty where nothing unfinished is kept.
     case digestMissing(file: String)
     /// The file is complete as far as HTTP can tell, and the request demands a proof. What was received is removed if the
     /// doubt is a suspicion, else it stays.
@@ -90,11 +91,11 @@ extension DownloadError: CustomStringConvertible {
         case .tooManyRestarts(let count, let reason):
             "started over \(count) times, the last time because \(reason.description)"
         case .digestMismatch(let source, let expected, let actual, let file):
-            "the file's SHA-256 is \(Self.hex(actual)), and \(source.expectation) \(Self.hex(expected)); "
-                + "the file lies in “\(file)”"
+            "the file's SHA-256 is \(Self.hex(actual)), and \(source.expectation) \(Self.hex(expected))"
+                + Self.place(file)
         case .digestMissing(let file):
-            "the file's SHA-256 wasn't the one that the server said, and fetched again it came without any; "
-                + "the file lies in “\(file)”"
+            "the file's SHA-256 wasn't the one that the server said, and fetched again it came without any"
+                + Self.place(file)
         case .unproved(let doubt): "the file is complete as far as HTTP can tell, and not proved: \(doubt.description)"
         case .cancelled: "cancelled"
         }
@@ -112,6 +113,9 @@ extension DownloadError: CustomStringConvertible {
         }
         return "“\(shown.shortened(to: shownCharacters))”"
     }
+
+    /// Where a wrong file lies, as the end of a sentence.
+    private static func place(_ file: String) -> String { file.isEmpty ? "" : "; the file lies in “\(file)”" }
 
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

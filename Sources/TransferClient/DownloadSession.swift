@@ -170,7 +170,7 @@ final class DownloadSession {
                 if summary.digestMismatches > 1 || verified.contains(.server)
                     || (source == .caller && !mayBeMixed(evidence))
                 {
-                    throw .digestMismatch(source, expected: expected, actual: actual, file: file.paths.aside.string)
+                    throw .digestMismatch(source, expected: expected, actual: actual, file: asidePath)
                 }
                 state.digestMismatched()
                 return nil
@@ -178,7 +178,7 @@ final class DownloadSession {
             verified.insert(source)
         }
         if verified.isEmpty, state.representation?.isDigestOwed == true {
-            throw .digestMissing(file: file.paths.aside.string)
+            throw .digestMissing(file: asidePath)
         }
         let evidence = state.representation?.evidence ?? DownloadEvidence()
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
@@ -191,6 +191,9 @@ final class DownloadSession {
         onEvent(.finished(finished))
         return finished
     }
+
+    /// Where a complete file goes that is a wrong one; empty when it is removed.
+    private var asidePath: String { configuration.keepsUnfinished ? file.paths.aside.string : "" }
 
     private func makeSummary(
         _ sha256: [UInt8],
@@ -216,6 +219,10 @@ final class DownloadSession {
     /// error that is thrown anyway says more.
     private func keepWhatIsHeld(after error: DownloadError) async {
         await stopVerification()
+        guard configuration.keepsUnfinished else {
+            _ = await runningCheckpoint?.finish()
+            return await file.removeNames()
+        }
         switch error {
         case .digestMismatch, .digestMissing: try? await file.setAside()
         case .unproved(let doubt) where doubt.isSuspicion: try? await file.discard()

@@ -347,6 +347,15 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// Removes all names that this file may have had, as far as it can. Nothing may be called after it but `close()`.
+    func removeNames() async {
+        _ = try? await worker.run { [self] () throws(DownloadError) in
+            for path in [paths.data, paths.journal, FilePath(paths.journal.string + AtomicReplacement.suffix)] {
+                try? files.remove(path)
+            }
+        }
+    }
+
     /// Closes both files, and gives the lock up. To be called once, as the last.
     func close() async {
         // A failed close leaves nothing to do: what counts was brought to the disk before.

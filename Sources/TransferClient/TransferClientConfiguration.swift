@@ -31,6 +31,11 @@ public struct TransferClientConfiguration: Sendable {
     public var uploadHoldLimit: Duration = .milliseconds(500)
     /// The proxies that requests go through.
     public var proxies = ProxySettings.none
+    /// The bytes of a stream that are taken for an upload: 16 GiB unless told otherwise.
+    public var maximumStreamBytes: Int64 = 16 << 30
+    /// Whether a download that ends without success leaves what it has for the next; without that it removes its partial
+    /// file and its journal.
+    public var keepsUnfinished = true
     /// Whom `https` URLs are trusted to, and what is shown to them.
     public var tls = TLSClientSettings()
     /// Tells when the network is away, which is then waited for, and no attempt is counted meanwhile; `nil`, the default, to try

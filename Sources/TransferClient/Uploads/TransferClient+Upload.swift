@@ -22,12 +22,32 @@ extension TransferClient {
         callbacks: TransferCallbacks = TransferCallbacks(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async throws(UploadError) -> UploadSummary {
-        let url = try await UploadError.mapping { () async throws(DownloadError) in try await preparedURL(request.url) }
-        let worker = FileWorker(pool: threadPool)
-        let source = try await UploadSourceFile.open(path, worker)
-        let journal = try await UploadJournalFile.open(request, source, url, worker)
+        try await upload(try await content(of: path), request, callbacks: callbacks, onEvent: onEvent)
+    }
+
+    /// Uploads any content, in the way of a file's. What is no file is remembered by its digest and its length: the same
+    /// bytes go on where they were interrupted.
+    ///
+    /// - Parameters:
+    ///   - content: What to upload.
+    ///   - request: The target and the way.
+    ///   - callbacks: The questions that it asks on the way.
+    ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return soon.
+    /// - Returns: What it took, once the server has accepted the whole.
+    /// - Throws: An `UploadError`, whose `disposition` tells whether the same content to the same target continues.
+    public func upload(
+        _ content: UploadContent,
+        _ request: UploadRequest,
+        callbacks: TransferCallbacks = TransferCallbacks(),
+        onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
+    ) async throws(UploadError) -> UploadSummary {
+        let url = try await checkedURL(of: request)
+        if let named = request.sha256, let actual = content.sha256, actual != named {
+            throw .digestDiffers(named: named, actual: actual)
+        }
+        let journal = try await UploadJournalFile.open(request, content, url, FileWorker(pool: threadPool))
         do throws(UploadError) {
-            let summary = try await upload(source, request, url, journal, callbacks, onEvent)
+            let summary = try await upload(content, request, url, journal, callbacks, onEvent)
             await journal.close()
             return summary
         } catch {
@@ -37,7 +57,7 @@ extension TransferClient {
     }
 
     private func upload(
-        _ source: UploadSourceFile,
+        _ source: UploadContent,
         _ request: UploadRequest,
         _ url: DownloadURL,
         _ journal: UploadJournalFile,
@@ -50,12 +70,19 @@ extension TransferClient {
             dialects: request.dialects,
             isRepeatable: request.mayBeRepeated
         )
-        let earlier = try await journal.read(for: source.path.string)
-        var sha256: [UInt8]
-        if let earlier, earlier.creation.source == source.identity {
-            sha256 = earlier.creation.sha256
-        } else {
-            sha256 = try await digest(of: source, request)
+        let earlier = try await journal.read(for: source.name)
+        let sha256: [UInt8]
+        switch source.kind {
+        case .memory(let memory): sha256 = memory.sha256
+        case .spool(let spool): sha256 = spool.sha256
+        case .file(let file):
+            if let earlier, earlier.creation.source == file.identity {
+                sha256 = earlier.creation.sha256
+            } else if let named = request.sha256 {
+                sha256 = named
+            } else {
+                sha256 = try await file.sha256()
+            }
         }
         var state = UploadState(parameters)
         var reason: UploadRestartReason?
@@ -74,11 +101,15 @@ extension TransferClient {
         return try await session.run(restarting: reason)
     }
 
-    private func digest(of source: UploadSourceFile, _ request: UploadRequest) async throws(UploadError) -> [UInt8] {
-        guard let known = request.sha256 else { return try await source.sha256() }
-        guard known.count == 32 else {
-            throw .invalidSource(source.path.string, "a SHA-256 has 32 bytes, and the given one has \(known.count)")
-        }
-        return known
+    /// Finds what is wrong with a request without making a connection, so that a stream isn't read for nothing.
+    ///
+    /// - Throws: `.invalidURL`, `.invalidTLSSettings`, or `.invalidDigest` for a digest that can't be one.
+    public func check(_ request: UploadRequest) async throws(UploadError) {
+        _ = try await checkedURL(of: request)
+    }
+
+    private func checkedURL(of request: UploadRequest) async throws(UploadError) -> DownloadURL {
+        if let named = request.sha256, named.count != 32 { throw .invalidDigest(count: named.count) }
+        return try await UploadError.mapping { () async throws(DownloadError) in try await preparedURL(request.url) }
     }
 }

@@ -12,10 +12,18 @@ public enum UploadError: Error, Hashable, Sendable {
     case tlsRefused(host: String, TLSFailure)
     /// The file can't be uploaded: the path, and why.
     case invalidSource(String, String)
-    /// Another upload, in this process or another, sends the same file to the same URL.
+    /// Another upload, in this process or another, sends the same content to the same URL.
     case locked(String)
     /// A call to the file system failed.
     case fileSystem(call: String, path: String, Errno)
+    /// The named digest hasn't 32 bytes, but so many.
+    case invalidDigest(count: Int)
+    /// The SHA-256 of bytes in memory or of a stream isn't the one that the request names.
+    case digestDiffers(named: [UInt8], actual: [UInt8])
+    /// The stream threw an error: its description.
+    case streamFailed(String)
+    /// The stream has more bytes than are taken.
+    case streamTooLong(limit: Int64)
     /// The file was changed while it was uploaded: the path.
     case sourceChanged(String)
     /// No further attempt makes sense.
@@ -30,9 +38,10 @@ public enum UploadError: Error, Hashable, Sendable {
     /// What the caller can make of this error.
     public var disposition: DownloadError.Disposition {
         switch self {
-        case .invalidURL, .invalidTLSSettings, .invalidSource: .invalidInput
+        case .invalidURL, .invalidTLSSettings, .invalidSource, .invalidDigest, .digestDiffers, .streamTooLong:
+            .invalidInput
         case .locked, .gaveUp, .cancelled, .sourceChanged: .resumable
-        case .refused, .tlsRefused, .digestMismatch: .final
+        case .refused, .tlsRefused, .digestMismatch, .streamFailed: .final
         case .fileSystem(let call, let path, let errno):
             DownloadError.fileSystem(call: call, path: path, errno).disposition
         }
@@ -45,6 +54,7 @@ public enum UploadError: Error, Hashable, Sendable {
         case .invalidURL(let url, let problem): self = .invalidURL(url, problem)
         case .invalidDestination(let path, let why): self = .invalidSource(path, why)
         case .invalidTLSSettings(let problem): self = .invalidTLSSettings(problem)
+        case .invalidDigest(let count): self = .invalidDigest(count: count)
         default: self = .cancelled
         }
     }
@@ -70,9 +80,14 @@ extension UploadError: CustomStringConvertible {
         case .tlsRefused(let host, let failure): DownloadError.tlsRefused(host: host, failure).description
         case .invalidSource(let path, let why): "can't upload “\(path)”: \(why)"
         case .locked(let path):
-            "another upload of this file to this URL is running (“\(path)” is locked)"
+            "another upload of this content to this URL is running (“\(path)” is locked)"
         case .fileSystem(let call, let path, let errno):
             DownloadError.fileSystem(call: call, path: path, errno).description
+        case .invalidDigest(let count): "a SHA-256 has 32 bytes, and the named one has \(count)"
+        case .digestDiffers(let named, let actual):
+            "the content's SHA-256 is \(Self.hex(actual)), and \(Self.hex(named)) was named"
+        case .streamFailed(let words): "the stream failed: \(words)"
+        case .streamTooLong(let limit): "the stream has more than \(limit) bytes"
         case .sourceChanged(let path): "“\(path)” was changed while it was uploaded"
         case .refused(let failure): failure.description
         case .gaveUp(let limit, let setback):
@@ -87,7 +102,7 @@ extension UploadError: CustomStringConvertible {
         error.description.replacing("can't be downloaded", with: "can't be uploaded to")
     }
 
-    private static func hex(_ bytes: [UInt8]) -> String {
+    static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

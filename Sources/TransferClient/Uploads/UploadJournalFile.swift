@@ -7,15 +7,18 @@ import TransferProtocol
 
 /// The file that remembers an unfinished upload: `NAME.squall-upload` in a folder for the user alone.
 ///
-/// It is locked as long as this value is open. The name is a digest of the method, the URL and the file's path, so
-/// that the same command finds it again. The file is as secret as the upload's URL in it: mode 0600.
+/// It is locked as long as this value is open. The name is a digest of the method, the URL and the file's path, or the
+/// content's digest and length where it is no file, so that the same call finds it again. The file is as secret as the
+/// upload's URL in it: mode 0600.
+///
+/// Without a folder there is no file: what a running upload has to know of itself is in its `UploadState`.
 final class UploadJournalFile: Sendable {
-    private let log: LockedLog
+    private let log: LockedLog?
     private let worker: FileWorker
 
     private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
 
-    private init(_ log: LockedLog, _ worker: FileWorker) {
+    private init(_ log: LockedLog?, _ worker: FileWorker) {
         self.log = log
         self.worker = worker
     }
@@ -23,33 +26,41 @@ final class UploadJournalFile: Sendable {
     /// Opens and locks the journal of an upload; makes its folder where there is none.
     static func open(
         _ request: UploadRequest,
-        _ source: UploadSourceFile,
+        _ source: UploadContent,
         _ url: DownloadURL,
         _ worker: FileWorker
     ) async throws(UploadError) -> UploadJournalFile {
-        let folder = request.journalFolder
-        let key = "\(request.method.rawValue) \(url.text)\n\(source.canonicalPath)"
+        guard let folder = request.journalFolder else { return UploadJournalFile(nil, worker) }
+        let key = "\(request.method.rawValue) \(url.text)\n\(source.key)"
         let name = SHA256.hash(data: Array(key.utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         let path = folder.appending("\(name.joined()).squall-upload")
+        try await makeFolder(folder, worker)
+        return try await onWorker(worker) { () throws(FileError) in
+            UploadJournalFile(try LockedLog.open(path, format, isPrivate: true, in: SystemFiles()), worker)
+        }
+    }
+
+    /// Makes a folder that only the owner can open, and those above it. That there is one is fine.
+    static func makeFolder(_ folder: FilePath, _ worker: FileWorker) async throws(UploadError) {
         do {
             try await worker.files.createDirectory(
                 path: folder.string,
                 withIntermediateDirectories: true,
                 mode: 0o700
             )
+        } catch is CancellationError {
+            throw .cancelled
         } catch {
             let code = (error as? IOError).map { Errno(rawValue: $0.errnoCode) } ?? .ioError
             if code != .fileExists { throw .fileSystem(call: "mkdir", path: folder.string, code) }
         }
-        return try await onWorker(worker) { () throws(FileError) in
-            UploadJournalFile(try LockedLog.open(path, format, isPrivate: true, in: SystemFiles()), worker)
-        }
     }
 
-    /// What an earlier run left of the upload of the file `source`; `nil` when there is nothing that can be used. A journal of
+    /// What an earlier run left of the upload of `source`; `nil` when there is nothing that can be used. A journal of
     /// a newer version is refused, and left alone.
     func read(for source: String) async throws(UploadError) -> UploadJournal? {
-        let found = try await Self.onWorker(worker) { [log] () throws(FileError) in
+        guard let log else { return nil }
+        let found = try await Self.onWorker(worker) { () throws(FileError) in
             try log.read(limit: UploadJournal.longest)
         }
         switch found {
@@ -67,7 +78,8 @@ final class UploadJournalFile: Sendable {
     ///
     /// `mayBeComplete` tells that its last bytes may have been sent.
     func begin(_ creation: UploadJournal.Creation, mayBeComplete: Bool = false) async throws(UploadError) {
-        try await Self.onWorker(worker) { [log] () throws(FileError) in
+        guard let log else { return }
+        try await Self.onWorker(worker) { () throws(FileError) in
             let records: [UploadJournal.Record] = [.creation(creation)] + (mayBeComplete ? [.completionBegan] : [])
             try log.replace(with: records.map { RecordLog.Record($0) })
         }
@@ -75,14 +87,16 @@ final class UploadJournalFile: Sendable {
 
     /// Notes that the last bytes are about to be sent. Without an upload to continue there is nothing to note.
     func completionBegan() async throws(UploadError) {
-        try await Self.onWorker(worker) { [log] () throws(FileError) in
+        guard let log else { return }
+        try await Self.onWorker(worker) { () throws(FileError) in
             if log.size > 0 { try log.append(RecordLog.Record(.completionBegan)) }
         }
     }
 
     /// Removes the file.
     func remove() async throws(UploadError) {
-        try await Self.onWorker(worker) { [log] () throws(FileError) in
+        guard let log else { return }
+        try await Self.onWorker(worker) { () throws(FileError) in
             do throws(FileError) {
                 try log.remove()
             } catch {
@@ -94,7 +108,8 @@ final class UploadJournalFile: Sendable {
 
     /// Closes the file, and gives the lock up; removes it when it has nothing in it. To be called once, as the last.
     func close() async {
-        _ = try? await Self.onWorker(worker) { [log] () throws(FileError) in
+        guard let log else { return }
+        _ = try? await Self.onWorker(worker) { () throws(FileError) in
             if (try? log.isEmpty) == true { try? log.remove() }
             log.close()
         }

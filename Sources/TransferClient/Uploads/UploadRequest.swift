@@ -16,14 +16,15 @@ public struct UploadRequest: Sendable {
     public var fields: HTTPFields = [.contentType: "application/octet-stream"]
     /// What the caller shows of itself, and to whom.
     public var credentials = DownloadCredentials.none
-    /// The SHA-256 of the file, 32 bytes, where the caller knows it: the file isn't read for it before it is sent. With a
-    /// wrong one the upload fails, once the server compares it with what arrived.
+    /// The SHA-256 of the content, 32 bytes, where the caller knows it. A file isn't read for it before it is sent: with a
+    /// wrong one the upload fails, once the server compares it with what arrived. Bytes in memory and streams are compared
+    /// with it before anything is sent.
     public var sha256: [UInt8]?
-    /// The folder for the memory of unfinished uploads; it is made if it isn't there.
-    public var journalFolder: FilePath
+    /// The folder for the memory of unfinished uploads; it is made if it isn't there. With `nil` nothing is remembered.
+    public var journalFolder: FilePath?
 
     /// Makes a request.
-    public init(url: String, journalFolder: FilePath) {
+    public init(url: String, journalFolder: FilePath?) {
         self.url = url
         self.journalFolder = journalFolder
     }

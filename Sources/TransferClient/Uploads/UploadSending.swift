@@ -3,7 +3,7 @@ import NIOHTTPTypes
 import Synchronization
 import TransferProtocol
 
-/// The content of one request on its way: read from the file piece by piece, as fast as the connection takes it.
+/// The content of one request on its way: read piece by piece, as fast as the connection takes it.
 final class UploadSending: Sendable {
     /// The size of the parts that are handed to the connection: small enough that a slow one shows progress.
     static let partSize = 16 << 10
@@ -19,14 +19,14 @@ final class UploadSending: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    private let file: UploadSourceFile
+    private let source: UploadContent
     private let range: Range<Int64>
     private let completes: Bool
     private let state: Mutex<State>
 
-    /// The bytes of `range` of the file. `isHeld` tells that they wait for `release()`.
-    init(_ file: UploadSourceFile, _ range: Range<Int64>, completes: Bool, isHeld: Bool) {
-        self.file = file
+    /// The bytes of `range` of the content. `isHeld` tells that they wait for `release()`.
+    init(_ source: UploadContent, _ range: Range<Int64>, completes: Bool, isHeld: Bool) {
+        self.source = source
         self.range = range
         self.completes = completes
         state = Mutex(State(isHeld: isHeld))
@@ -49,7 +49,7 @@ final class UploadSending: Sendable {
     /// Sends the content and its end; stops at once when the task is cancelled. What fails here closes the channel, so
     /// that the reader of the response learns of it.
     ///
-    /// `beforeCompletion` is called before the last bytes, when the whole file has been read unchanged.
+    /// `beforeCompletion` is called before the last bytes, when the whole content has been read unchanged.
     func run(
         through outbound: NIOAsyncChannelOutboundWriter<HTTPRequestPart>,
         of channel: any Channel,
@@ -62,10 +62,10 @@ final class UploadSending: Sendable {
                 await passage()
                 try Task.checkCancellation()
                 var buffer = ByteBuffer()
-                if offset < range.upperBound { buffer = try await file.read(offset..<range.upperBound) }
+                if offset < range.upperBound { buffer = try await source.read(offset..<range.upperBound) }
                 offset += Int64(buffer.readableBytes)
                 if offset == range.upperBound, completes {
-                    try file.checkUnchanged()
+                    try source.checkUnchanged()
                     try await beforeCompletion()
                     // A resource that came meanwhile is kept first.
                     await passage()

@@ -12,7 +12,7 @@ import Units
 /// Used by a single task, in order.
 final class UploadSession {
     let request: UploadRequest
-    let source: UploadSourceFile
+    let source: UploadContent
     let sha256: [UInt8]
     let journal: UploadJournalFile
     let configuration: TransferClientConfiguration
@@ -44,7 +44,7 @@ final class UploadSession {
     init(
         _ client: TransferClient,
         _ request: UploadRequest,
-        _ source: UploadSourceFile,
+        _ source: UploadContent,
         sha256: [UInt8],
         _ journal: UploadJournalFile,
         _ state: UploadState,
@@ -123,7 +123,8 @@ final class UploadSession {
             state.abandon()
             await cancelAbandoned()
             try? await journal.remove()
-        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .tlsRefused, .invalidSource:
+        case .gaveUp, .cancelled, .fileSystem, .locked, .invalidURL, .invalidTLSSettings, .tlsRefused, .invalidSource,
+            .invalidDigest, .digestDiffers, .streamFailed, .streamTooLong:
             return
         }
     }

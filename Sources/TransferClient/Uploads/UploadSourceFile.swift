@@ -69,6 +69,7 @@ final class UploadSourceFile: Sendable {
             try? descriptor.close()
             if let error = error as? UploadError { throw error }
             if let error = error as? DownloadError { throw UploadError(error) }
+            if error is CancellationError { throw .cancelled }
             throw .fileSystem(call: "readlink", path: path.string, .ioError)
         }
     }

@@ -45,7 +45,9 @@ extension UploadError {
         case .tlsRefused(_, let failure): failure.advice
         case .refused(let failure): failure.advice
         case .invalidTLSSettings(.unavailable): TLSFailure.buildAdvice
-        case .invalidURL, .invalidTLSSettings, .invalidSource, .fileSystem: nil
+        case .invalidURL, .invalidTLSSettings, .invalidSource, .fileSystem, .invalidDigest, .digestDiffers,
+            .streamFailed, .streamTooLong:
+            nil
         }
     }
 }

@@ -20,11 +20,27 @@ struct UploadFolder {
     /// The names of the journals that are left.
     var journalNames: [String] { (try? FileManager.default.contentsOfDirectory(atPath: journals.string)) ?? [] }
 
+    /// How many files in the folder this process has open, files without a name included.
+    var openFiles: Int {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return numbers.count { number in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+            return target?.hasPrefix(folder.path + "/") == true
+        }
+    }
+
     func request(_ url: String, _ method: HTTPRequest.Method = .put) -> UploadRequest {
         var request = UploadRequest(url: url, journalFolder: journals)
         request.method = method
         return request
     }
+}
+
+/// What an upload of a test sends.
+enum UploadKind: CaseIterable, Sendable {
+    case file
+    case memory
+    case stream
 }
 
 /// An upload of a test: its result, and everything that was told on the way.
@@ -49,6 +65,7 @@ struct AttemptedUpload: Sendable {
 func upload(
     _ folder: UploadFolder,
     _ request: UploadRequest,
+    from kind: UploadKind = .file,
     callbacks: TransferCallbacks = TransferCallbacks(),
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
     onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
@@ -63,7 +80,7 @@ func upload(
     let result: Result<UploadSummary, UploadError>
     do throws(UploadError) {
         result = .success(
-            try await client.upload(folder.source, request, callbacks: callbacks) { event in
+            try await client.upload(try await client.content(folder, kind), request, callbacks: callbacks) { event in
                 told.withLock { $0.append(event) }
                 onEvent(event)
             }
@@ -83,6 +100,7 @@ func interruptedUpload(_ folder: UploadFolder, _ request: UploadRequest) async -
 func upload(
     _ folder: UploadFolder,
     _ request: UploadRequest,
+    from kind: UploadKind = .file,
     configure: @escaping @Sendable (inout TransferClientConfiguration) -> Void = { _ in },
     cancelledOn isLast: @escaping @Sendable (UploadEvent) -> Bool
 ) async -> AttemptedUpload {
@@ -91,12 +109,38 @@ func upload(
         await upload(
             folder,
             request,
+            from: kind,
             configure: configure,
             onEvent: { if isLast($0) { task.withLock { $0?.cancel() } } }
         )
     }
     task.withLock { $0 = running }
     return await running.value
+}
+
+extension TransferClient {
+    /// The bytes of the folder's file as content of a kind.
+    func content(_ folder: UploadFolder, _ kind: UploadKind) async throws(UploadError) -> UploadContent {
+        let bytes = folder.folder.bytes(folder.source.string) ?? []
+        return switch kind {
+        case .file: try await content(of: folder.source)
+        case .memory: try await content(of: bytes)
+        case .stream: try await content(of: chunks(of: bytes), spooledIn: folder.journals)
+        }
+    }
+}
+
+/// A stream of bytes in chunks of all lengths, empty ones included.
+func chunks(of bytes: [UInt8]) -> AsyncStream<[UInt8]> {
+    AsyncStream { continuation in
+        var rest = bytes[...]
+        for length in sequence(first: 0, next: { ($0 * 3 + 1) % 200_003 }) {
+            continuation.yield(Array(rest.prefix(length)))
+            rest = rest.dropFirst(length)
+            if rest.isEmpty { break }
+        }
+        continuation.finish()
+    }
 }
 
 /// Bytes that tell their place.

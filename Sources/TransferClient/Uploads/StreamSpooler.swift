@@ -1,0 +1,173 @@
+import Crypto
+import DurableFiles
+import Synchronization
+import SystemPackage
+import TransferProtocol
+import Units
+
+/// Reads a stream into a file without a name, and hashes it.
+///
+/// The stream is asked for the next chunk only when the last one is written. It may ignore that its task is cancelled: the
+/// file is closed all the same.
+final class StreamSpooler: Sendable {
+    /// Small chunks are gathered until they have this length: 64 KiB.
+    static let leastWritten = 64 << 10
+    /// The characters of an error of the stream that are kept.
+    static let shownCharacters = 1_000
+
+    private let file: any OpenFile
+    private let folder: FilePath
+    private let limit: Int64
+    private let worker: FileWorker
+    private let state = Mutex(State())
+
+    private struct State {
+        var length: Int64 = 0
+        var hasher = SHA256()
+        /// Whether the file is closed.
+        var isAbandoned = false
+    }
+
+    private init(_ file: any OpenFile, _ folder: FilePath, limit: Int64, _ worker: FileWorker) {
+        self.file = file
+        self.folder = folder
+        self.limit = limit
+        self.worker = worker
+    }
+
+    /// Reads a stream to its end.
+    ///
+    /// - Parameters:
+    ///   - chunks: The stream. It is read once, on a task of its own.
+    ///   - folder: The folder of the file.
+    ///   - limit: The bytes that are taken. With one more `.streamTooLong` is thrown.
+    ///   - files: The file system of the folder.
+    /// - Throws: `.streamFailed` when the stream throws; `.cancelled` as soon as the task is cancelled.
+    static func spool<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks,
+        in folder: FilePath,
+        limit: Int64,
+        files: any FileSystem,
+        _ worker: FileWorker
+    ) async throws(UploadError) -> UploadSpool where Chunks.Element == [UInt8] {
+        guard !Task.isCancelled else { throw .cancelled }
+        let file = try await UploadError.mapping { () async throws(DownloadError) in
+            try await worker.run { () throws(DownloadError) in
+                try FileCall.run { () throws(FileError) in try files.open(folder, .anonymous) }
+            }
+        }
+        let spooler = StreamSpooler(file, folder, limit: limit, worker)
+        let outcome = FirstResult<UploadSpool>()
+        let reader = Task {
+            do throws(UploadError) {
+                outcome.give(.success(try await spooler.read(chunks)))
+            } catch {
+                outcome.give(.failure(error))
+            }
+        }
+        let result = await withTaskCancellationHandler {
+            await outcome.value
+        } onCancel: {
+            // First: a stream may end when it is cancelled, as if it were whole.
+            outcome.give(.failure(.cancelled))
+            reader.cancel()
+        }
+        if case .failure = result { await spooler.abandon() }
+        return try result.get()
+    }
+
+    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(UploadError) -> UploadSpool
+    where Chunks.Element == [UInt8] {
+        var iterator = chunks.makeAsyncIterator()
+        var gathered: [UInt8] = []
+        var length: Int64 = 0
+        while let chunk = try await next(&iterator) {
+            guard Int64(chunk.count) <= limit - length else { throw .streamTooLong(limit: limit) }
+            length += Int64(chunk.count)
+            if gathered.isEmpty, chunk.count >= Self.leastWritten {
+                try await write(chunk)
+            } else {
+                gathered += chunk
+                guard gathered.count >= Self.leastWritten else { continue }
+                try await write(gathered)
+                gathered.removeAll(keepingCapacity: true)
+            }
+        }
+        if !gathered.isEmpty { try await write(gathered) }
+        let sha256 = state.withLock { Array($0.hasher.finalize()) }
+        return UploadSpool(file, in: folder, length: length, sha256: sha256, worker)
+    }
+
+    /// The next chunk.
+    private func next<Iterator: AsyncIteratorProtocol>(
+        _ iterator: inout Iterator
+    ) async throws(UploadError) -> [UInt8]? where Iterator.Element == [UInt8] {
+        let chunk: [UInt8]?
+        do {
+            chunk = try await iterator.next()
+        } catch {
+            guard !Task.isCancelled else { throw .cancelled }
+            throw .streamFailed(String(describing: error).shortened(to: Self.shownCharacters))
+        }
+        guard !Task.isCancelled else { throw .cancelled }
+        return chunk
+    }
+
+    private func write(_ bytes: [UInt8]) async throws(UploadError) {
+        try await UploadError.mapping { () async throws(DownloadError) in
+            try await worker.run { [self] () throws(DownloadError) in
+                try state.withLock { state throws(DownloadError) in
+                    guard !state.isAbandoned else { throw .cancelled }
+                    try FileCall.run { () throws(FileError) in try file.write(bytes, at: state.length) }
+                    state.length += Int64(bytes.count)
+                    state.hasher.update(data: bytes)
+                }
+            }
+        }
+    }
+
+    /// Closes the file, with which all that was read goes.
+    private func abandon() async {
+        _ = try? await worker.run { [self] () throws(DownloadError) in
+            state.withLock { state in
+                guard !state.isAbandoned else { return }
+                state.isAbandoned = true
+                file.close()
+            }
+        }
+    }
+}
+
+/// The first of several results, which one task waits for.
+private final class FirstResult<Value: Sendable>: Sendable {
+    private struct State {
+        var result: Result<Value, UploadError>?
+        var waiter: CheckedContinuation<Result<Value, UploadError>, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Gives a result; one that came before counts.
+    func give(_ result: Result<Value, UploadError>) {
+        let waiter = state.withLock { state -> CheckedContinuation<Result<Value, UploadError>, Never>? in
+            guard state.result == nil else { return nil }
+            state.result = result
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: result)
+    }
+
+    /// The first result, once there is one.
+    var value: Result<Value, UploadError> {
+        get async {
+            await withCheckedContinuation { continuation in
+                let result = state.withLock { state in
+                    if state.result == nil { state.waiter = continuation }
+                    return state.result
+                }
+                if let result { continuation.resume(returning: result) }
+            }
+        }
+    }
+}

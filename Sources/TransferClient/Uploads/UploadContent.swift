@@ -1,0 +1,82 @@
+import NIOCore
+import SystemPackage
+import TransferProtocol
+
+/// The content of an upload: a file, bytes in memory, or a stream that was read to its end.
+///
+/// It can be read at any offset, any number of times. What it holds open is closed with its last copy.
+public struct UploadContent: Sendable {
+    enum Kind: Sendable {
+        case file(UploadSourceFile)
+        case memory(UploadMemory)
+        case spool(UploadSpool)
+    }
+
+    let kind: Kind
+
+    /// The length in bytes.
+    public var length: Int64 { identity.length }
+
+    /// The SHA-256 of bytes in memory, or of a stream: 32 bytes. `nil` for a file, which is hashed when it is uploaded.
+    public var sha256: [UInt8]? {
+        switch kind {
+        case .file: nil
+        case .memory(let memory): memory.sha256
+        case .spool(let spool): spool.sha256
+        }
+    }
+
+    /// The identity that the journal remembers. Only a file has more of one than its length.
+    var identity: UploadSource {
+        switch kind {
+        case .file(let file): file.identity
+        case .memory(let memory): .unnamed(length: Int64(memory.bytes.count))
+        case .spool(let spool): .unnamed(length: spool.length)
+        }
+    }
+
+    /// The name under which the journal remembers it: the path of a file, links followed; the digest and the length of
+    /// other content. No path is like that: all begin with a slash.
+    var key: String {
+        switch kind {
+        case .file(let file): file.canonicalPath
+        case .memory(let memory): "sha-256=\(UploadError.hex(memory.sha256)) \(length)"
+        case .spool(let spool): "sha-256=\(UploadError.hex(spool.sha256)) \(length)"
+        }
+    }
+
+    /// Its name in messages.
+    var name: String {
+        switch kind {
+        case .file(let file): file.path.string
+        case .memory: "bytes in memory"
+        case .spool: "stream"
+        }
+    }
+
+    /// The bytes of `range`, `UploadSourceFile.longestRead` at most. Fails when a file is shorter.
+    func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
+        let end = min(range.upperBound, range.lowerBound + Int64(UploadSourceFile.longestRead))
+        let range = range.lowerBound..<end
+        switch kind {
+        case .file(let file): return try await file.read(range)
+        case .memory(let memory): return memory.read(range)
+        case .spool(let spool): return try await spool.read(range)
+        }
+    }
+
+    /// Fails when a file has changed since it was opened. Nobody but the upload has the other kinds.
+    func checkUnchanged() throws(UploadError) {
+        switch kind {
+        case .file(let file): try file.checkUnchanged()
+        case .memory, .spool: return
+        }
+    }
+}
+
+extension UploadSource {
+    /// The identity of content that is no file.
+    fileprivate static func unnamed(length: Int64) -> UploadSource {
+        UploadSource(length: length, device: 0, inode: 0, modified: 0, changed: 0)
+    }
+}

@@ -1,0 +1,37 @@
+import Crypto
+import DurableFiles
+import NIOCore
+import SystemPackage
+import TransferProtocol
+
+/// A stream that was read to its end, in a file without a name: it is gone when this value is, or the process.
+final class UploadSpool: Sendable {
+    let length: Int64
+    /// The SHA-256 of the stream: 32 bytes.
+    let sha256: [UInt8]
+    private let file: any OpenFile
+    private let folder: FilePath
+    private let worker: FileWorker
+
+    init(_ file: any OpenFile, in folder: FilePath, length: Int64, sha256: [UInt8], _ worker: FileWorker) {
+        self.file = file
+        self.folder = folder
+        self.length = length
+        self.sha256 = sha256
+        self.worker = worker
+    }
+
+    deinit { file.close() }
+
+    /// The bytes of a range.
+    func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
+        let bytes = try await UploadError.mapping { () async throws(DownloadError) in
+            try await worker.run { [file] () throws(DownloadError) in
+                try FileCall.run { () throws(FileError) in try file.read(range.count, at: range.lowerBound) }
+            }
+        }
+        // Nobody else has the file: only a disk that loses bytes makes it shorter.
+        guard bytes.count == range.count else { throw .fileSystem(call: "pread", path: folder.string, .ioError) }
+        return ByteBuffer(bytes: bytes)
+    }
+}
