@@ -17,11 +17,11 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
     public var direction: Direction
     /// The URL of the request.
     public var url: String
-    /// The path of the file, absolute.
+    /// The path of the file, absolute; empty for an upload of bytes in memory or of a stream, which is given again.
     public var file: String
     /// The method of an upload.
     public var method: String?
-    /// The SHA-256 that the request named.
+    /// The SHA-256 that the request named; for an upload without a file that of its bytes.
     public var sha256: [UInt8]?
     /// Whether a download has to be proved.
     public var requiresProof: Bool?

@@ -39,7 +39,7 @@ final class StatusFeed: Sendable {
     /// Waits before the transfer begins, and tells so.
     ///
     /// - Throws: `.cancelled` with `token`.
-    func wait(_ delay: Duration, _ token: ResumptionToken) async throws(TransferError) {
+    func wait(_ delay: Duration, _ token: ResumptionToken?) async throws(TransferError) {
         guard delay > .zero else { return }
         update { status in
             status.phase = .waiting
@@ -49,7 +49,7 @@ final class StatusFeed: Sendable {
             try await Task.sleep(for: delay)
         } catch {
             var cancelled = TransferError(.cancelled, "cancelled")
-            (cancelled.token, cancelled.obstacle) = (token, nil)
+            (cancelled.token, cancelled.obstacle) = (token, token == nil ? .nothingKept : nil)
             throw cancelled
         }
         update { status in

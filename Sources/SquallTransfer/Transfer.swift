@@ -47,7 +47,8 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
     /// The newest status.
     public var status: TransferStatus { feed.status }
 
-    /// Cancels the transfer. The transferred bytes are kept, and `value` throws `.cancelled` with a token.
+    /// Cancels the transfer. The transferred bytes are kept, and `value` throws `.cancelled` with a token; an ephemeral session
+    /// keeps none of the two.
     public func cancel() { task.cancel() }
 
     /// Ends the transfer, and waits until all that was transferred is safe on the disk.

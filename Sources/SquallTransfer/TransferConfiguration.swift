@@ -24,6 +24,10 @@ public struct TransferConfiguration: Sendable {
     public var stateFolder: String?
     /// The bytes of a body that `data` takes: 64 MiB unless told otherwise.
     public var maximumDataBytes = 64 << 20
+    /// The bytes of a stream that an upload takes: 16 GiB unless told otherwise. They need room on the disk.
+    public var maximumStreamBytes: Int64 = 16 << 30
+    /// Whether nothing is remembered beyond a transfer; `false` unless told otherwise. `ephemeral` says what that means.
+    public var isEphemeral = false
     /// Whom servers are trusted to, and what they are shown.
     public var tls = TransferTLS()
     /// The proxies that requests go through: none unless told otherwise.
@@ -39,6 +43,18 @@ public struct TransferConfiguration: Sendable {
     /// Makes the configuration of the defaults.
     public init() {}
 
+    /// The defaults for transfers of which nothing is remembered.
+    ///
+    /// Within a transfer everything resumes as usual. One that ends without success, paused ones included, has no token. An
+    /// upload makes no `stateFolder`, and doesn't go on with an earlier one; the server keeps what it has until that expires. A
+    /// download removes its partial file and its journal, those included that an earlier transfer left to it. A process that
+    /// is killed may leave both. A stream is spooled in `$TMPDIR`, or in `/var/tmp`.
+    public static var ephemeral: TransferConfiguration {
+        var configuration = TransferConfiguration()
+        configuration.isEphemeral = true
+        return configuration
+    }
+
     /// What the engine takes.
     var engine: TransferClientConfiguration {
         var engine = TransferClientConfiguration()
@@ -50,6 +66,8 @@ public struct TransferConfiguration: Sendable {
         engine.firstByteLimit = responseTimeout
         engine.stall.window = stallTimeout
         engine.progressInterval = progressInterval
+        engine.maximumStreamBytes = max(0, maximumStreamBytes)
+        engine.keepsUnfinished = !isEphemeral
         engine.tls = tls.settings
         engine.proxies = proxies.settings
         if waitsForConnectivity { engine.connectivity = RouteMonitor() }

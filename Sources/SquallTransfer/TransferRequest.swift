@@ -15,8 +15,8 @@ public struct TransferRequest: Sendable {
     public var headers: [TransferHeader] = []
     /// What the caller shows of itself.
     public var credentials: TransferCredentials?
-    /// The SHA-256 of the file, 32 bytes, where the caller knows it: a download is compared with it, and an upload isn't
-    /// read for it before it is sent.
+    /// The SHA-256 of the file, 32 bytes, where the caller knows it. A download is compared with it. The file of an upload
+    /// isn't read for it before it is sent; bytes in memory and streams are compared with it before anything is sent.
     public var sha256: [UInt8]?
     /// Whether a complete download that nothing proves is a failure.
     public var requiresProof = false

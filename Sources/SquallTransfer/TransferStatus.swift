@@ -11,7 +11,7 @@ public struct TransferStatus: Hashable, Sendable {
         /// The name.
         public var description: String { rawValue }
 
-        /// Files are being opened, and hashed.
+        /// Files are being opened, and hashed; the stream of an upload is read.
         public static let preparing = Phase(rawValue: "preparing")
         /// It asks, and bytes move.
         public static let transferring = Phase(rawValue: "transferring")

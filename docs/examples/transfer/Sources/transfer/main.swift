@@ -22,11 +22,22 @@ do {
         for try await status in transfer { show(status) }
         let result = try await transfer.value
         print("\(result.bytes) bytes, \(result.resumptions) resumptions, proof: \(result.proof)")
+    case ("copy", let source?, let url?):
+        let (bytes, response) = try await session.bytes(for: TransferRequest(source))
+        guard response.status == 200 else {
+            print("\(source) answered \(response.status)")
+            break
+        }
+        // The response is read to its end first; then the upload survives cuts.
+        let transfer = session.upload(TransferRequest(url), from: bytes.chunks)
+        for try await status in transfer { show(status) }
+        print("\(try await transfer.value.bytes) bytes")
     case ("resume", let text?, nil):
         // What an earlier run printed when it failed.
         let token = try ResumptionToken(text)
         switch token.direction {
         case .download: print(try await session.resumeDownload(token).value.bytes, "bytes")
+        case .upload where token.file.isEmpty: print("run the same copy again")
         case .upload: print(try await session.resumeUpload(token).value.bytes, "bytes")
         }
     case ("lines", let url?, nil):
@@ -34,7 +45,7 @@ do {
         print("status \(response.status)")
         for try await line in bytes.lines { print(line) }
     default:
-        print("usage: transfer get URL FILE | put FILE URL | resume TOKEN | lines URL")
+        print("usage: transfer get URL FILE | put FILE URL | copy URL URL | resume TOKEN | lines URL")
     }
 } catch let error as TransferError {
     print("\(error)")

@@ -1,0 +1,124 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import SystemPackage
+internal import TransferClient
+
+/// Where the content of an upload comes from.
+enum UploadOrigin: Sendable {
+    /// The absolute path of a file.
+    case file(String)
+    /// Bytes in memory.
+    case memory([UInt8])
+    /// A stream, as what reads it into a file without a name in a folder.
+    case stream(@Sendable (TransferClient, FilePath) async throws(UploadError) -> UploadContent)
+
+    /// A stream of chunks.
+    static func stream<Chunks: AsyncSequence & Sendable>(of chunks: Chunks) -> UploadOrigin
+    where Chunks.Element == [UInt8] {
+        .stream { client, folder async throws(UploadError) in
+            try await client.content(of: chunks, spooledIn: folder)
+        }
+    }
+
+    /// The file of a token.
+    var file: String {
+        switch self {
+        case .file(let path): path
+        case .memory, .stream: ""
+        }
+    }
+}
+
+extension TransferSession {
+    /// Starts an upload.
+    func upload(
+        _ request: TransferRequest,
+        _ source: UploadOrigin,
+        stateFolder: String?,
+        _ observer: (@Sendable (TransferStatus) -> Void)?
+    ) -> UploadTransfer {
+        let callbacks = callbacks(for: request, isForUpload: true)
+        return Transfer(StatusFeed(observer: observer ?? configuration.observer)) { feed throws(TransferError) in
+            try await feed.wait(request.delay, token(for: request, source, nil, stateFolder))
+            let folder = configuration.isEphemeral ? nil : FilePath(try Self.folder(stateFolder))
+            let given = try request.upload(rememberedIn: folder)
+            let content: UploadContent
+            do throws(UploadError) {
+                try await client.check(given)
+                content = try await self.content(of: source, spooledIn: folder ?? Self.temporaryFolder)
+            } catch {
+                if case .stream = source { throw TransferError(ofSpooling: error) }
+                throw TransferError(error, token(for: request, source, nil, stateFolder))
+            }
+            do throws(UploadError) {
+                let summary = try await client.upload(content, given, callbacks: callbacks) { feed.note($0) }
+                return UploadResult(summary)
+            } catch {
+                throw TransferError(error, token(for: request, source, content.sha256 ?? request.sha256, stateFolder))
+            }
+        }
+    }
+
+    /// What continues an upload; `nil` where nothing does: in an ephemeral session, and before a stream has been read.
+    private func token(
+        for request: TransferRequest,
+        _ source: UploadOrigin,
+        _ sha256: [UInt8]?,
+        _ stateFolder: String?
+    ) -> ResumptionToken? {
+        guard !configuration.isEphemeral else { return nil }
+        if case .stream = source, sha256 == nil { return nil }
+        var request = request
+        if let sha256 { request.sha256 = sha256 }
+        return ResumptionToken(.upload, request, file: source.file, stateFolder: stateFolder)
+    }
+
+    private func content(
+        of source: UploadOrigin,
+        spooledIn folder: FilePath
+    ) async throws(UploadError) -> UploadContent {
+        switch source {
+        case .file(let path): try await client.content(of: FilePath(path))
+        case .memory(let bytes): try await client.content(of: bytes)
+        case .stream(let spool): try await spool(client, folder)
+        }
+    }
+
+    private static func folder(_ named: String?) throws(TransferError) -> String {
+        if let named { absolute(named) } else { try defaultStateFolder() }
+    }
+
+    /// The folder for streams of a session that remembers nothing. What lies in `/tmp` may be in memory.
+    private static var temporaryFolder: FilePath {
+        FilePath(ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/var/tmp")
+    }
+}
+
+extension TransferRequest {
+    /// What the engine takes for an upload.
+    fileprivate func upload(rememberedIn folder: FilePath?) throws(TransferError) -> UploadRequest {
+        var given = UploadRequest(url: url, journalFolder: folder)
+        if let name = method {
+            guard let method = HTTPRequest.Method(rawValue: name) else {
+                throw .invalidRequest("the method is no token")
+            }
+            given.method = method
+        }
+        guard Self.isValue(contentType) else {
+            throw .invalidRequest("the media type has a control character")
+        }
+        given.fields[.contentType] = contentType
+        given.isRepeatable = isRepeatable
+        given.sha256 = sha256
+        given.credentials = try downloadCredentials(isForUpload: true)
+        return given
+    }
+}
+
+extension TransferError {
+    /// Names the failure of reading a stream, of which nothing is kept.
+    fileprivate init(ofSpooling error: UploadError) {
+        self.init(error, nil)
+        if obstacle != .wrongInput { obstacle = .nothingKept }
+    }
+}
