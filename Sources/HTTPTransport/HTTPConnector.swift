@@ -33,13 +33,23 @@ public struct HTTPConnector: Sendable {
         public var mostFields: Int
         /// The most bytes of one read of the socket.
         public var longestRead: Int
+        /// The bytes of each read where the response is taken slowly: few wait in memory then, and the server sees an even flow;
+        /// `nil` for reads as long as they get.
+        public var readLength: Int?
 
         /// Makes limits.
-        public init(longestField: Int, longestHead: Int, mostFields: Int, longestRead: Int) {
+        public init(
+            longestField: Int,
+            longestHead: Int,
+            mostFields: Int,
+            longestRead: Int,
+            readLength: Int? = nil
+        ) {
             self.longestField = longestField
             self.longestHead = longestHead
             self.mostFields = mostFields
             self.longestRead = longestRead
+            self.readLength = readLength
         }
     }
 
@@ -74,6 +84,7 @@ public struct HTTPConnector: Sendable {
             .connectTimeout(timeout)
             .channelOption(.autoRead, value: false)
             .channelOption(.recvAllocator, value: receiveAllocator)
+            .channelOption(.maxMessagesPerRead, value: mostReads)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if !destination.isSecure { try speakHTTP1(on: channel, makeHandler()) }
@@ -162,7 +173,11 @@ public struct HTTPConnector: Sendable {
         return HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoding)
     }
 
-    private var receiveAllocator: AdaptiveRecvByteBufferAllocator {
-        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.longestRead)
+    /// The reads of a socket that is ready, before the others of its loop have their turn: 4, as NIO does it.
+    private var mostReads: UInt { limits.readLength == nil ? 4 : 1 }
+
+    private var receiveAllocator: any RecvByteBufferAllocator {
+        if let length = limits.readLength { return FixedSizeRecvByteBufferAllocator(capacity: length) }
+        return AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.longestRead)
     }
 }

@@ -17,6 +17,9 @@ public struct TransferConfiguration: Sendable {
     public var responseTimeout: Duration = .seconds(30)
     /// A connection that moves less than 1 KiB/s for so long is given up: 15 s unless told otherwise.
     public var stallTimeout: Duration = .seconds(15)
+    /// The most bytes of content a second that each transfer moves, over all of its connections, and that the body of each
+    /// response of `data` and `bytes` is received at; `nil`, the default, for no limit; at least 1.
+    public var maximumRate: Int64?
     /// The least time between two statuses that tell of progress alone: 100 ms unless told otherwise.
     public var progressInterval: Duration = .milliseconds(100)
     /// The folder in which unfinished uploads are remembered; it is made if it isn't there. `nil`, the default, is
@@ -68,6 +71,8 @@ public struct TransferConfiguration: Sendable {
         engine.progressInterval = progressInterval
         engine.maximumStreamBytes = max(0, maximumStreamBytes)
         engine.keepsUnfinished = !isEphemeral
+        // Beyond 2⁶⁰ bytes a second nothing is limited.
+        engine.maximumRate = maximumRate.map { .bytesPerSecond(min(max(1, $0), 1 << 60 - 1)) }
         engine.tls = tls.settings
         engine.proxies = proxies.settings
         if waitsForConnectivity { engine.connectivity = RouteMonitor() }

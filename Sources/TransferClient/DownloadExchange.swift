@@ -36,7 +36,8 @@ struct DownloadExchange: Sendable {
                 longestField: ResponseLimits.longestField,
                 longestHead: ResponseLimits.longestHead,
                 mostFields: ResponseLimits.mostFields,
-                longestRead: ResponseLimits.longestRead
+                longestRead: ResponseLimits.longestRead,
+                readLength: configuration.maximumRate.map { RateLimiter(rate: $0).pieceLength }
             )
         )
         proxies = configuration.proxies

@@ -203,6 +203,7 @@ extension DownloadSession {
             switch part {
             case .head: return .retry(after: nil, .malformedResponse("a second head"))
             case .body(let buffer):
+                try await pacer?.admit(buffer.readableBytes)
                 summary.bytesReceived += Int64(buffer.readableBytes)
                 let portion = state.received(buffer.readableBytes)
                 try await file.repair(Array(buffer.readableBytesView.prefix(portion.kept)), at: offset)
@@ -265,8 +266,19 @@ extension DownloadSession {
         lastCheckpoint = configuration.clock.now()
     }
 
-    /// Writes the new bytes of a part of the body; `false` when those that only repeat differ from the ones held.
+    /// Writes the new bytes of a part of the body, piece by piece where a rate limits them; `false` when those that only
+    /// repeat differ from the ones held.
     private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
+        guard let pacer else { return try await writePiece(buffer, &check) }
+        var rest = buffer
+        while let piece = rest.readSlice(length: min(pacer.pieceLength, rest.readableBytes)), piece.readableBytes > 0 {
+            try await pacer.admit(piece.readableBytes)
+            guard try await writePiece(piece, &check) else { return false }
+        }
+        return true
+    }
+
+    private func writePiece(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
         summary.bytesReceived += Int64(buffer.readableBytes)
         let portion = state.received(buffer.readableBytes)
         guard check.matches(buffer.readableBytesView.prefix(portion.dropped)) else { return false }

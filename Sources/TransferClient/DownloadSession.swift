@@ -14,6 +14,8 @@ final class DownloadSession {
     let onEvent: @Sendable (DownloadEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
+    /// Holds the content to a rate, if there is one.
+    let pacer: TransferPacer?
 
     /// The URL that is asked, and what is shown there.
     var url: DownloadURL
@@ -62,6 +64,7 @@ final class DownloadSession {
         configuration = surroundings.configuration
         finalURL = url
         startedAt = configuration.clock.now()
+        pacer = TransferPacer(configuration)
         lastProgress = startedAt
         lastCheckpoint = startedAt
         switch remains {

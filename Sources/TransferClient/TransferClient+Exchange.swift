@@ -127,6 +127,7 @@ extension TransferClient {
         for field in added { fields[fields: field.name] = added.filter { $0.name == field.name } }
         if let body = request.body { fields[.contentLength] = String(body.count) }
         let given = request
+        let pacer = TransferPacer(configuration)
         do {
             let answer = try await exchange.perform(
                 given.method,
@@ -155,6 +156,7 @@ extension TransferClient {
                     switch part {
                     case .head: throw DownloadError.gaveUp(.attempts(1), .malformedResponse("a second head"))
                     case .body(let buffer):
+                        try await pacer?.admit(buffer.readableBytes)
                         guard try await onBody(Array(buffer.readableBytesView)) else { return .done }
                     case .end: return .done
                     }

@@ -29,6 +29,9 @@ public struct TransferClientConfiguration: Sendable {
     /// How long the content of an upload waits at most for the server to name the upload's URL: 500 ms unless told
     /// otherwise.
     public var uploadHoldLimit: Duration = .milliseconds(500)
+    /// The most bytes of content a second that one transfer moves, over all of its connections; `nil`, the default, for no
+    /// limit. What is sent or received by the way, such as heads and TLS, doesn't count.
+    public var maximumRate: BitRate?
     /// The proxies that requests go through.
     public var proxies = ProxySettings.none
     /// The bytes of a stream that are taken for an upload: 16 GiB unless told otherwise.

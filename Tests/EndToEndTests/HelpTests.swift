@@ -26,12 +26,12 @@ import Testing
         "get": [
             "--output", "--sha256", "--require-proof", "--user", "--password-file", "--header", "--netrc",
             "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
-            "--wait-for-network", "--attempts", "--seed", "--events",
+            "--wait-for-network", "--limit-rate", "--attempts", "--seed", "--events",
         ],
         "put": [
             "--dialect", "--method", "--repeatable", "--content-type", "--user", "--password-file", "--header",
             "--netrc", "--netrc-file", "--ca-file", "--client-cert", "--client-key", "--proxy", "--no-proxy",
-            "--wait-for-network", "--attempts", "--seed", "--state", "--events",
+            "--wait-for-network", "--limit-rate", "--attempts", "--seed", "--state", "--events",
         ],
     ]
 
@@ -85,7 +85,7 @@ import Testing
         ["demo", "--size", "17GiB"],
         ["demo", "--seed", "-1"], ["demo", "--direction", "down"], ["get"],
         ["get", "http://127.0.0.1/x", "--attempts", "0"],
-        ["get", "http://127.0.0.1/x", "--sha256", "+f"],
+        ["get", "http://127.0.0.1/x", "--sha256", "+f"], ["get", "http://127.0.0.1/x", "--limit-rate", "0 B/s"],
         ["put", "x"], ["put", "x", "http://127.0.0.1/x", "--dialect", "7"],
         ["put", "x", "http://127.0.0.1/x", "--dialect", "06"], ["put", "x", "http://127.0.0.1/x", "--attempts", "0"],
         ["put", "x", "http://127.0.0.1/x", "--method", "PATCH"],

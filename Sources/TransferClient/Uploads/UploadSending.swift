@@ -22,13 +22,21 @@ final class UploadSending: Sendable {
     private let source: UploadContent
     private let range: Range<Int64>
     private let completes: Bool
+    private let pacer: TransferPacer?
     private let state: Mutex<State>
 
-    /// The bytes of `range` of the content. `isHeld` tells that they wait for `release()`.
-    init(_ source: UploadContent, _ range: Range<Int64>, completes: Bool, isHeld: Bool) {
+    /// The bytes of `range` of the content, at the rate of `pacer`. `isHeld` tells that they wait for `release()`.
+    init(
+        _ source: UploadContent,
+        _ range: Range<Int64>,
+        completes: Bool,
+        isHeld: Bool,
+        _ pacer: TransferPacer? = nil
+    ) {
         self.source = source
         self.range = range
         self.completes = completes
+        self.pacer = pacer
         state = Mutex(State(isHeld: isHeld))
     }
 
@@ -62,7 +70,8 @@ final class UploadSending: Sendable {
                 await passage()
                 try Task.checkCancellation()
                 var buffer = ByteBuffer()
-                if offset < range.upperBound { buffer = try await source.read(offset..<range.upperBound) }
+                if offset < range.upperBound { buffer = try await source.read(nextPiece(from: offset)) }
+                try await pacer?.admit(buffer.readableBytes)
                 offset += Int64(buffer.readableBytes)
                 if offset == range.upperBound, completes {
                     try source.checkUnchanged()
@@ -91,6 +100,12 @@ final class UploadSending: Sendable {
         } catch {
             // The connection's own failure: what the server has answered is still to be read.
         }
+    }
+
+    /// The rest of the range, or what is sent of it at a time where a rate limits it.
+    private func nextPiece(from offset: Int64) -> Range<Int64> {
+        guard let pacer else { return offset..<range.upperBound }
+        return offset..<min(range.upperBound, offset + Int64(pacer.pieceLength))
     }
 
     /// Returns when nothing keeps the content back, or when the task is cancelled.

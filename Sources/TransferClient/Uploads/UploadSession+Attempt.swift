@@ -59,7 +59,7 @@ extension UploadSession {
         // The content of a creation waits for the server to name the resource, or to refuse.
         var isHeld = false
         if case .create(.some) = plan { isHeld = true }
-        return UploadSending(source, range, completes: plan.completes, isHeld: isHeld)
+        return UploadSending(source, range, completes: plan.completes, isHeld: isHeld, pacer)
     }
 
     private func exchangeFailed(

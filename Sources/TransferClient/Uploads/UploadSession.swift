@@ -21,6 +21,8 @@ final class UploadSession {
     let onEvent: @Sendable (UploadEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
+    /// Holds the content to a rate, if there is one.
+    let pacer: TransferPacer?
 
     var metadata: UploadMetadata
     /// The host of the last request.
@@ -64,6 +66,7 @@ final class UploadSession {
         group = client.eventLoopGroup
         tls = client.tls
         startedAt = configuration.clock.now()
+        pacer = TransferPacer(configuration)
         metadata = UploadMetadata(
             creationFields: request.fields,
             digest: ReprDigest(sha256: sha256),

@@ -16,6 +16,15 @@ enum ArgumentReading {
         return duration
     }
 
+    /// A rate above zero with its unit, such as "2MB/s".
+    static func rate(_ argument: String) throws -> BitRate {
+        let rate = try value(argument) { text throws(UnitError) in try BitRate(parsing: text) }
+        guard rate.bitsPerSecond > 0 else {
+            throw ValidationError("it is zero: write a rate above zero, such as 2MB/s")
+        }
+        return rate
+    }
+
     /// An address or a name, and a port: "127.0.0.1:8080".
     static func endpoint(_ argument: String) throws -> Endpoint {
         if argument.hasPrefix("*:") {

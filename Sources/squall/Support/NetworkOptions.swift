@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import TransferClient
 import TransferProtocol
+import Units
 
 /// The way to the servers, as the command line and the environment name it.
 struct NetworkOptions: ParsableArguments {
@@ -19,6 +20,15 @@ struct NetworkOptions: ParsableArguments {
     @Flag(help: "Wait while the machine has no route to the server, and count no attempts meanwhile.")
     var waitForNetwork = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The most bytes of the file a second, over all connections: “2 MB/s” or “20 Mbit/s”.",
+            valueName: "rate"
+        ),
+        transform: ArgumentReading.rate
+    )
+    var limitRate: BitRate?
+
     func validate() throws {
         guard proxy == nil || !noProxy else { throw ValidationError("--proxy and --no-proxy exclude each other") }
     }
@@ -26,6 +36,7 @@ struct NetworkOptions: ParsableArguments {
     /// Puts the options into a configuration.
     func apply(to configuration: inout TransferClientConfiguration) throws(CommandFailure) {
         configuration.proxies = try proxies()
+        configuration.maximumRate = limitRate
         if waitForNetwork { configuration.connectivity = RouteMonitor() }
     }
 

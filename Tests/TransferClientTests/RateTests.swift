@@ -1,0 +1,130 @@
+import Synchronization
+import TestUploadServers
+import Testing
+import TransferClient
+import TransferProtocol
+import Units
+
+/// Transfers that are held to a rate.
+@Suite(.timeLimit(.minutes(5))) struct RateTests {
+    /// A clock that goes on by what is waited for, and by nothing else.
+    private final class WaitingClock: Sendable {
+        private let moment = Mutex(Moment.zero)
+
+        var now: Moment { moment.withLock { $0 } }
+
+        func apply(to configuration: inout TransferClientConfiguration) {
+            configuration.clock.now = { self.now }
+            configuration.clock.sleep = { duration in
+                try Task.checkCancellation()
+                self.moment.withLock { $0 = $0 + duration }
+            }
+        }
+    }
+
+    private static let size = 400_000
+    private static let rate = BitRate.bytesPerSecond(100_000)
+    private static let resource = Resource(size: size)
+
+    @Test func `a download takes the time of its rate, over all of its connections`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = WaitingClock()
+        try await Script {
+            $0.ordinal < 3 ? Self.resource.serve($0, upTo: 130_000) : Self.resource.serve($0)
+        }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                clock.apply(to: &$0)
+                $0.maximumRate = Self.rate
+            }
+            #expect(folder.file == Self.resource.content)
+            #expect(done.resumedAt == [130_000, 260_000, 390_000])
+            #expect(clock.now - .zero == .seconds(4))
+        }
+    }
+
+    @Test func `progress of a limited download comes evenly, though the server sends at once`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = WaitingClock()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let told = Mutex<[Moment]>([])
+            _ = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                clock.apply(to: &$0)
+                $0.maximumRate = Self.rate
+                $0.progressInterval = .zero
+            } onEvent: {
+                if case .progress = $0 { told.withLock { $0.append(clock.now) } }
+            }
+            let moments = told.withLock { $0 }
+            #expect(moments.count >= 200)
+            #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 <= .milliseconds(20) })
+        }
+    }
+
+    @Test func `an upload takes the time of its rate, over all of its connections`() async throws {
+        var habits = UploadServerHabits()
+        habits.cut = { $0 < 3 ? 130_000 : nil }
+        let clock = WaitingClock()
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let bytes = uploadBytes(Self.size)
+            let folder = try UploadFolder(bytes)
+            let done = await upload(folder, folder.request(server.url)) {
+                clock.apply(to: &$0)
+                $0.uploadHoldLimit = .zero
+                $0.maximumRate = Self.rate
+            }
+            #expect(server.delivered == [bytes])
+            let sent = try #require(done.summary).bytesSent
+            #expect(sent > Int64(Self.size))
+            let least = Duration.nanoseconds(Self.rate.nanoseconds(forBytes: sent))
+            #expect(clock.now - .zero >= least)
+        }
+    }
+
+    @Test func `a download below the rate of a stall isn't stalled by its own limit`() async throws {
+        let folder = try TemporaryFolder()
+        let resource = Resource(size: 220_000)
+        try await Script { resource.serve($0) }.serve { server in
+            let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                $0.clock = .system
+                $0.maximumRate = .bytesPerSecond(200_000)
+                $0.stall.window = .milliseconds(300)
+                $0.stall.minimumBytesPerSecond = .mebibytes(1)
+            }
+            #expect(done.setbacks.isEmpty)
+            #expect(done.summary?.connections == 1)
+        }
+    }
+
+    @Test func `an upload below the rate of a stall isn't stalled by its own limit`() async throws {
+        try await withUploadServer(.dialect(.v10)) { server in
+            let folder = try UploadFolder(uploadBytes(160_000))
+            let done = await upload(folder, folder.request(server.url)) {
+                $0.clock = .system
+                $0.maximumRate = .bytesPerSecond(200_000)
+                $0.stall.window = .milliseconds(300)
+                $0.stall.minimumBytesPerSecond = .mebibytes(1)
+            }
+            #expect(done.summary?.connections == 1)
+        }
+    }
+
+    @Test func `a limited download ends at once when it is cancelled`() async throws {
+        let folder = try TemporaryFolder()
+        try await Script { Self.resource.serve($0) }.serve { server in
+            let (progress, told) = AsyncStream<Void>.makeStream()
+            let task = Task {
+                await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.clock = .system
+                    // The first piece would take hours.
+                    $0.maximumRate = BitRate(bitsPerSecond: 1)
+                } onEvent: {
+                    if case .started = $0 { told.yield() }
+                }
+            }
+            for await _ in progress { break }
+            task.cancel()
+            let done = await task.value
+            #expect(done.error == .cancelled)
+        }
+    }
+}
