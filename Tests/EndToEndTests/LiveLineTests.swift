@@ -10,7 +10,7 @@ import Testing
         async throws
     {
         let pair = try StreamPair()
-        let live = LiveLine(output: pair.writer, isOn: true)
+        let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
         let count = 10_000
         for number in 0..<count {
             live.tell("line \(number) \(String(repeating: "x", count: 100))")
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `lines and the live line come in their order, all of them before clear returns`() throws {
         let pair = try StreamPair()
-        let live = LiveLine(output: pair.writer, isOn: true)
+        let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
         live.draw("one")
         live.tell("two")
         live.draw("three")
@@ -41,6 +41,22 @@ import Testing
         let data = try #require(try reader.readToEnd())
         let end = "\u{1B}[K"
         #expect(String(decoding: data, as: UTF8.self) == "\rone\(end)\rtwo\(end)\none\rthree\(end)\r\(end)")
+    }
+
+    @Test func `a terminal without escape sequences is sent blanks, and lines that stay the same aren't drawn again`()
+        throws
+    {
+        let pair = try StreamPair()
+        let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: false)
+        live.draw("one two")
+        live.draw("one two")
+        live.draw("x")
+        live.tell("three")
+        live.clear()
+        try pair.writer.close()
+        let reader = FileHandle(fileDescriptor: pair.reader, closeOnDealloc: true)
+        let data = try #require(try reader.readToEnd())
+        #expect(String(decoding: data, as: UTF8.self) == "\rone two\rx      \rthree\nx\r \r")
     }
 
     @Test func `a demo whose terminal stands still goes on, and tells all when it moves again`() async throws {
@@ -57,7 +73,8 @@ import Testing
             let script = "exec \"$0\" \"$@\" 2>\(terminal.path)"
             let arguments = ["demo", "profile.json", "--size", "200KiB", "--events", "json"]
             let command = ["-c", script, Programs.squall.path] + arguments
-            try await withChild(Programs.find("sh"), command, folder: folder) { demo in
+            let environment = ["TERM": "xterm"]
+            try await withChild(Programs.find("sh"), command, environment: environment, folder: folder) { demo in
                 _ = try await demo.line(with: "\"event\":\"finished\"")
                 terminal.start()
                 let outcome = await demo.finish()

@@ -17,12 +17,83 @@ import Testing
     @Test func `a terminal gets a line of progress, and the end of it is clean`() async throws {
         // script(1) gives its child a terminal and copies what that shows.
         let line = "'\(Programs.squall.path)' demo slow-3g --size 24KiB"
-        let shown = try await run("script", ["-qec", line, "/dev/null"])
+        let shown = try await run("env", ["TERM=xterm", "script", "-qec", line, "/dev/null"])
         #expect(shown.status == 0)
         #expect(shown.output.contains("\u{1B}[K"))
         #expect(shown.output.contains("of 24.0 KiB ("))
         let last = try #require(shown.output.components(separatedBy: "\u{1B}[K").last)
         #expect(last.contains("equal: the file arrived byte for byte"))
+    }
+
+    /// What a terminal of `columns` shows while `arguments` run, with a rate that draws the line some times.
+    private func shown(
+        _ arguments: [String],
+        columns: UInt16,
+        _ environment: [String: String],
+        folder: URL
+    ) async throws -> String {
+        let terminal = try PseudoTerminal()
+        terminal.resize(columns: columns)
+        let script = "exec \"$0\" \"$@\" 2>\(terminal.path)"
+        let command = ["-c", script, Programs.squall.path] + arguments + ["--limit-rate", "200 KB/s"]
+        let outcome = try await withChild(Programs.find("sh"), command, environment: environment, folder: folder) {
+            await $0.finish()
+        }
+        #expect(outcome.status == 0)
+        #expect(!outcome.output.contains("\u{1B}") && !outcome.output.contains("\r"))
+        terminal.hangUp()
+        return await terminal.shown.text()
+    }
+
+    @Test(arguments: [40, 60, 80] as [UInt16], ["get", "put"])
+    func `a transfer draws a bar that fits the terminal, and takes it away`(columns: UInt16, command: String)
+        async throws
+    {
+        try await withUploadingOrigin(size: 200_000) { folder, origin in
+            let cut = #"{"name": "x", "faults": [{"kind": "cut", "at": "120 KB", "when": {"connection": 1}}]}"#
+            try await withProxy(cut, to: origin) { _, address in
+                let arguments =
+                    command == "get"
+                    ? ["get", "http://\(address)/file.bin", "--output", "received.bin"]
+                    : ["put", "file.bin", "http://\(address)/uploaded.bin", "--state", "state"]
+                let environment = ["TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"]
+                let text = try await shown(arguments, columns: columns, environment, folder: folder)
+                let drawn = text.components(separatedBy: "\r").map { $0.prefix { $0 != "\u{1B}" && $0 != "\n" } }
+                    .filter { $0.prefix(6).contains(" % ") || $0.prefix(6).contains(" %  ") }
+                #expect(drawn.count > 2)
+                #expect(drawn.allSatisfy { $0.count < columns }, "\(drawn)")
+                #expect(drawn.contains { $0.contains("█") && $0.contains("B/s") && $0.contains(" left") })
+                #expect(drawn.contains { $0.hasSuffix("resumed 1×") } == (columns == 80))
+                #expect(drawn.contains { $0.contains(" of 195.3 KiB") } == (columns > 40))
+                #expect(text.contains("resumed at "))
+                #expect(text.hasSuffix("\r\u{1B}[K"))
+                #expect(text.matches(of: /\u{1B}\[[0-9;]*m/).isEmpty)
+            }
+        }
+    }
+
+    @Test func `a dumb terminal gets an ASCII bar without escape sequences, another one colors`() async throws {
+        try await withOrigin(size: 200_000) { origin in
+            try await withFolder { folder in
+                let arguments = ["get", "http://\(origin)/file.bin", "--output"]
+                let locale = ["LC_ALL": "C.UTF-8"]
+                let dumb = try await shown(
+                    arguments + ["1"],
+                    columns: 80,
+                    locale.merging(["TERM": "dumb"]) { $1 },
+                    folder: folder
+                )
+                #expect(dumb.contains("[==="))
+                #expect(dumb.unicodeScalars.allSatisfy { $0.isASCII && $0 != "\u{1B}" })
+                #expect(dumb.hasSuffix(" \r"))
+                var environment = locale.merging(["TERM": "xterm", "NO_COLOR": ""]) { $1 }
+                let color = try await shown(arguments + ["2"], columns: 80, environment, folder: folder)
+                #expect(color.contains("\u{1B}[32m█"))
+                environment["LC_ALL"] = "C"
+                let plain = try await shown(arguments + ["3"], columns: 80, environment, folder: folder)
+                #expect(plain.contains("[\u{1B}[32m==="))
+            }
+        }
     }
 
     @Test func `a reader of the output who has left does not end the proxy`() async throws {

@@ -81,19 +81,14 @@ struct GetCommand: AsyncParsableCommand {
             throw CommandFailure.failed("can't watch for signals: \(error)")
         }
         let client = TransferClient(configuration: configuration)
-        let live = LiveLine()
-        let progress = TransferProgress()
+        let live = LiveProgress()
         let format = events
         let download = Task { () async -> Result<DownloadSummary, DownloadError> in
             do throws(DownloadError) {
                 let summary = try await client.download(request, to: destination) { event in
-                    progress.note(event)
                     switch format {
-                    case .json:
-                        EventFormat.writeJSON(TransferReport(event))
-                    case .text:
-                        if let sentence = event.sentence { live.tell(sentence) }
-                        live.draw(progress.text)
+                    case .json: EventFormat.writeJSON(TransferReport(event))
+                    case .text: live.note(event)
                     }
                 }
                 return .success(summary)
@@ -105,8 +100,7 @@ struct GetCommand: AsyncParsableCommand {
             await interrupt.wait()
             download.cancel()
         }
-        let result = await download.value
-        live.clear()
+        let result = format == .text ? await live.follow(download) : await download.value
         try tell(result, destination)
     }
 

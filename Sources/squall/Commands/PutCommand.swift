@@ -90,20 +90,15 @@ struct PutCommand: AsyncParsableCommand {
             throw CommandFailure.failed("can't watch for signals: \(error)")
         }
         let client = TransferClient(configuration: configuration)
-        let live = LiveLine()
-        let progress = TransferProgress()
+        let live = LiveProgress()
         let format = events
         let path = FilePath(file)
         let upload = Task { () async -> Result<UploadSummary, UploadError> in
             do throws(UploadError) {
                 let summary = try await client.upload(path, request) { event in
-                    progress.note(event)
                     switch format {
-                    case .json:
-                        EventFormat.writeJSON(UploadReport(event))
-                    case .text:
-                        if let sentence = event.sentence { live.tell(sentence) }
-                        live.draw(progress.text)
+                    case .json: EventFormat.writeJSON(UploadReport(event))
+                    case .text: live.note(event)
                     }
                 }
                 return .success(summary)
@@ -115,8 +110,7 @@ struct PutCommand: AsyncParsableCommand {
             await interrupt.wait()
             upload.cancel()
         }
-        let result = await upload.value
-        live.clear()
+        let result = format == .text ? await live.follow(upload) : await upload.value
         try tell(result)
     }
 

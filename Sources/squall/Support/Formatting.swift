@@ -24,13 +24,43 @@ enum Formatting {
         return number < 0 ? "-\(text)" : text
     }
 
+    private static let sizes = ["B", "KiB", "MiB", "GiB", "TiB"]
+
     /// "64.0 MiB": three digits or four, rounded down.
-    static func size(_ bytes: Int64) -> String {
-        let steps = ["B", "KiB", "MiB", "GiB", "TiB"]
+    static func size(_ bytes: Int64) -> String { "\(size(bytes, inUnitOf: bytes)) \(sizes[step(of: bytes)])" }
+
+    /// "0.5": the number of `bytes` in the unit in which `other` is shown, rounded down.
+    static func size(_ bytes: Int64, inUnitOf other: Int64) -> String {
+        let step = step(of: other)
+        return step > 0 ? tenths(Double(bytes) / Double(UInt64(1) << (10 * step))) : "\(bytes)"
+    }
+
+    private static func step(of bytes: Int64) -> Int {
         var step = 0
-        while step + 1 < steps.count, bytes.magnitude >= UInt64(1) << (10 * (step + 1)) { step += 1 }
-        guard step > 0 else { return "\(bytes) B" }
-        return "\(tenths(Double(bytes) / Double(UInt64(1) << (10 * step)))) \(steps[step])"
+        while step + 1 < sizes.count, bytes.magnitude >= UInt64(1) << (10 * (step + 1)) { step += 1 }
+        return step
+    }
+
+    /// "4.8 MiB/s", "48 KiB/s": at most three digits, rounded down.
+    static func byteRate(_ bytesPerSecond: Double) -> String {
+        var (rate, step) = (max(0, bytesPerSecond), 0)
+        while step + 1 < sizes.count, rate >= 1_000 {
+            rate /= 1_024
+            step += 1
+        }
+        return "\(step > 0 && rate < 10 ? tenths(rate) : "\(Int64(min(rate, 1e15)))") \(sizes[step])/s"
+    }
+
+    /// "0:12", "1h02m", "12 h", "4 d": five characters at most, rounded up; `nil` from 1,000 days on.
+    static func timeLeft(seconds: Double) -> String? {
+        guard seconds < 86_400 * 999 else { return nil }
+        let seconds = Int64(seconds.rounded(.up))
+        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        if seconds < 3_600 { return "\(seconds / 60):\(two(seconds % 60))" }
+        let minutes = (seconds + 59) / 60
+        if minutes < 600 { return "\(minutes / 60)h\(two(minutes % 60))m" }
+        let hours = (minutes + 59) / 60
+        return hours < 100 ? "\(hours) h" : "\((hours + 23) / 24) d"
     }
 
     /// "38.2 Mbit/s".

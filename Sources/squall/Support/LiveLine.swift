@@ -16,10 +16,15 @@ final class LiveLine: Sendable {
     let isOn: Bool
     private let screen: Screen
 
-    /// Draws on standard error, unless it is told another file and to show all of it.
-    init(output: FileHandle = .standardError, isOn: Bool = Console.isTerminal) {
+    /// Draws on standard error, unless it is told another file and to show all of it. Without `hasEscapes` the terminal is sent
+    /// carriage returns and blanks alone.
+    init(
+        output: FileHandle = .standardError,
+        isOn: Bool = Console.isTerminal,
+        hasEscapes: Bool = TerminalAbilities.ofProcess.hasEscapes
+    ) {
         self.isOn = isOn
-        screen = Screen(output: output)
+        screen = Screen(output: output, hasEscapes: hasEscapes)
     }
 
     deinit {
@@ -30,8 +35,13 @@ final class LiveLine: Sendable {
     /// Draws `text` in place of the line before, cut to the terminal's width.
     func draw(_ text: String) {
         guard isOn else { return }
-        // Asked each time: windows change their size.
-        screen.draw(String(text.visibleLine.prefix(max(20, (Terminal.columnsOfStandardError() ?? 80) - 1))))
+        screen.draw(String(text.visibleLine.prefix(TerminalAbilities.columns)))
+    }
+
+    /// Draws the line that `bar` makes of `progress` in place of the line before.
+    func draw(_ progress: ProgressSnapshot, _ bar: ProgressBar) {
+        guard isOn else { return }
+        screen.draw(bar.line(progress, columns: TerminalAbilities.columns))
     }
 
     /// Puts a line that stays above the live one.
@@ -53,6 +63,8 @@ final class LiveLine: Sendable {
 private final class Screen: Sendable {
     private struct State {
         var line = ""
+        /// Whether it was queued.
+        var isLineQueued = true
         /// What waits to be written.
         var waiting = ""
         /// The lines that were dropped since one was told.
@@ -60,25 +72,30 @@ private final class Screen: Sendable {
     }
 
     private let output: FileHandle
+    private let hasEscapes: Bool
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "squall.live-line")
 
-    init(output: FileHandle) {
+    init(output: FileHandle, hasEscapes: Bool) {
         self.output = output
+        self.hasEscapes = hasEscapes
     }
 
     /// Queues the live line.
     func draw(_ line: String) {
         change { state in
+            guard line != state.line || !state.isLineQueued else { return }
+            let before = state.line
             state.line = line
-            Screen.queue(Screen.missing(state) + "\r\(line)\u{1B}[K", &state)
+            state.isLineQueued = Screen.queue(missing(state) + replacing(before, line), &state)
         }
     }
 
     /// Queues a line that stays.
     func tell(_ text: String) {
         change { state in
-            let isQueued = Screen.queue(Screen.missing(state) + "\r\(text)\u{1B}[K\n\(state.line)", &state)
+            let lines = replacing(state.line, text) + "\n\(state.line)"
+            let isQueued = Screen.queue(missing(state) + lines, &state)
             if !isQueued { state.untold += 1 }
         }
     }
@@ -89,8 +106,16 @@ private final class Screen: Sendable {
     }
 
     /// A line in the place of those that were dropped.
-    private static func missing(_ state: State) -> String {
-        state.untold > 0 ? "\r… and \(state.untold) line\(state.untold == 1 ? "" : "s") more\u{1B}[K\n" : ""
+    private func missing(_ state: State) -> String {
+        guard state.untold > 0 else { return "" }
+        return replacing(state.line, "… and \(state.untold) line\(state.untold == 1 ? "" : "s") more") + "\n"
+    }
+
+    /// What writes `text` over the line `before`, and nothing of that stays.
+    private func replacing(_ before: String, _ text: String) -> String {
+        if hasEscapes { return "\r\(text)\u{1B}[K" }
+        let blanks = String(repeating: " ", count: max(0, before.count - text.count))
+        return "\r\(text)\(blanks)" + (text.isEmpty ? "\r" : "")
     }
 
     /// Puts `text` behind what waits; `false` when that would be too much.

@@ -93,7 +93,8 @@ extension UploadEvent {
         case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
         case .retrying(let wait, let setback):
-            "\(setback.description); trying again in \(Formatting.seconds(wait).trimmingPrefix { $0 == " " })"
+            "\(setback.description); trying again "
+                + (wait > .zero ? "in \(Formatting.seconds(wait).trimmingPrefix { $0 == " " })" : "at once")
         case .restarted(let reason): "starts anew: \(reason.description)"
         case .verified: "the digest is the one that the server told"
         }
@@ -107,20 +108,6 @@ extension UploadSummary {
         case .digest: "as the server says"
         case .accepted: "accepted with \(status ?? 0), not verified: the server told no digest"
         case .complete: "not verified: the server says that it has all of it, and its answer was lost"
-        }
-    }
-}
-
-extension TransferProgress {
-    /// Takes note of an event of an upload.
-    func note(_ event: UploadEvent) {
-        switch event {
-        case .started(let total, _): update(0, total: total)
-        case .progress(let sent, _, let total): update(sent, total: total)
-        case .resumed(let offset): update(offset, total: nil, isResumed: offset > 0)
-        case .restarted: update(0, total: nil)
-        case .finished(let summary): update(summary.bytes, total: nil)
-        case .resumable, .retrying, .informed, .waitingForNetwork, .verified: break
         }
     }
 }

@@ -68,6 +68,16 @@ func withOrigin<Result>(size: Int, _ body: (String) async throws -> Result) asyn
     }
 }
 
+/// Runs `squall origin` as `withOrigin` does, with uploads into the folder that it serves, which `body` is given as well.
+func withUploadingOrigin<Result>(size: Int, _ body: (URL, String) async throws -> Result) async throws -> Result {
+    try await withFolder { folder in
+        try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
+        return try await withChild(Programs.squall, ["origin", folder.path, "--uploads", folder.path]) { child in
+            try await body(folder, address(in: child.line(with: "ready: ")))
+        }
+    }
+}
+
 /// The file that `withOrigin` serves: every byte tells its place.
 func bytes(_ count: Int) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) })

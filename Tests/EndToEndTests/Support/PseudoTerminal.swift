@@ -25,6 +25,13 @@ final class PseudoTerminal: Sendable {
         shown = TextStream(reading: controller)
     }
 
+    /// Gives it a width, and 24 lines.
+    func resize(columns: UInt16) {
+        // struct winsize of TIOCSWINSZ: lines, columns, and two that nobody uses.
+        var size = UInt64(24) | UInt64(columns) << 16
+        _ = ioctl(controller, 0x5414, &size)
+    }
+
     /// Takes nothing more: whoever writes to it waits.
     func stop() { _ = tcflow(descriptor, TCOOFF) }
 

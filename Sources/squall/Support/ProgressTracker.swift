@@ -1,0 +1,103 @@
+import TransferClient
+import Units
+
+/// Follows a transfer by its events. Time is handed in.
+struct ProgressTracker {
+    /// The offsets of resumptions that are kept; where there are more, none is.
+    static let mostMarks = 256
+    /// An attempt that begins at once is told of only when it has brought nothing for this long.
+    static let quietRetry = Duration.seconds(1)
+
+    private enum Pause {
+        case retry(since: Moment, delay: Duration, reason: String)
+        case withoutNetwork
+    }
+
+    private var bytes: Int64 = 0
+    private var total: Int64?
+    private var resumptions = 0
+    private var marks: Set<Int64> = []
+    private var meter = RateMeter()
+    private var pause: Pause?
+
+    /// Takes note of an event of a download.
+    mutating func note(_ event: DownloadEvent, at now: Moment) {
+        switch event {
+        case .started(let held): begin(at: held, total: nil, now)
+        case .progress(let received, let total): advance(to: received, total: total, now)
+        case .resumed(let offset): resume(at: offset, now)
+        case .retrying(let delay, let setback, _): wait(delay, setback.description, now)
+        case .restarted: begin(at: 0, total: total, now)
+        case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
+        case .waitingForNetwork: loseNetwork(at: now)
+        case .redirected, .informed, .verified: break
+        }
+    }
+
+    /// Takes note of an event of an upload.
+    mutating func note(_ event: UploadEvent, at now: Moment) {
+        switch event {
+        case .started(let total, _): begin(at: 0, total: total, now)
+        case .progress(let sent, _, let total): advance(to: sent, total: total, now)
+        case .resumed(let offset): resume(at: offset, now)
+        case .retrying(let delay, let setback): wait(delay, setback.description, now)
+        case .restarted: begin(at: 0, total: total, now)
+        case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
+        case .waitingForNetwork: loseNetwork(at: now)
+        case .resumable, .informed, .verified: break
+        }
+    }
+
+    /// The state at `now`.
+    func snapshot(at now: Moment) -> ProgressSnapshot {
+        var snapshot = ProgressSnapshot(
+            bytes: bytes,
+            total: total,
+            rate: meter.bytesPerSecond(at: now),
+            resumptions: resumptions,
+            marks: marks.count > Self.mostMarks ? [] : marks.sorted()
+        )
+        switch pause {
+        case .retry(let since, let delay, let reason):
+            let left = delay - (now - since)
+            if left > .zero {
+                snapshot.pause = .waiting(left, reason: reason)
+            } else if now - since >= Self.quietRetry {
+                snapshot.pause = .trying(reason: reason)
+            }
+        case .withoutNetwork: snapshot.pause = .withoutNetwork
+        case nil: break
+        }
+        return snapshot
+    }
+
+    private mutating func begin(at offset: Int64, total: Int64?, _ now: Moment) {
+        (bytes, self.total, marks, pause) = (offset, total, [], nil)
+        meter.move(0, at: now)
+    }
+
+    private mutating func advance(to position: Int64, total: Int64?, _ now: Moment) {
+        meter.move(position - bytes, at: now)
+        bytes = position
+        self.total = total ?? self.total
+        pause = nil
+    }
+
+    private mutating func resume(at offset: Int64, _ now: Moment) {
+        meter.move(0, at: now)
+        (bytes, pause) = (offset, nil)
+        guard offset > 0 else { return }
+        resumptions += 1
+        if marks.count <= Self.mostMarks { marks.insert(offset) }
+    }
+
+    private mutating func wait(_ delay: Duration, _ reason: String, _ now: Moment) {
+        if delay > .zero { meter.pause(at: now) }
+        pause = .retry(since: now, delay: delay, reason: reason)
+    }
+
+    private mutating func loseNetwork(at now: Moment) {
+        meter.pause(at: now)
+        pause = .withoutNetwork
+    }
+}
