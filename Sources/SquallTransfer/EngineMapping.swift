@@ -121,78 +121,30 @@ extension UploadResult {
 
 extension TransferError {
     init(_ error: DownloadError, _ token: ResumptionToken?) {
-        self.init(Self.code(of: error), error.description)
-        switch error {
-        case .refused(.status(let status)), .refused(.redirectWithoutLocation(let status)): self.status = status
-        case .refused(.unauthorized(let challenge, _)): status = challenge.isFromProxy ? 407 : 401
-        case .fileSystem(_, _, let errno): systemError = errno.rawValue
-        default: break
-        }
-        decide(error.disposition, token)
+        self.init(Code(error.code), error.description, status: error.status)
+        if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
+        decide(error.disposition, error.isResumable ? token : nil)
     }
 
     init(_ error: UploadError, _ token: ResumptionToken?) {
-        self.init(Self.code(of: error), error.description)
-        switch error {
-        case .refused(.refused(let status)), .refused(.answeredEarly(let status)),
-            .refused(.redirection(let status)):
-            self.status = status
-        case .refused(.accessRefused(let challenge, _)): status = challenge.isFromProxy ? 407 : 401
-        case .fileSystem(_, _, let errno): systemError = errno.rawValue
-        default: break
-        }
-        decide(error.disposition, token)
+        self.init(Code(error.code), error.description, status: error.status)
+        if case .fileSystem(_, _, let errno) = error { systemError = errno.rawValue }
+        decide(error.disposition, error.isResumable ? token : nil)
     }
 
-    /// Whether the token continues what failed.
+    /// Keeps the token of a transfer that it continues, or says why nothing does.
     private mutating func decide(_ disposition: DownloadError.Disposition, _ token: ResumptionToken?) {
-        switch disposition {
-        case .invalidInput: obstacle = .wrongInput
-        // What was transferred waits for other credentials.
-        case .final where code == .unauthorized && token != nil: (self.token, obstacle) = (token, nil)
-        case .final: obstacle = .finalFailure
-        case .resumable: (self.token, obstacle) = (token, token == nil ? .nothingKept : nil)
-        }
+        self.token = token
+        obstacle =
+            switch disposition {
+            case .invalidInput: .wrongInput
+            // What was transferred waits for other credentials.
+            case .final: token == nil ? .finalFailure : nil
+            case .resumable: token == nil ? .nothingKept : nil
+            }
     }
+}
 
-    private static func code(of error: DownloadError) -> Code {
-        switch error {
-        case .invalidURL: .invalidURL
-        case .invalidTLSSettings: .invalidTLSSettings
-        case .tlsRefused: .tlsRefused
-        case .invalidDestination: .invalidFile
-        case .invalidDigest: .invalidRequest
-        case .locked: .locked
-        case .fileSystem: .fileSystem
-        case .refused(.unauthorized): .unauthorized
-        case .refused(.redirectWithoutLocation), .tooManyRedirections, .invalidRedirection: .redirection
-        case .refused: .refused
-        case .gaveUp: .gaveUp
-        case .tooManyRestarts: .tooManyRestarts
-        case .digestMismatch, .digestMissing: .digestMismatch
-        case .unproved: .unproved
-        case .cancelled: .cancelled
-        }
-    }
-
-    private static func code(of error: UploadError) -> Code {
-        switch error {
-        case .invalidURL: .invalidURL
-        case .invalidTLSSettings: .invalidTLSSettings
-        case .tlsRefused: .tlsRefused
-        case .invalidSource: .invalidFile
-        case .locked: .locked
-        case .fileSystem: .fileSystem
-        case .invalidDigest, .digestDiffers: .invalidRequest
-        case .streamFailed: .streamFailed
-        case .streamTooLong: .tooLong
-        case .sourceChanged: .fileChanged
-        case .refused(.accessRefused): .unauthorized
-        case .refused(.redirection): .redirection
-        case .refused: .refused
-        case .gaveUp: .gaveUp
-        case .digestMismatch: .digestMismatch
-        case .cancelled: .cancelled
-        }
-    }
+extension TransferError.Code {
+    init(_ code: TransferFailureCode) { self.init(rawValue: code.rawValue) }
 }

@@ -1,3 +1,5 @@
+internal import TransferClient
+
 /// Why a transfer failed.
 ///
 /// The code tells programs what kind of failure it is, and stays the same; the message tells people.
@@ -12,45 +14,45 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public var description: String { rawValue }
 
         /// The URL can't be used.
-        public static let invalidURL = Code(rawValue: "invalid-url")
+        public static let invalidURL = Code(.invalidURL)
         /// Something else in the request can't be used.
-        public static let invalidRequest = Code(rawValue: "invalid-request")
+        public static let invalidRequest = Code(.invalidRequest)
         /// The settings for TLS can't be used.
-        public static let invalidTLSSettings = Code(rawValue: "invalid-tls-settings")
+        public static let invalidTLSSettings = Code(.invalidTLSSettings)
         /// The file to be can't be written, or the file to be sent can't be read.
-        public static let invalidFile = Code(rawValue: "invalid-file")
+        public static let invalidFile = Code(.invalidFile)
         /// The token can't be used.
         public static let invalidToken = Code(rawValue: "invalid-token")
         /// The server can't be trusted, or doesn't trust the client.
-        public static let tlsRefused = Code(rawValue: "tls-refused")
+        public static let tlsRefused = Code(.tlsRefused)
         /// Another transfer, in this process or another, has the file.
-        public static let locked = Code(rawValue: "locked")
+        public static let locked = Code(.locked)
         /// A call to the file system failed; `systemError` tells how.
-        public static let fileSystem = Code(rawValue: "file-system")
+        public static let fileSystem = Code(.fileSystem)
         /// The server refused, and would again; `status` has its status, if it is that.
-        public static let refused = Code(rawValue: "refused")
+        public static let refused = Code(.refused)
         /// The server wants other credentials than it was shown; `status` is 401 or 407.
-        public static let unauthorized = Code(rawValue: "unauthorized")
+        public static let unauthorized = Code(.unauthorized)
         /// A redirection can't be followed, or there are too many.
-        public static let redirection = Code(rawValue: "redirection")
+        public static let redirection = Code(.redirection)
         /// Too many attempts in a row failed, or the deadline would be missed.
-        public static let gaveUp = Code(rawValue: "gave-up")
+        public static let gaveUp = Code(.gaveUp)
         /// A download started over too often.
-        public static let tooManyRestarts = Code(rawValue: "too-many-restarts")
+        public static let tooManyRestarts = Code(.tooManyRestarts)
         /// What arrived isn't what was sent, by its digest.
-        public static let digestMismatch = Code(rawValue: "digest-mismatch")
+        public static let digestMismatch = Code(.digestMismatch)
         /// A complete download isn't proved, and the request demands that.
-        public static let unproved = Code(rawValue: "unproved")
+        public static let unproved = Code(.unproved)
         /// The file was changed while it was uploaded.
-        public static let fileChanged = Code(rawValue: "file-changed")
+        public static let fileChanged = Code(.fileChanged)
         /// The stream that was to be uploaded threw an error.
-        public static let streamFailed = Code(rawValue: "stream-failed")
+        public static let streamFailed = Code(.streamFailed)
         /// The connection failed; of `data` and `bytes`, which aren't tried again.
         public static let connectionFailed = Code(rawValue: "connection-failed")
         /// A body has more bytes than `data` takes, or a stream more than an upload takes.
-        public static let tooLong = Code(rawValue: "too-long")
+        public static let tooLong = Code(.tooLong)
         /// The transfer was cancelled or paused.
-        public static let cancelled = Code(rawValue: "cancelled")
+        public static let cancelled = Code(.cancelled)
     }
 
     /// The kind of failure.

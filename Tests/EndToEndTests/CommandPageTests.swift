@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferClient
 
 /// What docs/command.md says of events.
 @Suite(.timeLimit(.minutes(5))) struct CommandPageTests {
@@ -16,6 +17,16 @@ import Testing
             return (event, Set(words[2]))
         }
         return Dictionary(uniqueKeysWithValues: rows)
+    }
+
+    @Test func `every code of a failure has its row, and no other`() throws {
+        let page = try String(contentsOf: Repository.root.appendingPathComponent("docs/command.md"), encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "| `code` of `failed` |").last)
+        let rows = section.components(separatedBy: "\n\n")[0].split(separator: "\n").dropFirst(2)
+        let codes = rows.flatMap { row in
+            (row.split(separator: "|").first ?? "").matches(of: /`([a-z-]+)`/).map { String($0.output.1) }
+        }
+        #expect(codes.sorted() == TransferFailureCode.allCases.map(\.rawValue).sorted())
     }
 
     @Test func `every event that is told has its row, with its keys`() async throws {

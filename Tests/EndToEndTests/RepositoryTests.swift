@@ -52,6 +52,15 @@ import Testing
         #expect(try places(of: words + "\\bunsafeBitCast\\b|@unsafe\\b|\\bunsafe ", in: files).isEmpty)
     }
 
+    @Test func `no text of a library names an option of the command`() throws {
+        let libraries = [
+            "DurableFiles", "HTTPTransport", "ResumableUploads", "SquallTransfer", "TransferClient", "TransferProtocol",
+        ]
+        let files = libraries.flatMap { Repository.files(in: "Sources/\($0)", ending: ".swift") }
+        #expect(try places(of: "[\"( “]--[a-z]", in: files).isEmpty)
+        #expect(try !places(of: "[\"( “]--[a-z]", in: ["Sources/squall/Support/TransferAdvice.swift"]).isEmpty)
+    }
+
     @Test func `no file is long`() throws {
         let long = try RepositoryTests.swiftFiles.filter { try Repository.text($0).split(separator: "\n").count > 400 }
         #expect(long.isEmpty)

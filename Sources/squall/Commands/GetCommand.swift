@@ -152,7 +152,9 @@ struct GetCommand: AsyncParsableCommand {
         do throws(DownloadURLProblem) {
             parsed = try DownloadURL(url)
         } catch {
-            throw .wrongInput(DownloadError.invalidURL(url, error).sentence)
+            let error = DownloadError.invalidURL(url, error)
+            if events == .json { EventFormat.writeJSON(TransferReport(error)) }
+            throw .wrongInput(error.sentence)
         }
         guard let name = FilePath(parsed.path).lastComponent, name.kind == .regular else {
             throw .wrongInput("the URL names no file to write to: give --output FILE")

@@ -8,11 +8,13 @@ struct TransferReport: Encodable {
     var bytes: Int64?
     var bytesReceived: Int64?
     var bytesRepeated: Int64?
+    var code: String?
     var connections: Int?
     var offset: Int64?
     var proof: String?
     var reason: String?
     var restarts: Int?
+    var resumable: Bool?
     var resumptions: Int?
     var rule: String?
     var seconds: Double?
@@ -41,9 +43,11 @@ struct TransferReport: Encodable {
             self.event = "retrying"
             self.rule = rule.code
             seconds = TransferReport.seconds(wait)
+            code = setback.code
             reason = setback.description
         case .restarted(let reason):
             self.event = "restarted"
+            code = reason.code
             self.reason = reason.description
         case .redirected(let url):
             self.event = "redirected"
@@ -74,7 +78,10 @@ struct TransferReport: Encodable {
     /// The report of a failure.
     init(_ error: DownloadError) {
         event = "failed"
+        code = error.code.rawValue
         reason = error.sentence
+        resumable = error.isResumable
+        status = error.status
         if case .unproved(let doubt) = error { proof = doubt.rawValue }
     }
 

@@ -8,6 +8,7 @@ struct UploadReport: Encodable {
     var bytes: Int64?
     var bytesRepeated: Int64?
     var bytesSent: Int64?
+    var code: String?
     var connections: Int?
     var continued: Bool?
     var dialect: Int?
@@ -46,9 +47,11 @@ struct UploadReport: Encodable {
         case .retrying(let wait, let setback):
             self.event = "retrying"
             seconds = UploadReport.seconds(wait)
+            code = setback.code
             reason = setback.description
         case .restarted(let reason):
             self.event = "restarted"
+            code = reason.code
             self.reason = reason.description
         case .informed(let status, _):
             self.event = "informed"
@@ -74,8 +77,10 @@ struct UploadReport: Encodable {
     /// The report of a failure.
     init(_ error: UploadError) {
         event = "failed"
+        code = error.code.rawValue
         reason = error.sentence
-        resumable = error.disposition == .resumable
+        resumable = error.isResumable
+        status = error.status
     }
 
     private static func seconds(_ duration: Duration) -> Double {

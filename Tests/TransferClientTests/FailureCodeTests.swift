@@ -1,0 +1,80 @@
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// Codes are read by programs: what changes one of these tables changes them.
+struct FailureCodeTests {
+    @Test(
+        arguments: [
+            (.invalidURL("x", .noScheme), "invalid-url", false), (.invalidDigest(count: 1), "invalid-request", false),
+            (.invalidTLSSettings(.otherKey), "invalid-tls-settings", false),
+            (.invalidDestination("/x", "why"), "invalid-file", false), (.locked("/x"), "locked", true),
+            (.fileSystem(call: "open", path: "/x", .noSpace), "file-system", true),
+            (.fileSystem(call: "open", path: "/x", .ioError), "file-system", false),
+            (.refused(.status(404)), "refused", false), (.tooManyRedirections(10), "redirection", false),
+            (.invalidRedirection("x", .noHost), "redirection", false),
+            (.gaveUp(.attempts(1), .stalled), "gave-up", true),
+            (.tooManyRestarts(10, .rangeIgnored), "too-many-restarts", true),
+            (.digestMissing(file: "/x"), "digest-mismatch", false), (.unproved(.lengthUnknown), "unproved", false),
+            (.cancelled, "cancelled", true),
+        ] as [(DownloadError, String, Bool)]
+    )
+    func `the code of a download's failure stays, and tells whether it goes on`(
+        error: DownloadError,
+        code: String,
+        isResumable: Bool
+    ) {
+        #expect(error.code.rawValue == code)
+        #expect(error.isResumable == isResumable)
+    }
+
+    @Test(
+        arguments: [
+            (.invalidSource("/x", "why"), "invalid-file", false), (.sourceChanged("/x"), "file-changed", true),
+            (.refused(.refused(status: 404)), "refused", false),
+            (.refused(.redirection(status: 302)), "redirection", false),
+            (.gaveUp(.attempts(1), .noProgress), "gave-up", true),
+            (.digestMismatch(sent: [], received: []), "digest-mismatch", false), (.cancelled, "cancelled", true),
+        ] as [(UploadError, String, Bool)]
+    )
+    func `the code of an upload's failure stays, and tells whether it goes on`(
+        error: UploadError,
+        code: String,
+        isResumable: Bool
+    ) {
+        #expect(error.code.rawValue == code)
+        #expect(error.isResumable == isResumable)
+    }
+
+    private static let setbacks: [(UploadSetback, String)] = [
+        (.transport(.connectFailed("x")), "connect-failed"), (.transport(.connectTimedOut), "connect-timed-out"),
+        (.transport(.connectionLost("x")), "connection-lost"), (.transport(.firstByteTimedOut), "response-timed-out"),
+        (.transport(.stalled), "stalled"), (.transport(.outOfTime), "out-of-time"),
+        (.transport(.malformedResponse("x")), "malformed-response"), (.transport(.status(503)), "status"),
+        (.transport(.rejected(.multipart)), "response-rejected"), (.transport(.bodyTooShort), "body-too-short"),
+        (.transport(.partOnly), "part-only"), (.transport(.representationChanged), "representation-changed"),
+        (.transport(.differentURL), "different-url"), (.transport(.completenessUnknown), "completeness-unknown"),
+        (.transport(.heldBytesDamaged), "held-bytes-damaged"), (.status(503), "status"), (.noOffset, "no-offset"),
+        (.noProgress, "no-progress"), (.uploadGone, "upload-gone"), (.uploadExpired, "upload-expired"),
+        (.smallerRequests, "smaller-requests"), (.otherDialect(nil), "other-dialect"),
+    ]
+
+    @Test(arguments: FailureCodeTests.setbacks) func `the code of a setback stays`(setback: UploadSetback, code: String)
+    {
+        #expect(setback.code == code)
+    }
+
+    @Test func `codes are words in lower case, and reasons to start over have some as well`() {
+        let restarts: [DownloadRestartReason] = [
+            .noStrongValidator, .representationChanged, .rangeIgnored, .rangeUnusable(.multipart), .digestMismatch,
+            .journalUnusable, .differentURL,
+        ]
+        let uploads: [UploadRestartReason] = [.uploadGone, .sourceChanged, .otherDialect]
+        for codes in [
+            TransferFailureCode.allCases.map(\.rawValue), restarts.map(\.code), uploads.map(\.code),
+        ] {
+            #expect(codes.allSatisfy { $0.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })
+            #expect(Set(codes).count == codes.count)
+        }
+    }
+}
