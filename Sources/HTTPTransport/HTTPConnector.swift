@@ -33,8 +33,8 @@ public struct HTTPConnector: Sendable {
         public var mostFields: Int
         /// The most bytes of one read of the socket.
         public var longestRead: Int
-        /// The bytes of each read where the response is taken slowly: few wait in memory then, and the server sees an even flow;
-        /// `nil` for reads as long as they get.
+        /// The bytes of each read where the response is taken slowly: few wait in memory then, and the server sees an even flow. TLS
+        /// reads a record at least, and HTTP/2 has a window instead. `nil` for reads as long as they get.
         public var readLength: Int?
 
         /// Makes limits.
@@ -83,7 +83,7 @@ public struct HTTPConnector: Sendable {
         let connecting = ClientBootstrap(group: group)
             .connectTimeout(timeout)
             .channelOption(.autoRead, value: false)
-            .channelOption(.recvAllocator, value: receiveAllocator)
+            .channelOption(.recvAllocator, value: receiveAllocator(isSecure: destination.isSecure))
             .channelOption(.maxMessagesPerRead, value: mostReads)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -137,12 +137,13 @@ public struct HTTPConnector: Sendable {
             .flatMap { agreed in
                 switch agreed {
                 case .http1:
-                    channel.eventLoop.makeCompletedFuture {
+                    return channel.eventLoop.makeCompletedFuture {
                         try speakHTTP1(on: channel, makeHandler())
                         return HTTPConnection(channel: channel, spoken: .http1)
                     }
                 case .http2:
-                    HTTP2Client.openStream(on: channel) { stream in
+                    readAtLength(on: channel)
+                    return HTTP2Client.openStream(on: channel) { stream in
                         try stream.pipeline.syncOperations.addHandler(makeHandler())
                     }
                     .map { HTTPConnection(channel: $0, spoken: .http2) }
@@ -176,8 +177,21 @@ public struct HTTPConnector: Sendable {
     /// The reads of a socket that is ready, before the others of its loop have their turn: 4, as NIO does it.
     private var mostReads: UInt { limits.readLength == nil ? 4 : 1 }
 
-    private var receiveAllocator: any RecvByteBufferAllocator {
-        if let length = limits.readLength { return FixedSizeRecvByteBufferAllocator(capacity: length) }
-        return AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.longestRead)
+    /// The longest record of TLS (RFC 8446, section 5.2), with its head.
+    private static let longestRecord = (1 << 14) + 256 + 5
+
+    private func receiveAllocator(isSecure: Bool) -> any RecvByteBufferAllocator {
+        guard let length = limits.readLength else { return adaptiveAllocator }
+        return FixedSizeRecvByteBufferAllocator(capacity: isSecure ? max(length, Self.longestRecord) : length)
+    }
+
+    private var adaptiveAllocator: AdaptiveRecvByteBufferAllocator {
+        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.longestRead)
+    }
+
+    /// Reads as much as there is, on the channel's loop. Frames that wait in a stream keep what was read with them: of short reads
+    /// that is many times their bytes.
+    private func readAtLength(on channel: any Channel) {
+        try? channel.syncOptions?.setOption(.recvAllocator, value: adaptiveAllocator)
     }
 }
