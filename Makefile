@@ -58,6 +58,7 @@ photos: ## build and test the package of docs/examples that takes uploads with H
 
 docs: ## make the reference of the libraries, below .build-docs; a name that leads nowhere stops it
 	@scripts/install.sh build
+	@rm -rf .build-docs && mkdir .build-docs
 	@for target in SquallTransfer ResumableUploads; do \
 		SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs \
 			generate-documentation --target $$target --output-path .build-docs/$$target \

@@ -29,9 +29,12 @@ public final class UploadService: Sendable {
     /// Starts the service over a folder for uploads: finds what an earlier run left. Blocks.
     ///
     /// - Parameters:
-    ///   - folder: where complete files are put; it exists.
-    ///   - location: the path of an upload's URI.
-    ///   - now: both clocks.
+    ///   - folder: The folder that complete files are put into; it exists.
+    ///   - policy: The limits.
+    ///   - files: The calls to the file system.
+    ///   - threadCount: The threads that make these calls.
+    ///   - now: Both clocks.
+    ///   - location: The path of an upload's URI.
     /// - Throws: a `wouldBlock` where another server has the folder, and the errors of the file system.
     public convenience init(
         folder: FilePath,
