@@ -192,6 +192,7 @@ public struct HTTPConnector: Sendable {
     /// Reads as much as there is, on the channel's loop. Frames that wait in a stream keep what was read with them: of short reads
     /// that is many times their bytes.
     private func readAtLength(on channel: any Channel) {
+        guard limits.readLength != nil else { return }
         try? channel.syncOptions?.setOption(.recvAllocator, value: adaptiveAllocator)
     }
 }
