@@ -5,7 +5,7 @@
 
     /// The server side of HTTP/2 (RFC 9113) on one connection.
     public enum HTTP2Server {
-        /// What a connection is held to.
+        /// The limits of a connection.
         public struct Limits: Sendable {
             /// The requests that may be under way at a time.
             public var streams: Int
@@ -78,7 +78,7 @@
         func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { end.value.streamClosed() }
     }
 
-    /// Ends a connection that has no streams for too long, that fails, or that is told to.
+    /// Ends a connection that is idle for too long, that fails, or whose server shuts down.
     private final class ConnectionEnd: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias OutboundOut = HTTP2Frame

@@ -21,8 +21,8 @@ public struct HTTPConnection: Sendable {
 
     /// A request as it is sent on this connection.
     ///
-    /// HTTP/1.1 is told that no other request follows; HTTP/2 has no field for that. A proxy that forwards the request is sent
-    /// the whole URL (RFC 9112, section 3.2.2), and its own credentials.
+    /// HTTP/1.1 has `Connection: close`, since no other request follows; HTTP/2 has no such field. A proxy that forwards the request
+    /// gets the whole URL (RFC 9112, section 3.2.2), and its own credentials.
     public func prepared(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
         request.headerFields[.connection] = spoken == .http1 ? "close" : nil

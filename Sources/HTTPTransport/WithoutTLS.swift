@@ -53,7 +53,7 @@
 
     /// HTTP/2, which a build without TLS doesn't have.
     public enum HTTP2Server {
-        /// What a connection is held to.
+        /// The limits of a connection.
         public struct Limits: Sendable {
             /// Makes the limits.
             public init(streams: Int, headBytes: Int, window: Int, idleTimeout: TimeAmount) {}

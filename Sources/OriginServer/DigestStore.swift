@@ -58,7 +58,7 @@ actor DigestStore {
             self.patienceEnded(of: asker, for: tag)
         }
         defer { clock.cancel() }
-        // One who isn't there any more has no patience.
+        // A request whose client has gone waits no longer.
         return await withTaskCancellationHandler {
             await withCheckedContinuation { wanted[tag]?.askers[asker] = $0 }
         } onCancel: {

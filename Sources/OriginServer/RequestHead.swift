@@ -44,7 +44,7 @@ struct RequestHead: Sendable {
         keepsAlive = traits.keepsAlive && !isAnsweredEarly
     }
 
-    /// Whether the next handler would look at what the request is for.
+    /// Whether the request is valid enough to be dispatched on.
     var isValid: Bool {
         switch intent {
         case .invalid, .notImplemented, .rejected: false

@@ -13,7 +13,7 @@ public enum DownloadError: Error, Hashable, Sendable {
     case tlsRefused(host: String, TLSFailure)
     /// The destination can't be a file: the path, and why.
     case invalidDestination(String, String)
-    /// The expected digest hasn't 32 bytes, but so many.
+    /// The expected digest has another length than 32 bytes.
     case invalidDigest(count: Int)
     /// Another download, in this process or another, writes to the same destination: the path of its partial file.
     case locked(String)

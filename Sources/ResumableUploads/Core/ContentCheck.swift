@@ -17,7 +17,7 @@ struct ContentCheck {
     /// Content has come, and was written.
     mutating func update(_ bytes: [UInt8]) { hasher.update(data: bytes) }
 
-    /// Whether what has come is what was named.
+    /// Whether the digest of the content equals the announced one.
     var isPassed: Bool { Array(hasher.finalize()) == expected.sha256 }
 }
 

@@ -16,7 +16,7 @@ public enum UploadError: Error, Hashable, Sendable {
     case locked(String)
     /// A call to the file system failed.
     case fileSystem(call: String, path: String, Errno)
-    /// The named digest hasn't 32 bytes, but so many.
+    /// The given digest has another length than 32 bytes.
     case invalidDigest(count: Int)
     /// The SHA-256 of bytes in memory or of a stream isn't the one that the request names.
     case digestDiffers(named: [UInt8], actual: [UInt8])
