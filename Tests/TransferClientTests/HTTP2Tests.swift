@@ -17,18 +17,7 @@ import TransferProtocol
     init() throws { authority = try LocalAuthority() }
 
     private func identity(_ protocols: [String] = ["h2"]) throws -> NIOSSLContext {
-        let texts = try authority.texts(for: ["127.0.0.1"])
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(texts.certificate.utf8))
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(texts.key.utf8), format: .pem))
-        )
-        configuration.applicationProtocols = protocols
-        return try NIOSSLContext(configuration: configuration)
-    }
-
-    private func trusting() throws -> TLSClientSettings {
-        try TLSClientSettings(authorities: Array(authority.certificate.utf8))
+        try authority.serverContext { $0.applicationProtocols = protocols }
     }
 
     /// Downloads from a server that does what `respond` says.
@@ -38,7 +27,7 @@ import TransferProtocol
         _ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step]
     ) async throws -> (Attempted, [ReceivedRequest]) {
         try await ScriptedHTTP2Server.serve(over: identity(), respond) { server in
-            let settings = try trusting()
+            let settings = try authority.trusting()
             let done = await attempt(DownloadRequest(url: server.url), to: folder.destination) {
                 $0.tls = settings
                 configure(&$0)
@@ -185,7 +174,7 @@ import TransferProtocol
     func `a server that doesn't know HTTP/2 is spoken to by HTTP/1`(protocols: [String]) async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: identity(protocols)) { server in
-            let settings = try trusting()
+            let settings = try authority.trusting()
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) { $0.tls = settings }
             #expect(done.error == nil)
             #expect(server.requests.map { $0.fields["connection"] } == ["close"])
@@ -195,7 +184,7 @@ import TransferProtocol
     @Test func `HTTP/2 isn't offered where it is turned off`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: identity(["h2", "http/1.1"])) { server in
-            var settings = try trusting()
+            var settings = try authority.trusting()
             settings.offersHTTP2 = false
             let given = settings
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) { $0.tls = given }
@@ -214,7 +203,7 @@ import TransferProtocol
             let folder = try UploadFolder(bytes)
             var request = folder.request(server.url)
             if case .dialect(let dialect) = kind { request.dialects = .only(dialect) }
-            let settings = try trusting()
+            let settings = try authority.trusting()
             let done = await upload(folder, request) { $0.tls = settings }
             #expect(done.error == nil)
             #expect(server.delivered == [bytes])
@@ -230,7 +219,7 @@ import TransferProtocol
         habits.refuse = { _, _ in 403 }
         try await withUploadServer(.ordinary, habits) { server in
             let folder = try UploadFolder(uploadBytes(3_000_000))
-            let settings = try trusting()
+            let settings = try authority.trusting()
             let done = await upload(folder, folder.request(server.url)) { $0.tls = settings }
             #expect(done.error == .refused(.refused(status: 403)))
         }

@@ -1,6 +1,5 @@
 import HTTPTransport
 import LocalAuthority
-import NIOSSL
 import TestUploadServers
 import Testing
 import TransferClient
@@ -15,24 +14,9 @@ import TransferProtocol
 
     init() throws { authority = try LocalAuthority() }
 
-    private func identity() throws -> NIOSSLContext {
-        let texts = try authority.texts(for: ["127.0.0.1"])
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(texts.certificate.utf8))
-        return try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(texts.key.utf8), format: .pem))
-            )
-        )
-    }
-
     private func proxies(_ port: Int, _ credentials: String = "") throws -> ProxySettings {
         let proxy = try ProxySettings.Proxy("http://\(credentials)127.0.0.1:\(port)")
         return ProxySettings(http: proxy, https: proxy)
-    }
-
-    private func trusting() throws -> TLSClientSettings {
-        try TLSClientSettings(authorities: Array(authority.certificate.utf8))
     }
 
     @Test func `a proxy forwards http requests, and is sent the whole URL and its own credentials`() async throws {
@@ -70,9 +54,9 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
-        }.serve(over: identity()) { server in
+        }.serve(over: authority.serverContext()) { server in
             try await TunnelProxy.serve { proxy in
-                let (settings, tls) = (try proxies(proxy.port, "ada:hunter2@"), try trusting())
+                let (settings, tls) = (try proxies(proxy.port, "ada:hunter2@"), try authority.trusting())
                 let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.proxies = settings
                     $0.tls = tls
@@ -95,7 +79,7 @@ import TransferProtocol
         try await TunnelProxy.serve { _ in
             "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"office\"\r\nContent-Length: 0\r\n\r\n"
         } _: { proxy in
-            let (settings, tls) = (try proxies(proxy.port), try trusting())
+            let (settings, tls) = (try proxies(proxy.port), try authority.trusting())
             let done = await attempt(DownloadRequest(url: "https://127.0.0.1:1/"), to: folder.destination) {
                 $0.proxies = settings
                 $0.tls = tls
@@ -112,7 +96,7 @@ import TransferProtocol
 
     @Test func `a proxy that refuses for now is tried again, and its status is told`() async throws {
         let folder = try TemporaryFolder()
-        try await Script { Self.resource.serve($0) }.serve(over: identity()) { server in
+        try await Script { Self.resource.serve($0) }.serve(over: authority.serverContext()) { server in
             try await TunnelProxy.serve { ordinal in
                 switch ordinal {
                 case 0: "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
@@ -121,7 +105,7 @@ import TransferProtocol
                 default: nil
                 }
             } _: { proxy in
-                let (settings, tls) = (try proxies(proxy.port), try trusting())
+                let (settings, tls) = (try proxies(proxy.port), try authority.trusting())
                 let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.proxies = settings
                     $0.tls = tls
@@ -138,7 +122,7 @@ import TransferProtocol
     @Test func `a proxy that stays silent is given up within the limit for connecting`() async throws {
         let folder = try TemporaryFolder()
         try await Script { _ in [.stall] }.serve { proxy in
-            let (settings, tls) = (try proxies(proxy.port), try trusting())
+            let (settings, tls) = (try proxies(proxy.port), try authority.trusting())
             let done = await attempt(DownloadRequest(url: "https://files.example/"), to: folder.destination) {
                 $0.proxies = settings
                 $0.tls = tls

@@ -16,27 +16,15 @@ import TransferProtocol
 
     /// What a server shows that is called `hosts`, and asks for a certificate of this authority if told so.
     private func server(_ hosts: String..., asks: Bool = false, newest: TLSVersion? = nil) throws -> NIOSSLContext {
-        let texts = try authority.texts(for: hosts)
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(texts.certificate.utf8))
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(texts.key.utf8), format: .pem))
-        )
-        configuration.maximumTLSVersion = newest
-        if newest != nil { configuration.minimumTLSVersion = .tlsv1 }
-        if asks {
+        try authority.serverContext(for: hosts) { configuration in
+            configuration.maximumTLSVersion = newest
+            if newest != nil { configuration.minimumTLSVersion = .tlsv1 }
+            guard asks else { return }
             configuration.certificateVerification = .noHostnameVerification
             configuration.trustRoots = .certificates(
                 try NIOSSLCertificate.fromPEMBytes(Array(authority.certificate.utf8))
             )
         }
-        return try NIOSSLContext(configuration: configuration)
-    }
-
-    private func trusting(_ identity: TLSIdentity? = nil) throws -> TLSClientSettings {
-        var settings = try TLSClientSettings(authorities: Array(authority.certificate.utf8))
-        settings.identity = identity
-        return settings
     }
 
     private func attempt(
@@ -57,7 +45,7 @@ import TransferProtocol
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 70_000) : Self.resource.serve(request)
         }.serve(over: server("127.0.0.1", newest: version)) { server in
-            let done = await attempt(server, folder, try trusting())
+            let done = await attempt(server, folder, try authority.trusting())
             #expect(done.resumedAt == [70_000])
             #expect(folder.file == Self.resource.content)
         }
@@ -87,7 +75,7 @@ import TransferProtocol
     func `a certificate for another name is refused`(name: String) async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: server(name)) { server in
-            let done = await attempt(server, folder, try trusting())
+            let done = await attempt(server, folder, try authority.trusting())
             guard case .tlsRefused(_, let failure) = done.error else {
                 Issue.record("\(done.result)")
                 return
@@ -100,7 +88,7 @@ import TransferProtocol
     @Test func `the server is called by its name`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: server("localhost")) { server in
-            let settings = try trusting()
+            let settings = try authority.trusting()
             let url = "https://localhost:\(server.port)/file.bin"
             _ = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
                 $0.tls = settings
@@ -114,14 +102,18 @@ import TransferProtocol
         for version in [TLSVersion.tlsv12, .tlsv13] {
             try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1", asks: true, newest: version)) {
                 server in
-                let without = await attempt(server, folder, try trusting())
+                let without = await attempt(server, folder, try authority.trusting())
                 guard case .tlsRefused(_, let failure) = without.error else {
                     Issue.record("\(without.result)")
                     return
                 }
                 let expected: TLSFailure.Kind = version == .tlsv13 ? .clientCertificate : .handshakeRefused
                 #expect(failure.kind == expected, "\(failure)")
-                let done = await attempt(server, folder, try trusting(try authority.identity(for: ["somebody"])))
+                let done = await attempt(
+                    server,
+                    folder,
+                    try authority.trusting(try authority.identity(for: ["somebody"]))
+                )
                 #expect(done.error == nil)
                 #expect(folder.file == Self.resource.content)
             }
@@ -135,7 +127,7 @@ import TransferProtocol
             [.text(head), .send(Array(Self.resource.content.prefix(100_000)))]
                 + (request.ordinal == 0 ? [.sever] : [.stall])
         }.serve(over: server("127.0.0.1")) { server in
-            let done = await attempt(server, cut, try trusting()) {
+            let done = await attempt(server, cut, try authority.trusting()) {
                 $0.stall.window = .seconds(2)
                 $0.retry.maximumAttempts = 1
             }
@@ -146,7 +138,7 @@ import TransferProtocol
         let whole = try TemporaryFolder()
         try await Script { _ in [.text(head), .send(Self.resource.content)] }.serve(over: server("127.0.0.1")) {
             server in
-            let done = await attempt(server, whole, try trusting())
+            let done = await attempt(server, whole, try authority.trusting())
             #expect(done.error == nil)
             #expect(whole.file == Self.resource.content)
         }
@@ -155,7 +147,7 @@ import TransferProtocol
     @Test func `a whole body with a length needs no end of TLS`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) + [.sever] }.serve(over: server("127.0.0.1")) { server in
-            let done = await attempt(server, folder, try trusting())
+            let done = await attempt(server, folder, try authority.trusting())
             #expect(done.summary?.connections == 1)
             #expect(folder.file == Self.resource.content)
         }
@@ -192,7 +184,7 @@ import TransferProtocol
             let target = plain.url("/elsewhere")
             try await Script { _ in [.head(302, ["Location: \(target)", "Content-Length: 0"])] }
                 .serve(over: server("127.0.0.1")) { secure in
-                    let settings = try trusting()
+                    let settings = try authority.trusting()
                     let field = try RequestField("Authorization: Bearer hunter2")
                     let request = DownloadRequest(url: secure.url(), credentials: DownloadCredentials(fields: [field]))
                     let done = await TransferClientTests.attempt(request, to: folder.destination) { $0.tls = settings }
@@ -214,7 +206,7 @@ import TransferProtocol
             let folder = try UploadFolder(bytes)
             var request = folder.request(server.url)
             if case .dialect(let dialect) = kind { request.dialects = .only(dialect) }
-            let settings = try trusting()
+            let settings = try authority.trusting()
             let done = await upload(folder, request) { $0.tls = settings }
             #expect(done.error == nil)
             #expect(server.delivered == [bytes])
