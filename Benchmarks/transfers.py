@@ -541,7 +541,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="cuts, tls, kill, memory or throughput (default: all)")
     parser.add_argument("--runs", type=int, default=1_000, help="downloads, and uploads, through cuts (default: 1,000)")
-    parser.add_argument("--tls-runs", type=int, default=200, help="the same by TLS (default: 200)")
+    parser.add_argument("--tls-runs", type=int, default=1_000, help="the same by TLS (default: 1,000)")
     parser.add_argument("--kills", type=int, default=200, help="kills of clients and servers (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of files, offsets and kills (default: 1)")
     parser.add_argument("--only", type=int, help="the number of the one run through cuts")
