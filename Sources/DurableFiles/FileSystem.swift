@@ -61,6 +61,9 @@ public protocol OpenFile: Sendable {
     /// A failure is final: the system may have dropped the bytes that it couldn't write, and a second call would succeed
     /// without them. So each later call on this value fails too.
     func synchronizeData() throws(FileError)
+    /// Has later reads come from the disk, as far as the system knows how: bytes that a failed synchronization, of whatever process,
+    /// left in memory alone aren't shown any more. To be called after `synchronizeData`.
+    func forgetCache() throws(FileError)
     /// Whether a path names this very file; no link at its end is followed.
     func hasName(_ path: FilePath) throws(FileError) -> Bool
     /// Gives the file the permissions of the file at a path.

@@ -66,6 +66,11 @@ final class SystemFile: OpenFile {
         }
     }
 
+    func forgetCache() throws(FileError) {
+        let code = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_DONTNEED)
+        guard code == 0 else { throw FileError(call: "posix_fadvise", path: path, errno: Errno(rawValue: code)) }
+    }
+
     func hasName(_ path: FilePath) throws(FileError) -> Bool {
         let mine = try FileError.naming("fstat", path) { try descriptor.stat() }
         guard let named = try? path.stat(followTargetSymlink: false) else { return false }

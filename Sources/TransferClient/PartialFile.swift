@@ -39,6 +39,9 @@ final class PartialFile: Sendable {
         /// Whether the journal is of an earlier run. What it shows may be in the system's memory alone, after a call that
         /// failed, so a fresh one takes its place before anything is added.
         var isJournalOld = false
+        /// Whether reads show what is on the disk, and not what an earlier run left in memory alone. Its last synchronization
+        /// may have failed, and the system then shows bytes that it doesn't write any more.
+        var isSettled = true
         /// Whether the names in the folder are on the disk.
         var isNameSafe = false
         /// Whether bytes that aren't held follow those that are.
@@ -124,6 +127,7 @@ final class PartialFile: Sendable {
             state.noted = blocks.count
             state.hasTail = size > checkpoint.length
             state.isJournalOld = true
+            state.isSettled = false
         }
         return promise.source.url == url
             ? .prefix(promise.source, length: checkpoint.length)
@@ -152,6 +156,7 @@ final class PartialFile: Sendable {
     }
 
     private func verifyBlock() throws(DownloadError) -> Verified {
+        try settle()
         let (before, length, promise) = contents.withLock { ($0.hasher, $0.length, $0.journal) }
         guard before.length < length, let promise, let checkpoint = promise.checkpoints.last else { return .finished }
         var hasher = before
@@ -169,6 +174,16 @@ final class PartialFile: Sendable {
         guard hasher.digest == expected else { return .damaged(start..<end) }
         contents.withLock { $0.hasher = hasher }
         return .sound
+    }
+
+    /// Has what an earlier run left be read from the disk.
+    private func settle() throws(DownloadError) {
+        guard !contents.withLock({ $0.isSettled }) else { return }
+        try FileCall.run { () throws(FileError) in
+            try data.synchronizeData()
+            try data.forgetCache()
+        }
+        contents.withLock { $0.isSettled = true }
     }
 
     /// Writes bytes in the place of damaged ones that are held. They count once `verify` has found them right.

@@ -26,6 +26,12 @@ struct File {
         pending.append(change)
     }
 
+    /// Shows what is on the disk, and what will be written there.
+    mutating func forgetCache() {
+        shown = durable
+        for change in pending { Self.apply(change, to: &shown) }
+    }
+
     static func apply(_ change: Change, to bytes: inout [UInt8]) {
         switch change {
         case .write(let written, let offset):

@@ -57,6 +57,12 @@ final class SimulatedFile: OpenFile {
         }
     }
 
+    func forgetCache() throws(FileError) {
+        try change("posix_fadvise") { file, part in
+            if part == nil { file.forgetCache() }
+        }
+    }
+
     func lock() throws(FileError) {
         let isMine = try disk.call("flock", path) { [node, handle] state throws(Errno) in
             guard case .file(var file) = state.nodes[node] else { throw .badFileDescriptor }

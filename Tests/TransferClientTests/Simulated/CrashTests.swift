@@ -15,6 +15,8 @@ import Units
 @Suite struct CrashTests {
     private static let runs = number("SQUALL_DOWNLOAD_RUNS") ?? 300
     private static let first = number("SQUALL_DOWNLOAD_SEED") ?? 0
+    /// Seeds that found a defect: a repaired block that a failed synchronization, in a later run, left in memory alone.
+    private static let found: [UInt64] = [58_634]
     private static let folder = FilePath("/d")
     private static let url = "http://host.example/file"
 
@@ -211,7 +213,7 @@ import Units
     {
         var sum = Story()
         var finished: UInt64 = 0
-        for seed in Self.first..<Self.first + Self.runs {
+        for seed in Self.found + Array(Self.first..<Self.first + Self.runs) {
             do {
                 let story = try run(seed)
                 sum.crashes += story.crashes

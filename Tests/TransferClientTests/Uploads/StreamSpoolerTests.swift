@@ -222,6 +222,7 @@ private struct WatchedFile: OpenFile {
     func read(_ count: Int, at offset: Int64) throws(FileError) -> [UInt8] { try file.read(count, at: offset) }
     func size() throws(FileError) -> Int64 { try file.size() }
     func resize(to size: Int64) throws(FileError) { try file.resize(to: size) }
+    func forgetCache() throws(FileError) { try file.forgetCache() }
     func synchronizeData() throws(FileError) { try file.synchronizeData() }
     func hasName(_ path: FilePath) throws(FileError) -> Bool { try file.hasName(path) }
     func takePermissions(of path: FilePath) throws(FileError) { try file.takePermissions(of: path) }
