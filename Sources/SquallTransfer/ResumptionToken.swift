@@ -3,7 +3,7 @@ internal import FoundationEssentials
 /// Continues a transfer, in this process or another. It has the URL and the path of the file; the transferred bytes are
 /// recorded on the disk.
 ///
-/// A token has no credentials and no headers, which are given again. Its URL may be a secret by itself, if it was signed.
+/// A token has no credentials, headers or callbacks, which are given again. Its URL may be a secret by itself, if it was signed.
 public struct ResumptionToken: Hashable, Sendable, Codable {
     /// Which way a transfer goes.
     public enum Direction: String, Hashable, Sendable, Codable {
@@ -27,6 +27,8 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
     public var requiresProof: Bool?
     /// The media type of an upload.
     public var contentType: String?
+    /// Whether sending the upload twice is harmless.
+    public var isRepeatable: Bool?
     /// The folder that remembers the upload, if it isn't the default.
     public var stateFolder: String?
 
@@ -39,6 +41,7 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         if direction == .upload {
             method = request.method
             contentType = request.contentType
+            if request.isRepeatable { isRepeatable = true }
         } else if request.requiresProof {
             requiresProof = true
         }
@@ -69,6 +72,7 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         request.method = method
         request.sha256 = sha256
         request.requiresProof = requiresProof ?? false
+        request.isRepeatable = isRepeatable ?? false
         if let contentType { request.contentType = contentType }
         return request
     }

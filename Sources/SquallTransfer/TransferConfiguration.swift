@@ -38,7 +38,8 @@ public struct TransferConfiguration: Sendable {
     /// Whether a transfer waits while the machine has no route to the server, in the phase `waitingForNetwork`, and counts no
     /// attempts meanwhile; it is tried all the same each 30 s. It waits as long as the deadline permits. `false` unless told otherwise.
     public var waitsForConnectivity = false
-    /// Gives credentials for requests that have no `authenticator` of their own.
+    /// Gives credentials for requests that have no `authenticator` of their own. Transfers of one session that are refused together
+    /// ask once for each origin and realm, and share the answer.
     public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
     /// Told of every status of every transfer that has no observer of its own; on the transfer's task, which waits for it.
     public var observer: (@Sendable (TransferStatus) -> Void)?

@@ -61,23 +61,26 @@ public struct ResponseDisposition: RawRepresentable, Hashable, Sendable, CustomS
     public static let cancel = ResponseDisposition(rawValue: "cancel")
 }
 
-/// Asks for credentials once where several transfers of a session were refused together, and remembers the answer for those
-/// whose refusal comes late.
+/// Asks the session's authenticator once where several transfers were refused together, and remembers the answer for those whose
+/// refusal comes late.
 actor CredentialDesk {
     /// Credentials, and how many answers to the same question there were up to this one.
     typealias Answer = (credentials: TransferCredentials, generation: Int)
 
     private struct Entry {
         var answer: Answer?
-        var asking: Task<Answer?, Never>?
+        var asking: Task<Void, Never>?
+        var waiters: [Int: CheckedContinuation<Answer?, Never>] = [:]
     }
 
     private var entries: [String: Entry] = [:]
+    private var lastWaiter = 0
 
     /// The origins and realms that are remembered: 64. Beyond, nothing is shared.
     static let mostEntries = 64
 
-    /// The credentials for a challenge; `nil` where the caller has none.
+    /// The credentials for a challenge; `nil` where the caller has none, and when the task is cancelled. The question is cancelled
+    /// with the last task that waits for its answer.
     ///
     /// - Parameters:
     ///   - seen: The generation of the credentials that the server has refused: 0 for none.
@@ -92,25 +95,42 @@ actor CredentialDesk {
         guard entries[key] != nil || entries.count < Self.mostEntries else {
             return await ask(challenge).map { ($0, seen) }
         }
-        let entry = entries[key, default: Entry()]
-        if let answer = entry.answer, answer.generation > seen { return answer }
-        let task = entry.asking ?? Task { await self.ask(challenge, key, ask) }
-        entries[key, default: Entry()].asking = task
-        return await task.value
+        if let answer = entries[key]?.answer, answer.generation > seen { return answer }
+        lastWaiter += 1
+        let waiter = lastWaiter
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(returning: nil) }
+                entries[key, default: Entry()].waiters[waiter] = continuation
+                if entries[key]?.asking == nil {
+                    entries[key]?.asking = Task {
+                        let found = await ask(challenge)
+                        self.settle(key, found)
+                    }
+                }
+            }
+        } onCancel: {
+            Task { await self.leave(key, waiter) }
+        }
     }
 
-    private func ask(
-        _ challenge: TransferChallenge,
-        _ key: String,
-        _ ask: @Sendable (TransferChallenge) async -> TransferCredentials?
-    ) async -> Answer? {
-        let found = await ask(challenge)
-        var entry = entries[key, default: Entry()]
-        entry.asking = nil
+    private func settle(_ key: String, _ found: TransferCredentials?) {
+        // A question that was cancelled has nobody who waits for its answer.
+        guard !Task.isCancelled, var entry = entries[key] else { return }
         let answer = found.map { ($0, (entry.answer?.generation ?? 0) + 1) }
+        let waiters = entry.waiters.values
+        (entry.asking, entry.waiters) = (nil, [:])
         if let answer { entry.answer = answer }
         entries[key] = entry
-        return answer
+        for waiter in waiters { waiter.resume(returning: answer) }
+    }
+
+    private func leave(_ key: String, _ waiter: Int) {
+        guard let continuation = entries[key]?.waiters.removeValue(forKey: waiter) else { return }
+        continuation.resume(returning: nil)
+        guard let entry = entries[key], entry.waiters.isEmpty else { return }
+        entry.asking?.cancel()
+        entries[key]?.asking = nil
     }
 }
 
@@ -118,19 +138,26 @@ extension TransferSession {
     /// The questions that the engine asks for a request.
     func callbacks(for request: TransferRequest, isForUpload: Bool) -> TransferCallbacks {
         var callbacks = TransferCallbacks()
-        if let ask = request.authenticator ?? configuration.authenticator {
+        let answer = { @Sendable (credentials: TransferCredentials) -> DownloadCredentials? in
+            var answered = request
+            answered.credentials = credentials
+            // A field of the caller's would take the place of the answer.
+            answered.headers.removeAll { $0.name.lowercased() == "authorization" }
+            return try? answered.downloadCredentials(isForUpload: isForUpload)
+        }
+        if let ask = request.authenticator {
+            callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(answer) }
+        } else if let ask = configuration.authenticator {
             let seen = Mutex(0)
             callbacks.authenticate = { [desk] question in
-                let challenge = TransferChallenge(question)
                 let origin = (try? DownloadURL(question.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
                 let known = seen.withLock { $0 }
+                let challenge = TransferChallenge(question)
                 guard let found = await desk.credentials(for: challenge, origin: origin, seen: known, ask) else {
                     return nil
                 }
                 seen.withLock { $0 = found.generation }
-                var answered = request
-                answered.credentials = found.credentials
-                return try? answered.downloadCredentials(isForUpload: isForUpload)
+                return answer(found.credentials)
             }
         }
         if let refresh = request.urlRefresher {

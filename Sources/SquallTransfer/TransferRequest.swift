@@ -27,8 +27,8 @@ public struct TransferRequest: Sendable {
     /// The time that a transfer waits before it begins, in the phase `waiting`. The deadline counts from its beginning.
     public var delay: Duration = .zero
     /// Gives credentials when the server refuses the ones that it was shown, or none, in place of the configuration's; `nil` as an
-    /// answer ends the transfer. Transfers of one session that are refused together ask once. It isn't asked about servers of another
-    /// origin than the URL's, and 3 times in a row at most.
+    /// answer ends the transfer. It isn't asked about servers of another origin than the URL's, and 3 times in a row at most. When the
+    /// transfer is cancelled, so is the task that asks.
     public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
     /// Gives a URL in the place of one that the server refused, such as one that was signed and has expired; `nil` as an answer ends
     /// the transfer. 3 times in a row at most.

@@ -53,8 +53,8 @@ enum AttemptOutcome<Setback: Sendable, Failure: Error>: Sendable {
 
 /// A reason for another attempt.
 protocol AttemptSetback: Sendable {
-    /// Whether no connection was made.
-    var isOfConnecting: Bool { get }
+    /// Whether a network that is away can be the reason.
+    var mayBeOfNetwork: Bool { get }
 }
 
 /// A reason for the end of a transfer.
@@ -165,7 +165,7 @@ final class AttemptLoop {
         isImmediate: Bool = false
     ) async throws(Transfer.Failure) {
         guard !Task.isCancelled else { throw .cancelled }
-        if setback.isOfConnecting, try await hasWaitedForNetwork(transfer, setback) { return }
+        if setback.mayBeOfNetwork, try await hasWaitedForNetwork(transfer, setback) { return }
         let decision = schedule.failed(
             at: clock.now(),
             retryAfter: retryAfter,
@@ -224,10 +224,11 @@ final class AttemptLoop {
 }
 
 extension DownloadSetback: AttemptSetback {
-    var isOfConnecting: Bool {
+    var mayBeOfNetwork: Bool {
         switch self {
-        case .connectFailed, .connectTimedOut: true
-        case .connectionLost, .firstByteTimedOut, .stalled, .outOfTime, .malformedResponse, .status, .rejected,
+        case .unreachable, .connectTimedOut: true
+        case .connectFailed, .connectionLost, .firstByteTimedOut, .stalled, .outOfTime, .malformedResponse, .status,
+            .rejected,
             .bodyTooShort, .partOnly, .representationChanged, .differentURL, .completenessUnknown, .heldBytesDamaged:
             false
         }
@@ -235,9 +236,9 @@ extension DownloadSetback: AttemptSetback {
 }
 
 extension UploadSetback: AttemptSetback {
-    var isOfConnecting: Bool {
+    var mayBeOfNetwork: Bool {
         switch self {
-        case .transport(let setback): setback.isOfConnecting
+        case .transport(let setback): setback.mayBeOfNetwork
         case .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests, .otherDialect: false
         }
     }

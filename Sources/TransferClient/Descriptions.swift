@@ -23,6 +23,7 @@ extension DownloadSetback: CustomStringConvertible {
     public var description: String {
         switch self {
         case .connectFailed(let words): "the connection failed: \(words)"
+        case .unreachable(let words): "the host can't be reached: \(words)"
         case .connectTimedOut: "the connection took too long"
         case .connectionLost(let words): "the connection was lost: \(words)"
         case .firstByteTimedOut: "the answer took too long"

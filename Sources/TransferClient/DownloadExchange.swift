@@ -152,9 +152,13 @@ struct DownloadExchange: Sendable {
     private static func connectSetback(of error: NIOConnectionError) -> DownloadSetback {
         let single = error.connectionErrors.last?.error
         if case ChannelError.connectTimeout? = single { return .connectTimedOut }
-        if let single { return .connectFailed(words(of: single)) }
+        if let single {
+            let code = (single as? IOError).map { Errno(rawValue: $0.errnoCode) }
+            return [.networkUnreachable, .noRouteToHost, .networkDown].contains(code)
+                ? .unreachable(words(of: single)) : .connectFailed(words(of: single))
+        }
         guard let lookup = error.dnsAError ?? error.dnsAAAAError else { return .connectFailed("no address") }
-        return .connectFailed("the name \(error.host) can't be looked up: \(words(of: lookup))")
+        return .unreachable("the name \(error.host) can't be looked up: \(words(of: lookup))")
     }
 
     /// Connects for a request to `url`, through its proxy if it has one, with a handler of `watch` as the last.

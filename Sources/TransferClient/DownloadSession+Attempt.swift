@@ -23,9 +23,9 @@ extension DownloadSession {
     /// that brings nothing, the way starts at the URL that was asked for: the last one may have expired.
     func send(_ ask: DownloadAsk) async -> Outcome {
         guard ask.isOfHeld, isLastURLOpen, finalURL != url else {
-            return await send(ask, along: RequestTrail(url))
+            return await send(ask, along: start)
         }
-        var trail = RequestTrail(url)
+        var trail = start
         trail.follow(finalURL)
         let held = state.length
         let outcome = await send(ask, along: trail)
@@ -56,7 +56,7 @@ extension DownloadSession {
 
     private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Exchanged {
         summary.connections += 1
-        host = trail.current.host
+        host = configuration.nextHop(to: trail.current)
         let exchange = surroundings.exchange(loop.remaining)
         do {
             let fields = credentials.fields(for: trail)

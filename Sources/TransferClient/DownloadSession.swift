@@ -17,7 +17,9 @@ final class DownloadSession {
     /// Holds the content to a rate, if there is one.
     let pacer: TransferPacer?
 
-    /// The URL that is asked, and what is shown there.
+    /// The URL that the caller named, whose origin alone is shown credentials.
+    let namedURL: DownloadURL
+    /// The URL that is asked: the named one, or one that the caller gave in its place.
     var url: DownloadURL
     var credentials: DownloadCredentials
     /// The host of the last request.
@@ -55,6 +57,7 @@ final class DownloadSession {
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) {
         self.request = request
+        namedURL = url
         self.url = url
         credentials = request.credentials
         host = url.host
@@ -241,6 +244,15 @@ final class DownloadSession {
                 try? await checkpoint()
             }
         }
+    }
+}
+
+extension DownloadSession {
+    /// The way of a request from the URL that the caller named to the one that is asked.
+    var start: RequestTrail {
+        var trail = RequestTrail(namedURL)
+        if url != namedURL { trail.follow(url) }
+        return trail
     }
 }
 

@@ -118,6 +118,7 @@ extension DownloadSetback {
     public var code: String {
         switch self {
         case .connectFailed: "connect-failed"
+        case .unreachable: "unreachable"
         case .connectTimedOut: "connect-timed-out"
         case .connectionLost: "connection-lost"
         case .firstByteTimedOut: "response-timed-out"

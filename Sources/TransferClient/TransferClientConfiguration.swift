@@ -51,4 +51,7 @@ public struct TransferClientConfiguration: Sendable {
 
     /// Makes the configuration of the defaults.
     public init() {}
+
+    /// The host that a connection for `url` is made to: the server's, or its proxy's.
+    func nextHop(to url: DownloadURL) -> String { proxies.proxy(for: url)?.host ?? url.host }
 }

@@ -92,6 +92,8 @@ public enum DownloadRejection: Hashable, Sendable {
 public enum DownloadSetback: Hashable, Sendable {
     /// No connection: the system's words.
     case connectFailed(String)
+    /// No route to the host, or nobody to ask for its address: the system's words.
+    case unreachable(String)
     /// No connection within the limit.
     case connectTimedOut
     /// The connection ended early: the system's words.

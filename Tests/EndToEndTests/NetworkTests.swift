@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: [
         (["--proxy", "socks5://x:1"], [:], "--proxy"), (["--proxy", ""], [:], "http://HOST:PORT"),
-        ([], ["http_proxy": "a b"], "environment"), (["--proxy", "x:1", "--no-proxy"], [:], "exclude"),
+        ([], ["http_proxy": "a b"], "--no-proxy"), (["--proxy", "x:1", "--no-proxy"], [:], "exclude"),
     ])
     func `a proxy that can't be is exit 2`(options: [String], environment: [String: String], word: String) async throws
     {

@@ -73,6 +73,86 @@ import Testing
         #expect(data == Self.content)
     }
 
+    @Test func `a request's own authenticator isn't given what another transfer was`() async throws {
+        let alice = Self.server("alice")
+        var configuration = TransferConfiguration()
+        configuration.authenticator = { _ in .bearer("alice") }
+        let session = TransferSession(configuration: configuration)
+        #expect(try await session.data(for: TransferRequest(alice.url)).response.status == 200)
+        var request = TransferRequest(alice.url)
+        let asked = Mutex(0)
+        request.authenticator = { _ in
+            asked.withLock { $0 += 1 }
+            return .bearer("bob")
+        }
+        #expect(try await session.data(for: request).response.status == 401)
+        #expect(asked.withLock { $0 } == 3)
+    }
+
+    @Test func `an answer takes the place of a field of the request`() async throws {
+        let server = Self.server("fresh")
+        var request = TransferRequest(server.url)
+        request.headers = [TransferHeader("authorization", "Bearer stale")]
+        request.authenticator = { _ in .bearer("fresh") }
+        #expect(try await TransferSession.shared.data(for: request).response.status == 200)
+    }
+
+    @Test(arguments: [true, false])
+    func `a transfer that is cancelled doesn't wait for an answer, whose question is cancelled`(isShared: Bool)
+        async throws
+    {
+        let server = Self.server("never")
+        let (started, begin) = AsyncStream<Void>.makeStream()
+        let (ended, end) = AsyncStream<Void>.makeStream()
+        let (silence, mute) = AsyncStream<Void>.makeStream()
+        defer { mute.finish() }
+        let ask: @Sendable (TransferChallenge) async -> TransferCredentials? = { _ in
+            begin.yield()
+            // It ends when the task is cancelled, and not before.
+            for await _ in silence {}
+            end.yield()
+            return nil
+        }
+        var configuration = TransferConfiguration()
+        if isShared { configuration.authenticator = ask }
+        var request = TransferRequest(server.url)
+        if !isShared { request.authenticator = ask }
+        let folder = try Folder()
+        let transfer = TransferSession(configuration: configuration).download(request, to: folder.file("a.bin"))
+        for await _ in started { break }
+        #expect(await transfer.pause() != nil)
+        for await _ in ended { break }
+    }
+
+    @Test func `a URL of another origin in the place of an expired one gets no credentials`() async throws {
+        let heads = Mutex<[String]>([])
+        let bucket = ScriptedServer { _, head, socket in
+            heads.withLock { $0.append(head) }
+            let fields = "HTTP/1.1 200 OK\r\nContent-Length: \(Self.content.count)\r\n\r\n"
+            try socket.send(Array(fields.utf8) + Self.content)
+        }
+        let api = ScriptedServer("HTTP/1.1 403 Expired\r\nContent-Length: 0\r\n\r\n")
+        var request = TransferRequest(api.url)
+        request.credentials = .bearer("secret")
+        request.headers = [TransferHeader("Cookie", "session=secret")]
+        request.urlRefresher = { _ in bucket.url + "/?signature=1" }
+        let folder = try Folder()
+        _ = try await TransferSession.shared.download(request, to: folder.file("a.bin")).value
+        #expect(folder.bytes(of: "a.bin") == Self.content)
+        #expect(heads.withLock { $0.count } >= 1)
+        #expect(heads.withLock { $0.allSatisfy { !$0.contains("secret") } })
+    }
+
+    @Test func `a token keeps that an upload may be sent twice`() async throws {
+        var request = TransferRequest("http://127.0.0.1:1/")
+        request.isRepeatable = true
+        request.delay = .seconds(3_600)
+        let folder = try Folder()
+        let paused = await TransferSession.shared.upload(request, from: folder.file("a.bin")).pause()
+        let token = try #require(paused)
+        #expect(try ResumptionToken(token.text).isRepeatable == true)
+    }
+
     @Test func `the request's own authenticator is asked, and without an answer the refusal is thrown`() async throws {
         let server = Self.server("none")
         let folder = try Folder()

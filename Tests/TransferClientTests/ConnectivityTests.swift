@@ -66,39 +66,75 @@ import TransferProtocol
         func waitUntilConnected(to host: String, within limit: Duration) async { state.withLock { $0.waits += 1 } }
     }
 
-    @Test func `a network that is away is waited for, and costs no attempts`() async throws {
-        let folder = try TemporaryFolder()
-        let port = try DeafPort()
-        let network = Network(backAfter: 50)
-        let done = await attempt(
-            DownloadRequest(url: "http://127.0.0.1:\(port.number)/file.bin"),
-            to: folder.destination
-        ) {
-            $0.connectivity = network
-            $0.retry.maximumAttempts = 3
+    /// A transfer whose attempts end as it is told, and that is complete after the last of them.
+    private final class Scripted: AttemptedTransfer {
+        private var outcomes: [AttemptOutcome<DownloadSetback, DownloadError>]
+        private(set) var (waits, networkWaits) = (0, 0)
+        let committed: Int64 = 0
+        let startsOver = false
+        let host = "files.example"
+
+        init(_ setbacks: [DownloadSetback]) { outcomes = setbacks.map { .failedForNow($0) } }
+
+        func nextStep() async throws(DownloadError) -> AttemptStep<Int, Int> {
+            outcomes.isEmpty ? .finished(waits) : .attempt(0)
         }
-        guard case .gaveUp(.attempts(3), .connectFailed) = done.error else {
-            Issue.record("\(done.result)")
-            return
+
+        func attempt(_ request: Int) async -> AttemptOutcome<DownloadSetback, DownloadError> { outcomes.removeFirst() }
+
+        func willWait(_ delay: Duration, after: DownloadSetback, by rule: RetryRule) async throws(DownloadError) {
+            waits += 1
         }
-        #expect(network.waits == 50)
-        #expect(done.events.filter { $0 == .waitingForNetwork }.count == 50)
-        #expect(done.waits.count == 2)
+
+        func willWaitForNetwork() { networkWaits += 1 }
+        func use(_ credentials: DownloadCredentials) {}
+        func use(_ url: DownloadURL) {}
     }
 
-    @Test func `the deadline ends a wait for the network`() async throws {
-        let folder = try TemporaryFolder()
-        let port = try DeafPort()
-        let done = await attempt(
-            DownloadRequest(url: "http://127.0.0.1:\(port.number)/file.bin"),
-            to: folder.destination
-        ) {
-            $0.connectivity = Network(backAfter: .max)
-            $0.retry.deadline = .milliseconds(300)
+    private func loop(_ network: Network, deadline: Duration? = nil) -> AttemptLoop {
+        var configuration = TransferClientConfiguration()
+        configuration.connectivity = network
+        configuration.retry.maximumAttempts = 3
+        configuration.retry.deadline = deadline
+        configuration.clock.sleep = { _ in try Task.checkCancellation() }
+        return AttemptLoop(configuration, TransferCallbacks(), seed: 1, startedAt: configuration.clock.now())
+    }
+
+    @Test(arguments: [DownloadSetback.unreachable("no route"), .connectTimedOut])
+    func `a network that is away is waited for, and costs no attempts`(setback: DownloadSetback) async throws {
+        let network = Network(backAfter: 50)
+        let transfer = Scripted(Array(repeating: setback, count: 52))
+        _ = try await loop(network).run(transfer)
+        #expect(network.waits == 50)
+        #expect(transfer.networkWaits == 50)
+        #expect(transfer.waits == 2)
+    }
+
+    @Test(arguments: [
+        DownloadSetback.connectFailed("refused"), .connectionLost("reset"), .status(503), .firstByteTimedOut,
+    ])
+    func `what no network is the reason of counts`(setback: DownloadSetback) async {
+        let transfer = Scripted(Array(repeating: setback, count: 10))
+        await #expect(throws: DownloadError.gaveUp(.attempts(3), setback)) {
+            _ = try await loop(Network(backAfter: .max)).run(transfer)
         }
-        guard case .gaveUp(.deadline, _) = done.error else {
-            Issue.record("\(done.result)")
-            return
+        #expect(transfer.networkWaits == 0)
+    }
+
+    @Test func `the deadline ends a wait for the network`() async {
+        let transfer = Scripted(Array(repeating: .unreachable("no route"), count: 1_000_000))
+        await #expect(throws: DownloadError.self) {
+            _ = try await loop(Network(backAfter: .max), deadline: .milliseconds(50)).run(transfer)
         }
+        #expect(transfer.networkWaits > 0)
+    }
+
+    @Test func `with a proxy it is the proxy that has to be reached`() async throws {
+        let proxy = try ProxySettings.Proxy("http://proxy.example:3128")
+        var configuration = TransferClientConfiguration()
+        let url = try DownloadURL("http://files.example/")
+        #expect(configuration.nextHop(to: url) == "files.example")
+        configuration.proxies = ProxySettings(http: proxy)
+        #expect(configuration.nextHop(to: url) == "proxy.example")
     }
 }

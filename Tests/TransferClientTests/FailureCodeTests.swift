@@ -47,7 +47,8 @@ struct FailureCodeTests {
     }
 
     private static let setbacks: [(UploadSetback, String)] = [
-        (.transport(.connectFailed("x")), "connect-failed"), (.transport(.connectTimedOut), "connect-timed-out"),
+        (.transport(.connectFailed("x")), "connect-failed"),
+        (.transport(.unreachable("x")), "unreachable"), (.transport(.connectTimedOut), "connect-timed-out"),
         (.transport(.connectionLost("x")), "connection-lost"), (.transport(.firstByteTimedOut), "response-timed-out"),
         (.transport(.stalled), "stalled"), (.transport(.outOfTime), "out-of-time"),
         (.transport(.malformedResponse("x")), "malformed-response"), (.transport(.status(503)), "status"),

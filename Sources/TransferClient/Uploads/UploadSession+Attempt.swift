@@ -12,7 +12,7 @@ extension UploadSession {
     func attempt(_ plan: UploadPlan) async -> Outcome {
         tally.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
-        host = url.host
+        host = configuration.nextHop(to: url)
         let sending = sending(for: plan)
         if case .append(_, let from, let count, _) = plan {
             if tally.acknowledgedAtStart == nil { tally.acknowledgedAtStart = from }

@@ -59,7 +59,7 @@ extension UploadState {
         }
         let origin = UploadResource(url: url, dialect: .newest)
         for name in UploadMetadata.credentialNames {
-            fields[name] = origin.sharesOrigin(with: target) ? metadata.creationFields[name] : nil
+            fields[name] = origin.sharesOrigin(with: parameters.target) ? metadata.creationFields[name] : nil
         }
         let shown = metadata.credentials.fields(for: trail(of: plan))
         for field in shown { fields[fields: field.name] = shown.filter { $0.name == field.name } }
@@ -76,8 +76,8 @@ extension UploadState {
     /// The way of the request for `plan`: from the target through the redirections of the creation, and to the resource that
     /// the server named.
     public func trail(of plan: UploadPlan) -> RequestTrail {
-        var trail = RequestTrail(target)
-        for url in [creationURL, plan.resource?.url] {
+        var trail = RequestTrail(parameters.target)
+        for url in [target, creationURL, plan.resource?.url] {
             if let url, url != trail.current { trail.follow(url) }
         }
         return trail

@@ -277,7 +277,9 @@ extension UploadSetback {
     /// Whether the target can't have processed the request.
     var isUntouched: Bool {
         switch self {
-        case .transport(.connectFailed), .transport(.connectTimedOut), .status(429), .status(503): true
+        case .transport(.connectFailed), .transport(.unreachable), .transport(.connectTimedOut), .status(429),
+            .status(503):
+            true
         case .transport, .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests, .otherDialect:
             false
         }

@@ -47,7 +47,8 @@ struct NetworkOptions: ParsableArguments {
             let given = try ProxySettings.Proxy(proxy)
             return ProxySettings(http: given, https: given)
         } catch {
-            throw .wrongInput("\(proxy == nil ? "in the environment" : "--proxy"): \(error)")
+            guard proxy == nil else { throw .wrongInput("--proxy: \(error)") }
+            throw .wrongInput("in http_proxy, https_proxy or all_proxy: \(error); --no-proxy asks servers directly")
         }
     }
 }
