@@ -81,6 +81,20 @@ import Testing
         }
     }
 
+    @Test func `a dash is no standard output: exit 2, and how to write a file of that name`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withFolder { folder in
+                let url = "http://\(origin)/file.bin"
+                let outcome = try await squall("get", url, "--output", "-", folder: folder)
+                #expect(outcome.status == 2)
+                #expect(outcome.errors == "squall: can't write to standard output; use ./- for a file of that name\n")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+                #expect(try await squall("get", url, "--output", "./-", folder: folder).status == 0)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["-"])
+            }
+        }
+    }
+
     @Test func `a server that is away is exit 75, one that refuses is exit 1`() async throws {
         try await withFolder { folder in
             try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", "-"]) { dead, address in

@@ -17,8 +17,8 @@ struct GetCommand: AsyncParsableCommand {
             --require-proof it is a failure.
 
             Credentials go to the server of the URL alone, not to one that it redirects to, and are never shown or kept. A \
-            server that refuses them is exit code 1; what was received stays for a run with others. So is a server whose \
-            certificate can't be trusted.
+            server that refuses them is exit code 1; what was received stays for a run with others. \
+            An untrusted server certificate also exits with 1.
 
             Example: squall get http://127.0.0.1:8081/file.bin --output file.bin
             """
@@ -147,7 +147,12 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     private func destination() throws(CommandFailure) -> FilePath {
-        if let output { return FilePath(output) }
+        if let output {
+            guard output != "-" else {
+                throw .wrongInput("can't write to standard output; use ./- for a file of that name")
+            }
+            return FilePath(output)
+        }
         let parsed: DownloadURL
         do throws(DownloadURLProblem) {
             parsed = try DownloadURL(url)
