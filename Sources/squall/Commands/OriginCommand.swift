@@ -27,19 +27,29 @@ struct OriginCommand: AsyncParsableCommand {
     @Option(help: "The port to listen on; 0 takes a free one.")
     var port = 0
 
-    @Option(help: "Take uploads by PUT and POST, resumable ones too, and put complete files in this folder.")
+    @Option(
+        help: ArgumentHelp(
+            "Take uploads by PUT and POST, resumable ones too, and put complete files in this folder.",
+            valueName: "folder"
+        )
+    )
     var uploads: String?
 
     @Option(
-        help: "The largest file that is taken, such as 500MB; 16GiB if nothing is said.",
+        help: ArgumentHelp("The largest file that is taken, such as 500MB. (default: 16 GiB)", valueName: "size"),
         transform: ArgumentReading.size
     )
     var uploadLimit: ByteCount?
 
-    @Option(help: "Speak TLS with the certificate of this PEM file, which may have those of its issuers behind it.")
+    @Option(
+        help: ArgumentHelp(
+            "Speak TLS with the certificate of this PEM file, followed by those of its issuers, if any.",
+            valueName: "file"
+        )
+    )
     var tlsCert: String?
 
-    @Option(help: "A PEM file with the private key of --tls-cert.")
+    @Option(help: ArgumentHelp("A PEM file with the private key of --tls-cert.", valueName: "file"))
     var tlsKey: String?
 
     @Flag(help: "Speak TLS with a certificate for this machine that is made anew.")

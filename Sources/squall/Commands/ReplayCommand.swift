@@ -4,16 +4,16 @@ import FaultProfile
 import ProxyEngine
 import Units
 
-/// `squall replay`: the faults of a journal, struck again.
+/// `squall replay`: the faults of a journal, re-injected.
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Run a proxy that strikes the faults of a journal again, at the same bytes, until Ctrl-C.",
+        abstract: "Run a proxy that re-injects the faults of a journal at the same offsets, until Ctrl-C.",
         discussion: """
             Takes what squall run --journal wrote, or squall replay --journal. Every cut and stall of the journal \
-            strikes again, on the connection of the same number, at the same byte, and no other one does; so does what \
-            else struck at a position: truncate, half-open with at, corrupt with at or between. What goes by time \
-            comes again from the journal's profile, with its seed.
+            is re-injected on the connection of the same number, at the same offset, and no other one is; so is every \
+            other fault at a position: truncate, half-open with at, corrupt with at or between. Faults that go by time \
+            come from the journal's profile, with its seed.
 
             Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             """
