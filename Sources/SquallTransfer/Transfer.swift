@@ -48,7 +48,7 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
     public var status: TransferStatus { feed.status }
 
     /// Cancels the transfer. The transferred bytes are kept, and `value` throws `.cancelled` with a token; an ephemeral session
-    /// keeps none of the two.
+    /// keeps neither.
     public func cancel() { task.cancel() }
 
     /// Ends the transfer, and waits until all that was transferred is safe on the disk.

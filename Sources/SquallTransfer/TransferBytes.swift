@@ -38,8 +38,8 @@ public struct TransferBytes: AsyncSequence, Sendable {
     /// Writes the rest of the body to a file, which takes its name once it is whole and on the disk. It can't be resumed; a
     /// download can.
     ///
-    /// - Parameter file: The path of the file to be; its folder must exist. A regular file there is replaced, and its permissions are
-    ///   passed on.
+    /// - Parameter file: The path of the destination file; its folder must exist. A regular file there is replaced, and its
+    ///   permissions are passed on.
     /// - Returns: The bytes that were written.
     /// - Throws: A `TransferError`: the failure of the body, `.invalidFile` or `.fileSystem`. Nothing is left then.
     @discardableResult
@@ -128,7 +128,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
             init(bytes: TransferBytes.Iterator) { self.bytes = bytes }
 
-            /// The next line; `nil` at the end. Behind the last line end there is no line.
+            /// The next line; `nil` at the end. A trailing newline doesn't produce an empty line.
             public mutating func next() async throws -> String? {
                 if isAtEnd { return nil }
                 var line: [UInt8] = []

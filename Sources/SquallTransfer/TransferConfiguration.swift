@@ -1,42 +1,44 @@
 internal import HTTPTransport
 internal import TransferClient
 
-/// The limits and habits of a `TransferSession`.
+/// Settings of a `TransferSession`.
 public struct TransferConfiguration: Sendable {
-    /// Attempts in a row that bring no new byte before a transfer gives up for now: 10 unless told otherwise; at least 1.
+    /// Attempts in a row that bring no new byte before a transfer gives up for now; at least 1. Defaults to 10.
     public var maximumAttempts = 10
-    /// The longest wait between two attempts: 30 s unless told otherwise. Waits begin at 500 ms, are random, and double.
+    /// The longest wait between two attempts. Waits begin at 500 ms, are random, and double. Defaults to 30 s.
     public var longestWait: Duration = .seconds(30)
-    /// The longest `Retry-After` (RFC 9110, section 10.2.3) that is waited for: 10 min unless told otherwise.
+    /// The longest `Retry-After` (RFC 9110, section 10.2.3) that is waited for. Defaults to 10 min.
     public var longestRetryAfter: Duration = .seconds(600)
     /// How long a transfer may take, waits included; `nil`, the default, for as long as it needs.
     public var deadline: Duration?
-    /// The longest that connecting may take, TLS included: 10 s unless told otherwise.
+    /// The longest that connecting may take, TLS included. Defaults to 10 s.
     public var connectTimeout: Duration = .seconds(10)
-    /// The longest wait for the head of a response: 30 s unless told otherwise.
+    /// The longest wait for the head of a response, in downloads, `data` and `bytes`. Defaults to 30 s. An upload waits 60 s
+    /// after the end of its request or an interim response, whatever this says.
     public var responseTimeout: Duration = .seconds(30)
-    /// A connection that moves less than 1 KiB/s for so long is given up: 15 s unless told otherwise.
+    /// Time below 1 KiB/s after which a connection is dropped. Defaults to 15 s.
     public var stallTimeout: Duration = .seconds(15)
     /// The most bytes of content a second that each transfer moves, over all of its connections, and that the body of each
     /// response of `data` and `bytes` is received at; `nil`, the default, for no limit; at least 1.
     public var maximumRate: Int64?
-    /// The least time between two statuses that tell of progress alone: 100 ms unless told otherwise.
+    /// The least time between two statuses that differ in progress alone. Defaults to 100 ms.
     public var progressInterval: Duration = .milliseconds(100)
     /// The folder in which unfinished uploads are remembered; it is made if it isn't there. `nil`, the default, is
     /// `squall-transfer` in `$XDG_STATE_HOME`, or in `~/.local/state`.
     public var stateFolder: String?
-    /// The bytes of a body that `data` takes: 64 MiB unless told otherwise.
+    /// The most bytes of a body that `data` takes. Defaults to 64 MiB.
     public var maximumDataBytes = 64 << 20
-    /// The bytes of a stream that an upload takes: 16 GiB unless told otherwise. They need room on the disk.
+    /// The most bytes of a stream that an upload takes; they need room on the disk. Defaults to 16 GiB.
     public var maximumStreamBytes: Int64 = 16 << 30
-    /// Whether nothing is remembered beyond a transfer; `false` unless told otherwise. `ephemeral` says what that means.
+    /// Whether nothing is remembered beyond a transfer, see `ephemeral`. Defaults to `false`.
     public var isEphemeral = false
-    /// Whom servers are trusted to, and what they are shown.
+    /// Trusted authorities and the client certificate.
     public var tls = TransferTLS()
-    /// The proxies that requests go through: none unless told otherwise.
+    /// The proxies that requests go through. Defaults to none.
     public var proxies = TransferProxies.none
     /// Whether a transfer waits while the machine has no route to the server, in the phase `waitingForNetwork`, and counts no
-    /// attempts meanwhile; it is tried all the same each 30 s. It waits as long as the deadline permits. `false` unless told otherwise.
+    /// attempts meanwhile; it is tried all the same each 30 s. It waits as long as the deadline permits. Defaults to
+    /// `false`.
     public var waitsForConnectivity = false
     /// Gives credentials for requests that have no `authenticator` of their own. Transfers of one session that are refused together
     /// ask once for each origin and realm, and share the answer.

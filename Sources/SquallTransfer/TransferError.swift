@@ -19,7 +19,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let invalidRequest = Code(.invalidRequest)
         /// The settings for TLS can't be used.
         public static let invalidTLSSettings = Code(.invalidTLSSettings)
-        /// The file to be can't be written, or the file to be sent can't be read.
+        /// The destination file can't be written, or the file to be sent can't be read.
         public static let invalidFile = Code(.invalidFile)
         /// The token can't be used.
         public static let invalidToken = Code(rawValue: "invalid-token")
@@ -47,7 +47,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let fileChanged = Code(.fileChanged)
         /// The stream that was to be uploaded threw an error.
         public static let streamFailed = Code(.streamFailed)
-        /// The connection failed; of `data` and `bytes`, which aren't tried again.
+        /// The connection failed; of `data` and `bytes`, which don't retry it.
         public static let connectionFailed = Code(rawValue: "connection-failed")
         /// A body has more bytes than `data` takes, or a stream more than an upload takes.
         public static let tooLong = Code(.tooLong)

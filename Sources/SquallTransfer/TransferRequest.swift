@@ -13,7 +13,7 @@ public struct TransferRequest: Sendable {
     public var method: String?
     /// Fields that every request carries in addition. Those that a transfer needs for itself, such as `Range`, are refused.
     public var headers: [TransferHeader] = []
-    /// What the caller shows of itself.
+    /// The credentials to send.
     public var credentials: TransferCredentials?
     /// The SHA-256 of the file, 32 bytes, where the caller knows it. A download is compared with it. The file of an upload
     /// isn't read for it before it is sent; bytes in memory and streams are compared with it before anything is sent.
@@ -24,14 +24,15 @@ public struct TransferRequest: Sendable {
     public var isRepeatable = false
     /// The media type of what is uploaded.
     public var contentType = "application/octet-stream"
-    /// The time that a transfer waits before it begins, in the phase `waiting`. The deadline counts from its beginning.
+    /// The time that a download or an upload waits before it begins, in the phase `waiting`. The deadline counts from its
+    /// beginning. `data` and `bytes` ignore it.
     public var delay: Duration = .zero
     /// Gives credentials when the server refuses the ones that it was shown, or none, in place of the configuration's; `nil` as an
     /// answer ends the transfer. It isn't asked about servers of another origin than the URL's, and 3 times in a row at most. When the
     /// transfer is cancelled, so is the task that asks.
     public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
     /// Gives a URL in the place of one that the server refused, such as one that was signed and has expired; `nil` as an answer ends
-    /// the transfer. 3 times in a row at most.
+    /// the transfer. 3 times in a row at most. Of downloads and uploads; `data` and `bytes` ignore it.
     public var urlRefresher: (@Sendable (TransferRefusedURL) async -> String?)?
     /// Decides on the head of a response: in a download on each whose body would be received from the first byte, in `data` and
     /// `bytes` on the final one. A `cancel` ends the request with the code `.cancelled`.
@@ -57,7 +58,7 @@ public struct TransferHeader: Hashable, Sendable {
     }
 }
 
-/// What a transfer shows of its caller. No text of it shows what it is.
+/// Credentials sent to the server. Never printed by `description` or reflection.
 public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     enum Kind {
         case basic(name: String, password: String)

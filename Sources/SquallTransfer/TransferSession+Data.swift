@@ -3,7 +3,8 @@ internal import TransferClient
 internal import TransferProtocol
 
 extension TransferSession {
-    /// Sends one request and brings its response, whatever its status, with the whole body. It isn't tried again.
+    /// Sends one request and brings its response, whatever its status, with the whole body. A failed connection isn't retried.
+    /// After a 401 that the authenticator answers, the request is sent again.
     ///
     /// - Parameters:
     ///   - request: What to ask for. Redirections are followed, 10 at most.
@@ -37,8 +38,8 @@ extension TransferSession {
         return (data, response)
     }
 
-    /// Sends one request and brings the head of its response, whatever its status, with the body as it comes. It isn't tried
-    /// again.
+    /// Sends one request and brings the head of its response, whatever its status, with the body as it comes. A failed
+    /// connection isn't retried. After a 401 that the authenticator answers, the request is sent again.
     ///
     /// - Parameters:
     ///   - request: What to ask for. Redirections are followed, 10 at most.

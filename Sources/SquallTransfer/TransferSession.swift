@@ -36,7 +36,7 @@ public struct TransferSession: Sendable {
     ///
     /// - Parameters:
     ///   - request: What to download.
-    ///   - file: The path of the file to be; its folder must exist.
+    ///   - file: The path of the destination file; its folder must exist.
     ///   - observer: Told of every status, in place of the configuration's; on the transfer's task, which waits for it.
     /// - Returns: The transfer, which has begun.
     public func download(

@@ -34,7 +34,7 @@ public struct TransferStatus: Hashable, Sendable {
     public var completedBytes: Int64 = 0
     /// The bytes of an upload that were handed to connections up to here, acknowledged or not; else `completedBytes`.
     public var sentBytes: Int64 = 0
-    /// The bytes of the whole; `nil` as long as nobody has told.
+    /// The bytes of the whole; `nil` until the length is known.
     public var totalBytes: Int64?
     /// How often the transfer went on at an offset.
     public var resumptions = 0
@@ -52,7 +52,7 @@ public struct TransferStatus: Hashable, Sendable {
     /// Whether it is the last status of the transfer.
     public var isLast: Bool { phase == .finished || phase == .failed || phase == .cancelled }
 
-    /// What of the whole is done, from 0 to 1; `nil` as long as the whole is unknown.
+    /// Fraction completed, from 0 to 1; `nil` until the length is known.
     public var fraction: Double? {
         guard let totalBytes else { return nil }
         return totalBytes == 0 ? 1 : min(1, max(0, Double(completedBytes) / Double(totalBytes)))

@@ -32,12 +32,12 @@ public struct UploadedAnswer: Sendable {
 ///
 /// It stands in front of what the server does anyway: a `ResumableUploadHandler` on each connection takes the requests that
 /// create uploads and go on with them, and lets all others pass. Content goes to the handler of the upload as it arrives, and is
-/// acknowledged when that has taken it. Uploads live in memory: an offset that was told holds until the process ends, and
-/// clients start again then.
+/// acknowledged after the handler reads it; offsets are valid until the process exits, since uploads live in memory. Clients
+/// restart their uploads then.
 public final class ResumableUploadServer: Sendable {
     /// Limits, and where uploads are.
     public struct Configuration: Sendable {
-        /// How much is taken on.
+        /// Size, count and lifetime limits.
         public var policy = UploadPolicy()
         /// The beginning of the path of an upload's URL, which ends with a slash. Its name follows, which can't be guessed.
         public var path = "/.uploads/"

@@ -102,7 +102,7 @@ public final class UploadService: Sendable {
         begin(request, preparing: { _ in }, connection)
     }
 
-    /// The same; `preparing` is told the token of the upload that the request may create.
+    /// As `begin(_:_:)`; calls `preparing` with the token first.
     func begin(
         _ request: UploadRequest,
         preparing: (UploadToken) -> Void,
