@@ -76,7 +76,7 @@ acceptance: build ## measure what is promised, between stock programs (a few min
 	@scripts/install.sh acceptance
 	@python3 Benchmarks/acceptance.py
 
-transfers: build ## measure downloads and uploads: cut everywhere, killed, their memory and speed (about 9 minutes)
+transfers: build ## measure downloads and uploads: cut everywhere, killed, their memory and speed (about 25 minutes)
 	@scripts/install.sh transfers
 	@python3 Benchmarks/transfers.py
 
