@@ -60,7 +60,7 @@ extension TransferSession {
     ///
     /// - Parameters:
     ///   - token: What an earlier transfer left.
-    ///   - adjust: Puts in what no token has: headers and credentials. With another URL the upload begins anew.
+    ///   - adjust: Puts in what no token has: headers, credentials and callbacks. With another URL the upload begins anew.
     ///   - observer: Told of every status, in place of the configuration's.
     /// - Returns: The transfer, which has begun.
     /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is a download's, or has no file.
@@ -83,7 +83,7 @@ extension TransferSession {
     /// - Parameters:
     ///   - token: What an earlier transfer left.
     ///   - bytes: The bytes of that transfer. With others the transfer fails with `.invalidRequest`.
-    ///   - adjust: Puts in what no token has: headers and credentials. With another URL the upload begins anew.
+    ///   - adjust: Puts in what no token has: headers, credentials and callbacks. With another URL the upload begins anew.
     ///   - observer: Told of every status, in place of the configuration's.
     /// - Returns: The transfer, which has begun.
     /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is a download's, or a file's.
@@ -101,7 +101,7 @@ extension TransferSession {
     /// - Parameters:
     ///   - token: What an earlier transfer left.
     ///   - chunks: A stream of the same bytes. With others the transfer fails with `.invalidRequest`.
-    ///   - adjust: Puts in what no token has: headers and credentials. With another URL the upload begins anew.
+    ///   - adjust: Puts in what no token has: headers, credentials and callbacks. With another URL the upload begins anew.
     ///   - observer: Told of every status, in place of the configuration's.
     /// - Returns: The transfer, which has begun.
     /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is a download's, or a file's.
