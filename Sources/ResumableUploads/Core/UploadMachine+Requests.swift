@@ -96,17 +96,18 @@ extension UploadMachine {
             return inconsistentLength(in: dialect)
         }
         let length = record.length ?? request.fields.length
+        // Nothing is added to a length that a client names: it may be as large as the type allows.
         if let count = request.contentLength {
-            if let length, received + count > length {
+            if count > policy.maximumSize - received {
+                return limited(413, "The file is larger than max-size.", in: dialect, at: now)
+            }
+            if let length, count > length - received {
                 phase = .doomed
                 return inconsistentLength(in: dialect)
             }
-            if let length, completes, received + count != length { return inconsistentLength(in: dialect) }
+            if let length, completes, count != length - received { return inconsistentLength(in: dialect) }
             if let most = policy.maximumAppendSize, count > most {
                 return limited(413, "The content is larger than max-append-size.", in: dialect, at: now)
-            }
-            if received + count > policy.maximumSize {
-                return limited(413, "The file is larger than max-size.", in: dialect, at: now)
             }
         }
         if let length, length > policy.maximumSize {
@@ -119,14 +120,14 @@ extension UploadMachine {
     /// The refusal of `count` bytes more of content, whatever the head said.
     mutating func refusal(of count: Int, in transfer: Transfer, at now: UploadInstant) -> UploadResponse? {
         let dialect = transfer.dialect ?? record.dialect
-        if let length = record.length, received + Int64(count) > length {
+        if let length = record.length, Int64(count) > length - received {
             phase = .doomed
             return dialect.map { inconsistentLength(in: $0) } ?? .message(400, "There is more content than announced.")
         }
-        guard received + Int64(count) <= policy.maximumSize else {
+        guard Int64(count) <= policy.maximumSize - received else {
             return limited(413, "The file is larger than max-size.", in: dialect, at: now)
         }
-        if let most = policy.maximumAppendSize, isDurable, transfer.received + Int64(count) > most {
+        if let most = policy.maximumAppendSize, isDurable, Int64(count) > most - transfer.received {
             return limited(413, "The content is larger than max-append-size.", in: dialect, at: now)
         }
         return nil

@@ -194,8 +194,8 @@ struct UploadMachine {
         if phase == .doomed { return order(.remove) }
         if let bytes = leftover {
             leftover = nil
-            let end = received + Int64(bytes.count)
-            if phase == .receiving, !isBroken, end <= min(record.length ?? .max, policy.maximumSize) {
+            let space = min(record.length ?? .max, policy.maximumSize) - received
+            if phase == .receiving, !isBroken, Int64(bytes.count) <= space {
                 return order(.append(bytes, offset: received))
             }
         }

@@ -49,7 +49,8 @@ public struct UploadRequest: Hashable, Sendable {
     public init(resource: Resource, method: HTTPRequest.Method, fields: HTTPFields, contentLength: Int64?) {
         self.resource = resource
         self.method = method
-        self.contentLength = contentLength
+        // A length below 0 is none, and is refused as one that is too large.
+        self.contentLength = contentLength.map { $0 < 0 ? .max : $0 }
         let named = UploadFields.interopVersion(of: fields).flatMap { UploadDialect(interopVersion: $0) }
         self.fields = UploadFields(fields, in: named ?? .newest)
         isPartial = [UploadDialect.v3, .newest].contains { UploadFields(fields, in: $0).isComplete == false }
