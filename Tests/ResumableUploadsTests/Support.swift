@@ -2,11 +2,12 @@ import Crypto
 import DurableFiles
 import HTTPSemantics
 import HTTPTypes
-import ResumableUploads
 import SimulatedDisk
 import SystemPackage
 import TransferProtocol
 import Units
+
+@testable import ResumableUploads
 
 /// A server of uploads on a simulated disk: the core, the store, and the commands that the store hasn't got to yet.
 struct SimulatedServer {
@@ -32,6 +33,7 @@ struct SimulatedServer {
     var isRunning: Bool { core != nil }
     var isBusy: Bool { !commands.isEmpty }
     var count: Int { core?.count ?? 0 }
+    var requestCount: Int { core?.requestCount ?? 0 }
 
     /// Starts the server; `false` when the machine stops meanwhile.
     mutating func start() -> Bool {

@@ -102,6 +102,7 @@ extension SimulatedDisk.State {
 
     mutating func handle(_ disk: SimulatedDisk, _ node: Int, _ path: FilePath) -> any OpenFile {
         lastHandle += 1
+        openHandles.insert(lastHandle)
         return SimulatedFile(disk: disk, node: node, handle: lastHandle, era: era, path: path)
     }
 

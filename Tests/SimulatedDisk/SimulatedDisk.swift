@@ -59,6 +59,7 @@ public final class SimulatedDisk: FileSystem {
         /// How often the machine was started: what was opened before is closed.
         var era = 0
         var lastHandle = 0
+        var openHandles: Set<Int> = []
         var knownPaths: [FilePath: [String]] = [:]
     }
 
@@ -69,6 +70,8 @@ public final class SimulatedDisk: FileSystem {
 
     /// The number of calls up to now.
     public var calls: Int { state.withLock { $0.calls } }
+    /// The number of files that are open.
+    public var openFiles: Int { state.withLock { $0.openHandles.count } }
     /// Whether the machine has stopped.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
@@ -86,6 +89,7 @@ public final class SimulatedDisk: FileSystem {
             state.isStopped = false
             state.faults = Faults()
             state.era += 1
+            state.openHandles = []
             for id in state.nodes.keys {
                 guard case .file(var file) = state.nodes[id] else { continue }
                 file.lock = nil

@@ -85,6 +85,7 @@ final class SimulatedFile: OpenFile {
 
     func close() {
         disk.state.withLock { state in
+            state.openHandles.remove(handle)
             guard state.era == era, case .file(var file) = state.nodes[node], file.lock == handle else { return }
             file.lock = nil
             state.nodes[node] = .file(file)

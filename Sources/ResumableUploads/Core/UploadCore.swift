@@ -79,6 +79,9 @@ public struct UploadCore: Sendable {
     /// The number of uploads that are kept.
     public var count: Int { uploads.count }
 
+    /// The number of requests under way.
+    var requestCount: Int { owners.count }
+
     /// Whether an upload is kept.
     func keeps(_ token: UploadToken) -> Bool { uploads[token] != nil }
 
@@ -97,6 +100,7 @@ public struct UploadCore: Sendable {
         case .contentEnded(let id):
             return change(owners[id], at: now) { $0.contentEnded(id, at: now) }
         case .broke(let id):
+            defer { owners[id] = nil }
             return change(owners[id], at: now) { $0.requestBroke(id, at: now) }
         case .stored(let token, let result):
             return change(token, at: now) { $0.stored(result, at: now) }
