@@ -209,8 +209,9 @@ struct UploadMachine {
         }
         if phase == .creating { return order(.create(record, isDurable: isDurable)) }
         if transfer != nil { return advanceTransfer(at: now) }
-        if isBroken { return }
-        if phase == .receiving, received > promised { return order(.checkpoint(length: record.length)) }
+        if phase == .receiving, !isBroken, received > promised {
+            return order(.checkpoint(length: record.length))
+        }
         if isOpen { order(.release) }
     }
 
@@ -369,7 +370,8 @@ struct UploadMachine {
         if case .create = command { phase = .doomed }
         if !isDurable { phase = .doomed }
         isBroken = true
-        isOpen = false
+        // A command that failed may have opened the files before.
+        isOpen = true
         // What isn't on the disk is forgotten: the store goes back to its last checkpoint.
         received = promised
         let answer = UploadResponse.failure(failure)
