@@ -16,6 +16,8 @@ final class StoredUpload: Sendable {
     let dataName: String
     let logPath: FilePath
     private let dataPath: FilePath
+    /// The store outlives its uploads.
+    private unowned let store: UploadStore
     private let files: any FileSystem
     private let folder: FilePath
     private let inside: FilePath
@@ -33,6 +35,7 @@ final class StoredUpload: Sendable {
     }
 
     init(_ token: UploadToken, in store: UploadStore) {
+        self.store = store
         files = store.files
         folder = store.folder
         inside = store.inside
@@ -160,33 +163,43 @@ final class StoredUpload: Sendable {
         let data = try openData(&state)
         try file { () throws(FileError) in try data.synchronizeData() }
         let digest = try digest(&state)
-        let target = folder.appending(summary.record.target.name)
-        let there = try file { () throws(FileError) in try files.kind(of: target) }
-        let status: UploadOutcome.Status =
-            if let expected = named ?? summary.record.digest, expected != digest {
-                .digestMismatch
-            } else if there != nil, summary.record.isOnlyNew {
-                .exists
-            } else if there != nil, there != .regular {
-                .notReplaceable
-            } else {
-                there == nil ? .created : .replaced
-            }
-        let outcome = UploadOutcome(status: status, length: state.length, digest: digest)
         summary.length = state.length
         summary.record.length = state.length
-        guard outcome.isSuccess else {
-            summary.completed = outcome
-            try conclude(outcome, summary, &state)
-            try file { () throws(FileError) in try files.remove(dataPath) }
+        var outcome = UploadOutcome(status: .digestMismatch, length: state.length, digest: digest)
+        if named ?? summary.record.digest ?? digest == digest {
+            outcome = try place(outcome, summary, &state)
+        }
+        try conclude(outcome, summary, &state)
+        if !outcome.isSuccess { try file { () throws(FileError) in try files.remove(dataPath) } }
+        return outcome
+    }
+
+    /// Puts the file in its place, unless the target forbids it. No other upload changes the target meanwhile.
+    private func place(
+        _ outcome: UploadOutcome,
+        _ summary: UploadLog.Summary,
+        _ state: inout State
+    ) throws(Failure) -> UploadOutcome {
+        let name = summary.record.target.name
+        return try store.withTarget(name) { () throws(Failure) in
+            let target = folder.appending(name)
+            let there = try file { () throws(FileError) in try files.kind(of: target) }
+            var outcome = outcome
+            outcome.status =
+                switch there {
+                case nil: .created
+                case _ where summary.record.isOnlyNew: .exists
+                case .regular: .replaced
+                case .some: .notReplaceable
+                }
+            guard outcome.isSuccess else { return outcome }
+            var summary = summary
+            summary.finishing = outcome
+            if state.isDurable { try note(.finishing(outcome), summary, &state) }
+            try file { () throws(FileError) in try files.rename(dataPath, to: target) }
+            try file { () throws(FileError) in try files.synchronizeFolder(folder) }
             return outcome
         }
-        summary.finishing = outcome
-        if state.isDurable { try note(.finishing(outcome), summary, &state) }
-        try file { () throws(FileError) in try files.rename(dataPath, to: target) }
-        try file { () throws(FileError) in try files.synchronizeFolder(folder) }
-        try conclude(outcome, summary, &state)
-        return outcome
     }
 
     /// Notes the outcome, and closes the files.
@@ -238,19 +251,7 @@ final class StoredUpload: Sendable {
         }
         let isThere = try kindOfData() != nil
         if let outcome = summary.finishing {
-            if isThere, try sizeOfData(&state) != outcome.length { throw .lost }
-            // The record may be one that the system shows and the disk doesn't have: the rename must not outlive it.
-            try writeLog(summary, &state)
-            if isThere {
-                let target = folder.appending(summary.record.target.name)
-                try file { () throws(FileError) in try files.rename(dataPath, to: target) }
-            }
-            try file { () throws(FileError) in try files.synchronizeFolder(folder) }
-            var completed = summary
-            completed.completed = outcome
-            try writeLog(completed, &state)
-            release(&state)
-            return .finished(outcome)
+            return .finished(try finishAgain(outcome, summary, isThere: isThere, &state))
         }
         guard isThere, try sizeOfData(&state) >= summary.length else { throw .lost }
         // The log goes first: one that was written in vain may tell of bytes that are cut off here.
@@ -260,6 +261,29 @@ final class StoredUpload: Sendable {
         state.length = summary.length
         state.hasher = summary.length == 0 ? SHA256() : nil
         return .restored(length: summary.length)
+    }
+
+    /// Finishes an upload whose file was about to be renamed, or was. Another upload may have made the target since.
+    private func finishAgain(
+        _ noted: UploadOutcome,
+        _ summary: UploadLog.Summary,
+        isThere: Bool,
+        _ state: inout State
+    ) throws(Failure) -> UploadOutcome {
+        var outcome = noted
+        if isThere {
+            if try sizeOfData(&state) != noted.length { throw .lost }
+            outcome = try place(noted, summary, &state)
+        } else {
+            try writeLog(summary, &state)
+            try file { () throws(FileError) in try files.synchronizeFolder(folder) }
+        }
+        var completed = summary
+        completed.completed = outcome
+        try writeLog(completed, &state)
+        release(&state)
+        if !outcome.isSuccess { try file { () throws(FileError) in try files.remove(dataPath) } }
+        return outcome
     }
 
     private func kindOfData() throws(Failure) -> FileKind? {

@@ -18,6 +18,14 @@ public final class UploadStore: Sendable {
     let inside: FilePath
     private let uploads = Mutex<[UploadToken: StoredUpload]>([:])
     private let lock: any OpenFile
+    private let targetLocks = (0..<UploadStore.targetLockCount).map { _ in TargetLock() }
+
+    /// The locks of targets. Two names with the same lock wait for each other.
+    private static let targetLockCount = 64
+
+    private final class TargetLock: Sendable {
+        let mutex = Mutex(())
+    }
 
     /// Opens the store in `folder`, which exists, and locks it against another server.
     ///
@@ -100,6 +108,15 @@ public final class UploadStore: Sendable {
         [StoredUpload.logSuffix, StoredUpload.dataSuffix, StoredUpload.logSuffix + AtomicReplacement.suffix].contains {
             name.hasSuffix($0) && UploadToken(name.dropLast($0.utf8.count)) != nil
         }
+    }
+
+    /// Runs `body` while no other upload looks at the target of this name or takes its place.
+    func withTarget<Value: Sendable, Failure: Error>(
+        _ name: String,
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let lock = targetLocks[Int(UInt(bitPattern: name.hashValue) % UInt(Self.targetLockCount))]
+        return try lock.mutex.withLock { _ throws(Failure) in try body() }
     }
 
     /// Carries out a command for an upload.

@@ -1,0 +1,102 @@
+import DurableFiles
+import Foundation
+import HTTPTypes
+import SimulatedDisk
+import SystemPackage
+import Testing
+import TransferProtocol
+
+@testable import ResumableUploads
+
+/// Several uploads of one target at the same time.
+@Suite(.timeLimit(.minutes(2))) struct ConcurrentTargetTests {
+    /// The outcomes of uploads that finish at the same time, each with bytes of its own, and the bytes of the target.
+    private static func outcomes(count: Int, isOnlyNew: Bool) async throws -> ([UploadOutcome], [UInt8]) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = FolderOfUploads(
+            try UploadStore(folder: FilePath(folder.path), in: SystemFiles()),
+            threadCount: 4
+        )
+        var random = SystemRandomNumberGenerator()
+        let tokens = (0..<count).map { _ in UploadToken(using: &random) }
+        let record = UploadRecord(
+            target: .file,
+            dialect: .newest,
+            length: 1,
+            digest: nil,
+            isOnlyNew: isOnlyNew,
+            created: 0
+        )
+        for (number, token) in tokens.enumerated() {
+            #expect(await store.result(of: .create(record, isDurable: true), for: token) == .done)
+            #expect(await store.result(of: .append([UInt8(number)], offset: 0), for: token) == .done)
+        }
+        let outcomes = await withTaskGroup(of: UploadStoreResult.self) { group in
+            for token in tokens { group.addTask { await store.result(of: .finish(digest: nil), for: token) } }
+            return await group.reduce(into: [UploadOutcome]()) { outcomes, result in
+                if case .finished(let outcome) = result { outcomes.append(outcome) }
+            }
+        }
+        await store.shutDown()
+        return (outcomes, Array(try Data(contentsOf: folder.appendingPathComponent("file.bin"))))
+    }
+
+    @Test func `one of several uploads creates a file that must be new`() async throws {
+        for _ in 0..<5 {
+            let (outcomes, bytes) = try await Self.outcomes(count: 8, isOnlyNew: true)
+            #expect(outcomes.filter { $0.status == .created }.map(\.digest) == [bytes.digest])
+            #expect(outcomes.filter { $0.status == .exists }.count == 7)
+        }
+    }
+
+    @Test func `one of several uploads creates a file, and the others replace it`() async throws {
+        for _ in 0..<5 {
+            let (outcomes, _) = try await Self.outcomes(count: 8, isOnlyNew: false)
+            #expect(outcomes.filter { $0.status == .created }.count == 1)
+            #expect(outcomes.filter { $0.status == .replaced }.count == 7)
+        }
+    }
+
+    @Test(arguments: 1..<20)
+    func `an upload whose end failed doesn't replace what was created since`(call: Int) throws {
+        let dialect = UploadDialect.newest
+        var server = try SimulatedServer(seed: 1)
+        try server.begin()
+        var fields = dialect.fields(isComplete: true, length: 1)
+        fields[.ifNoneMatch] = "*"
+        server.request(1, .put, .target(.file), fields, contentLength: 1)
+        server.settle()
+        guard case .inform(_, let response)? = server.takeSent().first, let location = response.fields[.location],
+            let token = UploadToken(location.dropFirst("/.uploads/".count))
+        else { throw ScriptedUploader.Broken(reason: "no location") }
+        server.handle(.content(UploadRequestID(1), [1]))
+        server.settle()
+        server.disk.setFaults(.init(failures: [server.disk.calls + call: .ioError]))
+        server.handle(.contentEnded(UploadRequestID(1)))
+        server.settle()
+        server.disk.setFaults(.init())
+        let other = try UploadTable.answer(&server, 2, .put, .target(.file), [.ifNoneMatch: "*"], content: [2])
+        let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
+        let offset = try #require(UploadFields(head.fields, in: dialect).offset)
+        let append = dialect.fields(isComplete: true, offset: offset, isAppend: true)
+        let rest = [UInt8]([1].dropFirst(Int(offset)))
+        let own = try UploadTable.answer(&server, 4, .patch, .upload(token), append, content: rest)
+        #expect([own.status, other.status].sorted() == [201, 412])
+        #expect(try server.file("file.bin") == (own.status == 201 ? [1] : [2]))
+        server.stop()
+        server.disk.restart(after: .process)
+        try server.begin()
+        #expect(try server.file("file.bin") == (own.status == 201 ? [1] : [2]))
+    }
+}
+
+extension UploadStoring {
+    /// Carries out a command, and gives its result.
+    fileprivate func result(of command: UploadStoreCommand, for token: UploadToken) async -> UploadStoreResult {
+        await withCheckedContinuation { continuation in
+            perform(command, for: token) { continuation.resume(returning: $0) }
+        }
+    }
+}
