@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -17,14 +18,14 @@ struct RequestTraits: Hashable, Sendable {
 
     /// Makes the traits of a request by HTTP/2, on a stream of its own.
     init(_ head: HTTPRequest) {
-        contentLength = head.headerFields[.contentLength].map { Int64($0) ?? .max }
+        contentLength = head.headerFields[.contentLength].map { ContentLength.parse($0) ?? .max }
     }
 
     /// Makes the traits of a request by HTTP/1.
     init(_ head: HTTPRequestHead) {
         isHTTP10 = head.version == .http1_0
         let isChunked = head.headers.contains(name: "transfer-encoding")
-        contentLength = isChunked ? nil : head.headers.first(name: "content-length").map { Int64($0) ?? .max } ?? 0
+        contentLength = isChunked ? nil : head.headers.first(name: "content-length").map { ContentLength.parse($0) ?? .max } ?? 0
         // The decoder stops after a request that offers to change the protocol, and we never do.
         let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
         // RFC 9112, section 6.1: the framing of a message of HTTP/1.0 in chunks is faulty.

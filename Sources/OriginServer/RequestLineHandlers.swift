@@ -1,3 +1,4 @@
+import HTTPSemantics
 import NIOCore
 import NIOHTTP1
 
@@ -13,18 +14,18 @@ final class RequestProgress {
         case chunks
         /// The decoder has failed: it gets the rest unread.
         case undecodable
-        /// A request line was rejected: the rest is dropped.
+        /// A request line or the framing of a request was rejected: the rest is dropped.
         case rejected
     }
 
     fileprivate(set) var part = Part.line(RequestLine())
-    /// The method of the request that is being decoded, as it was sent.
-    fileprivate var method = ""
+    /// The method of the request that is being decoded, as it was sent; `nil` between two requests.
+    fileprivate var method: String?
     /// The facts of the request that is being served; `nil` by HTTP/2, and before the first.
     var traits: RequestTraits?
     /// Whether the connection ends with the response to that request.
     var endsConnection = false
-    /// Why a request line was rejected. The `HTTPParserError` that follows it through the pipeline stands for it.
+    /// Why a request line or the framing of a request was rejected. The `HTTPParserError` that follows it through the pipeline stands for it.
     fileprivate(set) var rejection: ConnectionStateMachine.Rejection?
 }
 
@@ -101,18 +102,30 @@ final class RequestProgressHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .rejected = progress.part { return }
         let part = unwrapInboundIn(data)
         switch part {
         case .head(var head):
-            head.method = HTTPMethod(rawValue: progress.method)
-            progress.part = Self.content(of: head)
+            // A head without a method of its own comes from bytes that weren't judged. A request whose end isn't known
+            // would be followed by such.
+            guard let method = progress.method, let content = Self.content(of: head) else { return reject(context) }
+            head.method = HTTPMethod(rawValue: method)
+            progress.part = content
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body:
             context.fireChannelRead(data)
         case .end:
+            progress.method = nil
             progress.part = .line(RequestLine())
             context.fireChannelRead(data)
         }
+    }
+
+    /// Lets nothing more of the connection through; the error waits for the answers before, as after a rejected line.
+    private func reject(_ context: ChannelHandlerContext) {
+        progress.part = .rejected
+        progress.rejection = .malformed
+        context.fireErrorCaught(HTTPParserError.invalidContentLength)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -120,11 +133,10 @@ final class RequestProgressHandler: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
-    /// The framing of the content, whose fields the decoder has checked (RFC 9112, section 6.3).
-    private static func content(of head: HTTPRequestHead) -> RequestProgress.Part {
+    /// The framing of the content, whose fields the decoder has checked (RFC 9112, section 6.3); `nil` if its end isn't known.
+    private static func content(of head: HTTPRequestHead) -> RequestProgress.Part? {
         if head.headers.contains(name: "transfer-encoding") { return .chunks }
         guard let value = head.headers.first(name: "content-length") else { return .fields }
-        guard let length = Int(value) else { return .undecodable }
-        return .content(length)
+        return ContentLength.parse(value).map { .content(Int($0)) }
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import TransferProtocol
 
@@ -15,7 +16,7 @@ enum UploadHead {
 
     /// The bytes of the content, if the head tells. By HTTP/2 content needs no such field.
     static func contentLength(of fields: HTTPFields) -> Int64? {
-        fields[.contentLength].map { Int64($0) ?? .max }
+        fields[.contentLength].map { ContentLength.parse($0) ?? .max }
     }
 
     /// Whether the client waits for a 100 before it sends (RFC 9110, section 10.1.1).

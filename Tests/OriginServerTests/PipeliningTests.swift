@@ -1,0 +1,56 @@
+import Foundation
+import OriginServer
+import Testing
+
+/// Requests that come in one packet: none of them is carried out as another, nor after the last answer of the connection.
+@Suite(.timeLimit(.minutes(5))) struct PipeliningTests {
+    /// Sends everything at once to a server that takes uploads and serves `victim`; gives all that it sends back.
+    private func exchange(_ packet: String, halfCloses: Bool = false) async throws -> (
+        text: String, files: [String: String]
+    ) {
+        try await withUploads { server, folder in
+            try Data("precious".utf8).write(to: folder.appendingPathComponent("victim"))
+            let text = try await RawConnection.with(port: server.address.port) { connection in
+                try await connection.send(packet)
+                if halfCloses { try await connection.closeOutput() }
+                return String(decoding: await connection.rest(), as: UTF8.self)
+            }
+            var files: [String: String] = [:]
+            for name in ["victim", "other", "smug"] {
+                files[name] = (try? Data(contentsOf: folder.appendingPathComponent(name)))
+                    .map { String(decoding: $0, as: UTF8.self) }
+            }
+            return (text, files)
+        }
+    }
+
+    /// The status codes of the responses, reports of progress left out.
+    private func statuses(_ text: String) -> [String] {
+        text.ranges(of: "HTTP/1.1 ").map { String(text[$0.upperBound...].prefix(3)) }.filter { $0 != "104" }
+    }
+
+    @Test(arguments: ["2 ", "2   ", "\t2"])
+    func `a GET behind a PUT whose length has spaces around it is a GET`(length: String) async throws {
+        let (text, files) = try await exchange(
+            "PUT /other HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\nhi"
+                + "GET /victim HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        )
+        #expect(statuses(text) == ["201", "200"])
+        #expect(text.hasSuffix("precious"))
+        #expect(files == ["victim": "precious", "other": "hi"])
+    }
+
+    @Test func `a length that can't be read ends the connection with 400, and nothing behind it is carried out`()
+        async throws
+    {
+        let (text, files) = try await exchange(
+            "GET /victim HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "PUT /other HTTP/1.1\r\nHost: a\r\nContent-Length: 9223372036854775808\r\n\r\nhi"
+                + "GET /victim HTTP/1.1\r\nHost: a\r\n\r\nPUT /smug HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx",
+            halfCloses: true
+        )
+        #expect(statuses(text) == ["200", "400"])
+        #expect(text.contains("Connection: close\r\n"))
+        #expect(files == ["victim": "precious"])
+    }
+}
