@@ -25,7 +25,8 @@ struct RequestTraits: Hashable, Sendable {
     init(_ head: HTTPRequestHead) {
         isHTTP10 = head.version == .http1_0
         let isChunked = head.headers.contains(name: "transfer-encoding")
-        contentLength = isChunked ? nil : head.headers.first(name: "content-length").map { ContentLength.parse($0) ?? .max } ?? 0
+        contentLength =
+            isChunked ? nil : head.headers.first(name: "content-length").map { ContentLength.parse($0) ?? .max } ?? 0
         // The decoder stops after a request that offers to change the protocol, and we never do.
         let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
         // RFC 9112, section 6.1: the framing of a message of HTTP/1.0 in chunks is faulty.

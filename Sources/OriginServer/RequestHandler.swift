@@ -132,6 +132,9 @@ final class RequestHandler: ChannelDuplexHandler {
             count = 1
         case .body(let content):
             count = max(1, content.readableBytes)
+        case .end where state.endsConnection:
+            writeLastEnd(data, promise, context)
+            return
         case .end:
             // The next request, if it is here already, comes back from within this write.
             let action = state.answerEnded(at: context.eventLoop.now)
@@ -146,6 +149,25 @@ final class RequestHandler: ChannelDuplexHandler {
         state.bytesWritten(count, at: context.eventLoop.now)
         context.write(data, promise: promise)
         perform(.nothing, context)
+    }
+
+    /// Writes the end of the connection's last response, and ends the connection once the system has all of it: closing
+    /// drops what wasn't flushed.
+    private func writeLastEnd(_ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        // The next request, if it is here already, comes from within this write.
+        progress.isOver = true
+        state.bytesWritten(1, at: context.eventLoop.now)
+        let promise = promise ?? context.eventLoop.makePromise()
+        promise.futureResult.assumeIsolated().whenComplete { result in
+            let now = context.eventLoop.now
+            self.state.bytesSent(1, at: now)
+            guard case .success = result, context.channel.isActive else {
+                return self.perform(self.state.answerFailed(), context)
+            }
+            self.perform(self.state.answerEnded(at: now), context)
+        }
+        context.writeAndFlush(data, promise: promise)
+        setTimer(context)
     }
 
     private func perform(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) {

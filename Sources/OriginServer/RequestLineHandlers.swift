@@ -25,6 +25,8 @@ final class RequestProgress {
     var traits: RequestTraits?
     /// Whether the connection ends with the response to that request.
     var endsConnection = false
+    /// Whether the last response of the connection was written: no request is carried out any more (RFC 9112, section 9.6).
+    var isOver = false
     /// Why a request line or the framing of a request was rejected. The `HTTPParserError` that follows it through the pipeline stands for it.
     fileprivate(set) var rejection: ConnectionStateMachine.Rejection?
 }

@@ -13,7 +13,14 @@ import Testing
             let text = try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.send(packet)
                 if halfCloses { try await connection.closeOutput() }
-                return String(decoding: await connection.rest(), as: UTF8.self)
+                let text = String(decoding: await connection.rest(), as: UTF8.self)
+                // An upload that was begun meanwhile is on the disk when a later one is.
+                try await RawConnection.with(port: server.address.port) { other in
+                    try await other.request("PUT", "/later", ["Content-Length: 1", "Connection: close"])
+                    try await other.send("x")
+                    #expect(statuses(String(decoding: await other.rest(), as: UTF8.self)) == ["201"])
+                }
+                return text
             }
             var files: [String: String] = [:]
             for name in ["victim", "other", "smug"] {
@@ -52,5 +59,48 @@ import Testing
         #expect(statuses(text) == ["200", "400"])
         #expect(text.contains("Connection: close\r\n"))
         #expect(files == ["victim": "precious"])
+    }
+
+    @Test(
+        arguments: [
+            (
+                "POST /a/b HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello",
+                "405"
+            ),
+            ("GET /victim HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "200"),
+            (
+                "GET /victim HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "5\r\nhello\r\n0\r\n\r\n", "200"
+            ),
+        ]
+    )
+    func `a request behind the last answer of a connection isn't carried out`(last: String, status: String)
+        async throws
+    {
+        let (text, files) = try await exchange(
+            last + "PUT /smug HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"
+        )
+        #expect(statuses(text) == [status])
+        #expect(files == ["victim": "precious"])
+    }
+
+    @Test(arguments: ["", "Connection: close\r\n"])
+    func `a client that ends its side after an upload gets the answer`(field: String) async throws {
+        let (text, files) = try await exchange(
+            "PUT /other HTTP/1.1\r\nHost: a\r\n\(field)Content-Length: 2\r\n\r\nhi",
+            halfCloses: true
+        )
+        #expect(statuses(text) == ["201"])
+        #expect(text.contains("\r\n\r\n"))
+        #expect(files["other"] == "hi")
+    }
+
+    @Test func `a client that ends its side in the middle of an upload gets 400`() async throws {
+        let (text, files) = try await exchange(
+            "PUT /other HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nhi",
+            halfCloses: true
+        )
+        #expect(statuses(text) == ["400"])
+        #expect(files["other"] == nil)
     }
 }

@@ -69,6 +69,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: - What arrives
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if progress.isOver { return }
         let part = unwrapInboundIn(data)
         switch state {
         case .dropping: break
