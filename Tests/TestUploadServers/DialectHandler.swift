@@ -76,11 +76,15 @@ final class DialectHandler: ChannelInboundHandler {
         }
         current = id
         completes = told.isComplete ?? true
+        if !server.habits.informsLate { informOfResource(id, context) }
+        if server.habits.isDeaf { context.channel.setOption(.autoRead, value: false).whenComplete { _ in } }
+    }
+
+    private func informOfResource(_ id: Int, _ context: ChannelHandlerContext) {
         inform(context) {
             $0[.location] = "/uploads/\(id)"
             self.limits(&$0)
         }
-        if server.habits.isDeaf { context.channel.setOption(.autoRead, value: false).whenComplete { _ in } }
     }
 
     private func append(_ told: UploadFields, _ head: HTTPRequest, _ id: Int, _ context: ChannelHandlerContext) {
@@ -113,6 +117,7 @@ final class DialectHandler: ChannelInboundHandler {
             record.uploads[id]?.isComplete = true
             record.delivered.append(record.uploads[id]?.bytes ?? [])
         }
+        if server.habits.informsLate { informOfResource(id, context) }
         if server.habits.mute.contains(ordinal) { return context.close(promise: nil) }
         answerFinally(id, context)
     }

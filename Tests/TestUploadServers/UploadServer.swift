@@ -48,6 +48,8 @@ public struct UploadServerHabits: Sendable {
     public var isDeaf = false
     /// Whether there are informational responses.
     public var informs = true
+    /// Whether the first informational response to a creation comes after its content.
+    public var informsLate = false
     /// The methods whose requests get no response.
     public var silentMethods: Set<String> = []
     /// The offset that a `HEAD` is told, by the bytes that there are.
@@ -174,6 +176,9 @@ public final class UploadServer: Sendable {
         fields[.reprDigest] = habits.digest
         return UploadedAnswer(head: HTTPResponse(status: .created, headerFields: fields))
     }
+
+    /// Forgets all uploads: requests for them are answered with 404.
+    public func forgetUploads() { record.withLock { $0.uploads = [:] } }
 
     func stop() async throws { try await bound.withLock { $0 }?.close() }
 }

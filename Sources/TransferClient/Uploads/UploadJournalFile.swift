@@ -2,6 +2,7 @@ import Crypto
 import DurableFiles
 import NIOCore
 import NIOPosix
+import Synchronization
 import SystemPackage
 import TransferProtocol
 
@@ -15,6 +16,9 @@ import TransferProtocol
 final class UploadJournalFile: Sendable {
     private let log: LockedLog?
     private let worker: FileWorker
+    /// Whether `completionBegan()` was called. Locked during both calls that write, so that the order of an upload that is
+    /// noted and of its completion doesn't matter.
+    private let hasBegunCompletion = Mutex(false)
 
     private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
 
@@ -76,20 +80,26 @@ final class UploadJournalFile: Sendable {
 
     /// Notes an upload in the place of what was noted before, and brings it to the disk.
     ///
-    /// `mayBeComplete` tells that its last bytes may have been sent.
+    /// `mayBeComplete` tells that its last bytes may have been sent; so does an earlier `completionBegan()`.
     func begin(_ creation: UploadJournal.Creation, mayBeComplete: Bool = false) async throws(UploadError) {
         guard let log else { return }
         try await Self.onWorker(worker) { () throws(FileError) in
-            let records: [UploadJournal.Record] = [.creation(creation)] + (mayBeComplete ? [.completionBegan] : [])
-            try log.replace(with: records.map { RecordLog.Record($0) })
+            try self.hasBegunCompletion.withLock { hasBegun throws(FileError) in
+                let records: [UploadJournal.Record] =
+                    [.creation(creation)] + (mayBeComplete || hasBegun ? [.completionBegan] : [])
+                try log.replace(with: records.map { RecordLog.Record($0) })
+            }
         }
     }
 
-    /// Notes that the last bytes are about to be sent. Without an upload to continue there is nothing to note.
+    /// Notes that the last bytes are about to be sent. Without an upload to continue, `begin` notes it with the next one.
     func completionBegan() async throws(UploadError) {
         guard let log else { return }
         try await Self.onWorker(worker) { () throws(FileError) in
-            if log.size > 0 { try log.append(RecordLog.Record(.completionBegan)) }
+            try self.hasBegunCompletion.withLock { hasBegun throws(FileError) in
+                hasBegun = true
+                if log.size > 0 { try log.append(RecordLog.Record(.completionBegan)) }
+            }
         }
     }
 

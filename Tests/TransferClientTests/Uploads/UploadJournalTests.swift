@@ -195,4 +195,22 @@ import TransferProtocol
             #expect(String(decoding: journal, as: UTF8.self).contains("/uploads/1"))
         }
     }
+
+    /// The content goes out before the server names the upload, so the journal is empty when its last bytes are sent.
+    @Test func `a POST whose upload was named after its last bytes isn't sent again by the next run`() async throws {
+        var habits = UploadServerHabits()
+        habits.informsLate = true
+        habits.mute = [0]
+        try await withUploadServer(.dialect(.v10), habits) { server in
+            let folder = try UploadFolder(uploadBytes(20_000))
+            let request = folder.request(server.url, .post)
+            let first = await interruptedUpload(folder, request)
+            #expect(first.error == .cancelled)
+            #expect(folder.journalNames.count == 1)
+            server.forgetUploads()
+            let second = await upload(folder, request)
+            #expect(second.error == .refused(.outcomeUnknown))
+            #expect(server.delivered.count == 1)
+        }
+    }
 }
