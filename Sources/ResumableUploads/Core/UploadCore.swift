@@ -55,6 +55,8 @@ public struct UploadCore: Sendable {
     private var uploads: [UploadToken: UploadMachine] = [:]
     /// The uploads of the requests under way.
     private var owners: [UploadRequestID: UploadToken] = [:]
+    /// The uploads that the last event has doomed while the store carries out a command for them.
+    private(set) var abandoned: [UploadToken] = []
 
     /// Makes the core of a server that has found `uploads`. `location` is the path of an upload's URI.
     public init(
@@ -87,6 +89,7 @@ public struct UploadCore: Sendable {
 
     /// Takes an event, and gives the actions that follow from it.
     public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadServerAction] {
+        abandoned = []
         switch event {
         case .request(let id, let request, let token):
             switch request.resource {
@@ -123,7 +126,9 @@ public struct UploadCore: Sendable {
         _ body: (inout UploadMachine) -> Void
     ) -> [UploadServerAction] {
         guard let token, var upload = uploads.removeValue(forKey: token) else { return [] }
+        let wasAbandoned = upload.isAbandoned
         body(&upload)
+        if upload.isAbandoned, !wasAbandoned { abandoned.append(token) }
         let actions = upload.actions
         upload.actions = []
         for case .respond(let id, _) in actions { owners[id] = nil }

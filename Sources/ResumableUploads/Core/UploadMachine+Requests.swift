@@ -14,7 +14,7 @@ extension UploadMachine {
                 answer(id, offset(in: dialect, at: now), at: now)
             }
         case .delete:
-            if rules.refusesFieldsOnHead, request.hasUploadFields {
+            if !removes(request) {
                 answer(id, .message(400, "This request takes no upload fields."), at: now)
             } else {
                 phase = .doomed
@@ -27,6 +27,12 @@ extension UploadMachine {
             let allow = "HEAD, GET, PATCH, DELETE, OPTIONS"
             answer(id, UploadResponse.message(405, "An upload takes \(allow).").with(.allow, allow), at: now)
         }
+    }
+
+    /// Whether a request is a DELETE that is valid in its dialect.
+    func removes(_ request: UploadRequest) -> Bool {
+        let rules = (request.dialect ?? record.dialect ?? .newest).rules
+        return request.method == .delete && !(rules.refusesFieldsOnHead && request.hasUploadFields)
     }
 
     private mutating func answer(_ id: UploadRequestID, _ response: UploadResponse, at now: UploadInstant) {

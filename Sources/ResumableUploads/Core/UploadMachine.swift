@@ -60,6 +60,8 @@ struct UploadMachine {
     var isBroken = false
     /// Whether the store holds the files open.
     var isOpen = false
+    /// Whether the upload was doomed during a command of the store, which then needn't wait for anything.
+    var isAbandoned = false
     var lastUse: UploadInstant
     var lastCheckpoint: Duration
     var actions: [UploadServerAction] = []
@@ -132,6 +134,7 @@ struct UploadMachine {
         }
         if let old = waiting { actions.append(.close(old.id)) }
         waiting = (id, request)
+        if command != nil, removes(request) { phase = .doomed }
         advance(at: now)
     }
 
@@ -178,8 +181,8 @@ struct UploadMachine {
     /// Whether nobody can reach it any more.
     var isRemoved: Bool { phase == .removed }
 
-    /// Whether it is in use by a request, or by the store.
-    var isBusy: Bool { transfer != nil || waiting != nil || command != nil }
+    /// Whether it is in use by a request.
+    var isBusy: Bool { transfer != nil || waiting != nil }
 
     private var isFinishing: Bool {
         guard case .finish = command else { return false }
@@ -190,6 +193,7 @@ struct UploadMachine {
 
     /// Does what is to be done next, until the store or a client has to be waited for.
     mutating func advance(at now: UploadInstant) {
+        if phase == .doomed, let command, command != .remove { isAbandoned = true }
         guard command == nil, phase != .removed else { return }
         if phase == .doomed { return order(.remove) }
         if let bytes = leftover {

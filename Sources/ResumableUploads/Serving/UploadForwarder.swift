@@ -9,6 +9,8 @@ final class UploadForwarder: UploadStoring {
     private let handler: ResumableUploadServer.Handler
     private let longestAnswer: Int
     private let uploads = Mutex<[UploadToken: Forwarded]>([:])
+    /// The handlers of removed uploads, until they have returned.
+    private let cancelled = Mutex<[UploadToken: Task<Void, Never>]>([:])
     private let service = Mutex<UploadService?>(nil)
     /// Where commands are carried out, so that no result comes while its command is given.
     private let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
@@ -43,6 +45,19 @@ final class UploadForwarder: UploadStoring {
 
     func forget(_ token: UploadToken) { _ = uploads.withLock { $0.removeValue(forKey: token) } }
 
+    /// Cancels the handler, and waits for it no longer: it may ignore that.
+    func abandon(_ token: UploadToken) {
+        loop.execute { [self] in
+            let (upload, done) = uploads.withLock { uploads in
+                let done = uploads[token]?.isFinishing
+                uploads[token]?.isFinishing = nil
+                return (uploads[token], done)
+            }
+            end(upload)
+            done?(.failed(.lost))
+        }
+    }
+
     func perform(
         _ command: UploadStoreCommand,
         for token: UploadToken,
@@ -62,7 +77,12 @@ final class UploadForwarder: UploadStoring {
             case .finish: finish(token, done)
             case .restore: done(.failed(.lost))
             case .remove:
-                end(uploads.withLock { $0.removeValue(forKey: token) })
+                let upload = uploads.withLock { uploads in
+                    let upload = uploads.removeValue(forKey: token)
+                    if upload?.answer == nil { cancelled.withLock { $0[token] = upload?.task } }
+                    return upload
+                }
+                end(upload)
                 done(.done)
             }
         }
@@ -81,6 +101,7 @@ final class UploadForwarder: UploadStoring {
                 let answer = await answer(to: request)
                 upload.pipe.cancel()
                 answered(token, answer)
+                cancelled.withLock { $0[token] = nil }
             }
         }
     }
@@ -149,5 +170,6 @@ final class UploadForwarder: UploadStoring {
         }
         for upload in all { end(upload) }
         for upload in all { await upload.task?.value }
+        for task in cancelled.withLock({ Array($0.values) }) { await task.value }
     }
 }

@@ -137,6 +137,7 @@ public final class UploadService: Sendable {
     }
 
     private func perform(_ actions: [UploadServerAction], _ state: inout State) {
+        defer { for token in state.core.abandoned { store.abandon(token) } }
         for action in actions {
             switch action {
             case .inform(let id, _), .receive(let id): state.connections[id]?(action)

@@ -10,6 +10,8 @@ protocol UploadStoring: Sendable {
         for token: UploadToken,
         then done: @escaping @Sendable (UploadStoreResult) -> Void
     )
+    /// The upload is removed next: the command under way is to end soon, with any result.
+    func abandon(_ token: UploadToken)
     /// The request with this token creates no upload.
     func forget(_ token: UploadToken)
     /// Finishes what is under way, and closes everything. To be called once, as the last.
@@ -37,6 +39,9 @@ struct FolderOfUploads: UploadStoring {
             done(store.perform(command, for: token))
         }
     }
+
+    /// Does nothing: every command ends by itself.
+    func abandon(_ token: UploadToken) {}
 
     func forget(_ token: UploadToken) {}
 

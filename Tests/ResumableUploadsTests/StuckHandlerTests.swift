@@ -1,0 +1,101 @@
+import HTTPTypes
+import NIOEmbedded
+import Testing
+import TransferProtocol
+
+@testable import ResumableUploads
+
+/// Uploads whose handler neither reads nor returns, and ignores that it was cancelled.
+@Suite(.timeLimit(.minutes(1))) struct StuckHandlerTests {
+    /// What the server waits for.
+    enum Wait: CaseIterable {
+        /// The handler's reading.
+        case append
+        /// The handler's answer.
+        case finish
+    }
+
+    /// An upload that has come to its wait.
+    private struct Upload {
+        let server: ResumableUploadServer
+        let id: UploadRequestID
+        let token: UploadToken
+        let actions: AsyncStream<UploadServerAction>
+        /// Lets the handler return.
+        let opened: AsyncStream<Void>.Continuation
+
+        init(_ wait: Wait, _ configuration: ResumableUploadServer.Configuration = .init()) async throws {
+            let (gate, opened) = AsyncStream<Void>.makeStream()
+            self.opened = opened
+            server = ResumableUploadServer(configuration: configuration) { _ in
+                await Task { for await _ in gate { break } }.value
+                return UploadedAnswer(head: HTTPResponse(status: .created))
+            }
+            let length: Int64 = wait == .append ? 2 : 0
+            var fields = UploadDialect.v10.fields(isComplete: true, length: length)
+            fields[.contentLength] = "\(length)"
+            (id, token, actions) = try Self.begin(.put, "/photo", fields, on: server)
+            for await action in actions { if case .receive = action { break } }
+            server.handle(wait == .append ? .content(id, [1]) : .contentEnded(id))
+        }
+
+        /// Begins a request.
+        static func begin(
+            _ method: HTTPRequest.Method,
+            _ path: String,
+            _ fields: HTTPFields,
+            on server: ResumableUploadServer
+        ) throws -> (UploadRequestID, UploadToken, AsyncStream<UploadServerAction>) {
+            let (actions, sink) = AsyncStream<UploadServerAction>.makeStream()
+            let head = HTTPRequest(method: method, scheme: "http", authority: "h", path: path, headerFields: fields)
+            let begun = server.begin(head, on: NIOAsyncTestingChannel()) { sink.yield($0) }
+            let (id, token) = try #require(begun)
+            return (id, token, actions)
+        }
+    }
+
+    private static func status(_ actions: AsyncStream<UploadServerAction>) async -> Int? {
+        for await action in actions {
+            if case .respond(_, let response) = action { return response.status }
+            if case .close = action { return nil }
+        }
+        return nil
+    }
+
+    @Test(arguments: Wait.allCases)
+    func `DELETE ends an upload that waits for its handler`(wait: Wait) async throws {
+        let upload = try await Upload(wait)
+        let fields = UploadDialect.v10.fields()
+        let (_, _, actions) = try Upload.begin(.delete, "/.uploads/\(upload.token)", fields, on: upload.server)
+        #expect(await Self.status(actions) == 204)
+        #expect(upload.server.count == 0)
+        upload.opened.finish()
+        await upload.server.shutDown()
+    }
+
+    @Test(arguments: Wait.allCases)
+    func `an upload that waits for its handler expires`(wait: Wait) async throws {
+        var configuration = ResumableUploadServer.Configuration()
+        configuration.policy.idleTimeout = 0
+        let upload = try await Upload(wait, configuration)
+        upload.server.handle(.tick)
+        #expect(upload.server.count == 1, "its client is there")
+        upload.server.handle(.broke(upload.id))
+        upload.server.handle(.tick)
+        while upload.server.count > 0, !Task.isCancelled { await Task.yield() }
+        #expect(upload.server.count == 0)
+        upload.opened.finish()
+        await upload.server.shutDown()
+    }
+
+    @Test(arguments: Wait.allCases)
+    func `a client that waits for its handler is told of the end of the upload's life`(wait: Wait) async throws {
+        var configuration = ResumableUploadServer.Configuration()
+        configuration.policy.lifetime = 0
+        let upload = try await Upload(wait, configuration)
+        upload.server.handle(.tick)
+        #expect(await Self.status(upload.actions) == 404)
+        upload.opened.finish()
+        await upload.server.shutDown()
+    }
+}
