@@ -106,7 +106,9 @@ import TransferProtocol
         let target = Target()
         let server = ResumableUploadServer(handler: target.take)
         let connection = try await Connection(server)
-        try await connection.send(.post, "/photos?a=1", Self.creation(1_000), Self.content)
+        var fields = Self.creation(1_000)
+        fields[.ifMatch] = "*"
+        try await connection.send(.post, "/photos?a=1", fields, Self.content)
         let early = try await connection.head()
         #expect(early.status.code == 104)
         #expect(early.headerFields[.location]?.hasPrefix("/.uploads/") == true)
@@ -117,7 +119,7 @@ import TransferProtocol
         #expect(content == "thanks")
         let head = try #require(target.heads.withLock { $0.first })
         #expect(head.path == "/photos?a=1")
-        #expect(head.headerFields == [.contentType: "image/png", .contentLength: "1000"])
+        #expect(head.headerFields == [.contentType: "image/png", .ifMatch: "*", .contentLength: "1000"])
         #expect(target.bodies.withLock { $0 } == [Self.content])
         await server.shutDown()
     }

@@ -131,6 +131,33 @@ import TransferProtocol
         #expect(try UploadTable.answer(&server, 3, .put, .target(folder), [:], content: [1]).status == 409)
     }
 
+    @Test(arguments: [UploadDialect?.none, .newest])
+    func `a condition that can't be evaluated replaces nothing`(dialect: UploadDialect?) throws {
+        let date = "Sat, 01 Jan 2050 00:00:00 GMT"
+        // The status where there is no target, and where there is one.
+        let table: [(HTTPFields, Int, Int)] = [
+            ([.ifMatch: "*"], 412, 412), ([.ifMatch: "\"a\""], 412, 412), ([.ifMatch: ""], 412, 412),
+            ([.ifNoneMatch: "\"a\""], 201, 412), ([.ifNoneMatch: "*, \"a\""], 201, 412),
+            ([.ifUnmodifiedSince: date], 201, 412), ([.ifUnmodifiedSince: "today"], 201, 204),
+            ([.ifMatch: "*", .ifUnmodifiedSince: date], 412, 412), ([.ifModifiedSince: date], 201, 204),
+        ]
+        for (conditions, new, old) in table {
+            var server = try SimulatedServer(seed: 1)
+            try server.begin()
+            var fields = dialect?.fields(isComplete: true, length: 1) ?? [:]
+            for field in conditions { fields[field.name] = field.value }
+            #expect(try UploadTable.answer(&server, 1, .put, .target(.file), fields, content: [1]).status == new)
+            if new != 201 {
+                #expect(try UploadTable.answer(&server, 2, .put, .target(.file), [:], content: [1]).status == 201)
+            }
+            #expect(
+                try UploadTable.answer(&server, 3, .put, .target(.file), fields, content: [2]).status == old,
+                "\(conditions)"
+            )
+            #expect(try server.file("file.bin") == (old == 412 ? [1] : [2]))
+        }
+    }
+
     @Test func `parts and codings of an ordinary upload are refused`() throws {
         var server = try SimulatedServer(seed: 1)
         try server.begin()

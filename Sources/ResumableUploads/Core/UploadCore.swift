@@ -203,6 +203,10 @@ public struct UploadCore: Sendable {
         case .coded: return .message(415, "The content must have no content coding.")
         case .plain: break
         }
+        if request.hasIfMatch, policy.refusesIfMatch {
+            let response = UploadResponse.message(412, "If-Match is not supported. Upload without it.")
+            return dialect.map { response.with(UploadFields(isComplete: false), in: $0) } ?? response
+        }
         guard dialect != nil || !request.isPartial else {
             return UploadResponse.message(400, "This version of resumable uploads is not supported.")
                 .with(.uploadDraftInteropVersion, UploadDialect.newest.interopVersionValue)

@@ -19,6 +19,8 @@ public struct UploadPolicy: Hashable, Sendable {
     /// Whether content with a `Content-Digest` (RFC 9530, section 2) counts only when all of it has come and has that digest. A
     /// server that hands content on as it comes can't take it back, and doesn't look at the field.
     public var checksContentDigest = true
+    /// Whether a creation with `If-Match` is refused. A server that hands the head on leaves the field to its handler.
+    var refusesIfMatch = true
     /// The least time between two 104 responses with an offset, and the most between two checkpoints.
     public var progressInterval: Duration = .seconds(1)
     /// The most 104 responses to one request. After 30 the time between them doubles with each.

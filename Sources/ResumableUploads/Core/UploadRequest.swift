@@ -30,8 +30,11 @@ public struct UploadRequest: Hashable, Sendable {
     public var digest: ReprDigest?
     /// The digest of the content of this request (`Content-Digest`, RFC 9530, section 2).
     public var contentDigest: ReprDigest?
-    /// Whether the target must not exist (`If-None-Match: *`).
+    /// Whether the target must not exist: `If-None-Match: *`. A list of tags and `If-Unmodified-Since` count as that, for
+    /// they hold where there is no target (RFC 9110, sections 13.1.2 and 13.1.4), and its tag and date aren't known here.
     public var isOnlyNew: Bool
+    /// Whether the target must be in a state that the client names (`If-Match`; RFC 9110, section 13.1.1).
+    var hasIfMatch: Bool
     /// Whether the content is a part by `Content-Range` (RFC 9110, section 14.5), or in a content coding.
     public var content: Content
 
@@ -60,7 +63,9 @@ public struct UploadRequest: Hashable, Sendable {
         }
         digest = fields[.reprDigest].flatMap { ReprDigest($0) }
         contentDigest = fields[.contentDigest].flatMap { ReprDigest($0) }
-        isOnlyNew = fields[.ifNoneMatch] == "*"
+        hasIfMatch = fields[.ifMatch] != nil
+        let date = hasIfMatch ? nil : fields[.ifUnmodifiedSince].flatMap { HTTPDate($0) }
+        isOnlyNew = fields[.ifNoneMatch] != nil || date != nil
         let coding = fields[.contentEncoding]?.lowercased() ?? "identity"
         content = fields[.contentRange] != nil ? .range : coding != "identity" ? .coded : .plain
         // A request to create an upload without the flag is an ordinary one.

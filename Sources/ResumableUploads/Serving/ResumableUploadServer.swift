@@ -66,6 +66,7 @@ public final class ResumableUploadServer: Sendable {
     public init(configuration: Configuration = Configuration(), handler: @escaping Handler) {
         var configuration = configuration
         configuration.policy.checksContentDigest = false
+        configuration.policy.refusesIfMatch = false
         self.configuration = configuration
         forwarder = UploadForwarder(longestAnswer: configuration.longestAnswer, handler)
         let origin = ContinuousClock.now
