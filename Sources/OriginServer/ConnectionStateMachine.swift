@@ -1,4 +1,5 @@
 import NIOCore
+import ResumableUploads
 
 /// The state of a connection, or of a stream of HTTP/2: requests arrive, one response at a time is sent, time passes.
 ///

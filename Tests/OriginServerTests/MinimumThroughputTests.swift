@@ -1,4 +1,5 @@
 import NIOCore
+import ResumableUploads
 import Testing
 
 @testable import OriginServer

@@ -1,11 +1,14 @@
+import HTTPSemantics
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
 /// Takes the requests about uploads of a connection, or of a stream of HTTP/2, and lets all others pass.
 ///
-/// It stands behind the codec that makes HTTP types, and sees one request at a time: with HTTP/1.1 an
-/// `HTTPServerPipelineHandler` stands before that codec.
+/// It stands behind the codec that makes HTTP types. It takes an upload once the responses to all requests before it have
+/// passed, and lets the next request pass once the upload is answered; so it needs no `HTTPServerPipelineHandler`.
 public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Parts of requests.
     public typealias InboundIn = HTTPRequestPart
@@ -24,6 +27,10 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         var hasEnded = false
         var isAwaited = false
         var expectsContinue: Bool
+        /// Whether the client waits for a 100 before it sends content.
+        var holdsContent: Bool
+        /// Whether the connection ends with the response.
+        var endsConnection: Bool
     }
 
     private enum State {
@@ -40,42 +47,94 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private var isReadHeld = false
     /// The OPTIONS request that passed last, until its response has passed.
     private var options: HTTPRequest?
+    /// The requests that passed and whose responses haven't.
+    private var unanswered = 0
+    /// What comes after a request that must be answered first. Nothing is read while there is something, so it is one read.
+    private var queue = CircularBuffer<HTTPRequestPart>()
+    private var isDelivering = false
+    /// Whether the connection ends when the content of the request that was answered has been dropped.
+    private var endsConnection = false
+    private var throughput: MinimumThroughput
+    private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
     /// Makes the handler of one connection.
-    public init(_ server: ResumableUploadServer) { self.server = server }
+    public init(_ server: ResumableUploadServer) {
+        self.server = server
+        throughput = Self.throughput(server.configuration)
+    }
+
+    private static func throughput(_ limits: ResumableUploadServer.Configuration) -> MinimumThroughput {
+        MinimumThroughput(rate: limits.contentRate, window: limits.contentWindow)
+    }
 
     private var limits: ResumableUploadServer.Configuration { server.configuration }
 
     /// Takes a part of a request.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let part = unwrapInboundIn(data)
+        if case .closed = state { return }
+        queue.append(unwrapInboundIn(data))
+        deliverQueue(context)
+    }
+
+    /// Takes what has arrived, up to a request that has to wait.
+    private func deliverQueue(_ context: ChannelHandlerContext) {
+        guard !isDelivering else { return }
+        isDelivering = true
+        while let part = queue.first, !mustWait(part) {
+            queue.removeFirst()
+            take(part, context)
+        }
+        isDelivering = false
+        releaseRead(context)
+    }
+
+    private func mustWait(_ part: HTTPRequestPart) -> Bool {
+        guard case .head(let head) = part else { return false }
+        switch state {
+        case .exchanging: return true
+        case .passing: return unanswered > 0 && server.takes(head)
+        case .dropping, .closed: return false
+        }
+    }
+
+    private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
         switch state {
         case .closed: break
         case .passing:
             if case .head(let head) = part {
                 if server.takes(head) { return begin(head, context) }
                 options = head.method == .options ? head : nil
+                unanswered += 1
             }
-            context.fireChannelRead(data)
+            context.fireChannelRead(wrapInboundOut(part))
         case .dropping(let rest):
             switch part {
             case .head: break
             case .body(let content):
                 state = .dropping(rest - content.readableBytes)
+                throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
+                throughput.waitBegan(at: context.eventLoop.now)
                 if rest < content.readableBytes { close(context) }
-            case .end: state = .passing
+            case .end:
+                state = .passing
+                setTimer(context)
+                if endsConnection { close(context) }
             }
         case .exchanging:
             change { exchange in
                 switch part {
                 case .head: break
                 case .body(var content):
+                    exchange.holdsContent = false
+                    throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
                     if exchange.buffer.readableBytes == 0 {
                         exchange.buffer = content
                     } else {
                         exchange.buffer.writeBuffer(&content)
                     }
-                case .end: exchange.hasEnded = true
+                case .end:
+                    throughput.bytesArrived(0, at: context.eventLoop.now)
+                    exchange.hasEnded = true
                 }
             }
             deliver(context)
@@ -84,7 +143,19 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
         let expectsContinue = UploadHead.expectsContinue(head.headerFields)
-        state = .exchanging(Exchange(method: head.method, expectsContinue: expectsContinue))
+        throughput = Self.throughput(limits)
+        state = .exchanging(
+            Exchange(
+                method: head.method,
+                expectsContinue: expectsContinue,
+                holdsContent: expectsContinue,
+                endsConnection: UploadHead.endsConnection(head.headerFields)
+            )
+        )
+        // Where the content ends isn't known (RFC 9112, section 6.3).
+        if let length = head.headerFields[.contentLength], ContentLength.parse(length) == nil {
+            return respond(.message(400, "Content-Length is not a number of bytes."), context, thenCloses: true)
+        }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let loop = context.eventLoop
         let begun = server.begin(head, on: context.channel) { action in
@@ -121,8 +192,11 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         } else if exchange.isAwaited, exchange.hasEnded {
             change { $0.isAwaited = false }
             server.handle(.contentEnded(id))
+        } else if exchange.isAwaited, !exchange.holdsContent {
+            throughput.waitBegan(at: context.eventLoop.now)
         }
         releaseRead(context)
+        setTimer(context)
     }
 
     // MARK: - Reading
@@ -133,6 +207,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     }
 
     private var isFull: Bool {
+        if !queue.isEmpty { return true }
         guard case .exchanging(let exchange) = state else { return false }
         return exchange.buffer.readableBytes >= limits.bufferBytes
     }
@@ -147,6 +222,11 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// Lets a response of the next handler pass. One to OPTIONS that succeeds gets the limits of uploads.
     public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) {
+            context.write(data, promise: promise)
+            unanswered = max(0, unanswered - 1)
+            return deliverQueue(context)
+        }
         guard let request = options, case .head(var head) = unwrapOutboundIn(data), head.status.kind != .informational
         else { return context.write(data, promise: promise) }
         options = nil
@@ -183,7 +263,9 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
                 guard case .exchanging(let exchange) = handler.state, exchange.id == id, !exchange.hasEnded,
                     exchange.buffer.readableBytes == 0
                 else { return }
+                handler.change { $0.holdsContent = false }
                 handler.write(100, [:], context)
+                handler.deliver(context)
             }
         }
     }
@@ -193,19 +275,69 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext) {
+    /// Writes the final response. The connection ends with it if the client wishes so, or at once if it `thenCloses`.
+    private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext, thenCloses: Bool = false) {
         guard case .exchanging(let exchange) = state else { return }
-        state = exchange.hasEnded ? .passing : .dropping(limits.drainedBytes)
+        let closesNow = thenCloses || exchange.endsConnection && exchange.hasEnded
+        endsConnection = exchange.endsConnection
+        state = closesNow ? .closed : exchange.hasEnded ? .passing : .dropping(limits.drainedBytes)
         var fields = response.fields
         let hasContent = ![204, 304].contains(response.status)
         if hasContent { fields[.contentLength] = String(response.content.count) }
+        // HTTP/2 has no such field; a client that sent it speaks HTTP/1.
+        if exchange.endsConnection || closesNow && isHTTP1(context) { fields[.connection] = "close" }
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         if hasContent, exchange.method != .head, !response.content.isEmpty {
             context.write(wrapOutboundOut(.body(ByteBuffer(bytes: response.content))), promise: nil)
         }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        releaseRead(context)
+        let end = context.eventLoop.makePromise(of: Void.self)
+        if closesNow {
+            queue.removeAll()
+            end.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        }
+        throughput.waitBegan(at: context.eventLoop.now)
+        setTimer(context)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: end)
+        deliverQueue(context)
+    }
+
+    private func isHTTP1(_ context: ChannelHandlerContext) -> Bool {
+        (try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)) != nil
+    }
+
+    // MARK: - Time
+
+    /// Has the throughput looked at when its time has come. A timer that is too early stays: it then finds the later one.
+    private func setTimer(_ context: ChannelHandlerContext) {
+        switch state {
+        case .exchanging, .dropping: break
+        case .passing, .closed: return cancelTimer()
+        }
+        guard let deadline = throughput.deadline else { return }
+        if let timer, timer.deadline <= deadline { return }
+        cancelTimer()
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.timer = nil
+            self.timeAdvanced(context)
+        }
+        timer = (deadline, task)
+    }
+
+    private func cancelTimer() {
+        timer?.task.cancel()
+        timer = nil
+    }
+
+    private func timeAdvanced(_ context: ChannelHandlerContext) {
+        guard throughput.isTooSlow(at: context.eventLoop.now) else { return setTimer(context) }
+        switch state {
+        case .exchanging(let exchange):
+            giveUp(exchange)
+            respond(.message(408, "The content arrives too slowly."), context, thenCloses: true)
+        case .dropping: close(context)
+        case .passing, .closed: break
+        }
     }
 
     // MARK: - The end of the connection
@@ -217,8 +349,15 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// Tells that no more comes, after the last of what has come.
     private func abandon() {
+        cancelTimer()
+        queue.removeAll()
         defer { state = .closed }
-        guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
+        guard case .exchanging(let exchange) = state else { return }
+        giveUp(exchange)
+    }
+
+    private func giveUp(_ exchange: Exchange) {
+        guard let id = exchange.id else { return }
         if exchange.buffer.readableBytes > 0 {
             server.handle(.content(id, Array(exchange.buffer.readableBytesView)))
         }
@@ -233,7 +372,11 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// A request that isn't valid, or a connection that failed, ends what is under way.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .exchanging = state else { return context.fireErrorCaught(error) }
+        guard case .exchanging(let exchange) = state else { return context.fireErrorCaught(error) }
+        // What isn't valid comes after the upload: that gets its answer, and the connection ends.
+        if exchange.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
+            return change { $0.endsConnection = true }
+        }
         close(context)
     }
 

@@ -48,6 +48,11 @@ public final class ResumableUploadServer: Sendable {
         /// The most bytes of content that are read and dropped after an answer to keep the connection: 256 KiB. Beyond, it is
         /// closed.
         public var drainedBytes = 256 << 10
+        /// The lowest rate of content that is waited for, in bytes a second over `contentWindow`: 1 KiB/s. A slower request gets
+        /// 408, and its connection is closed; the upload can be resumed. 0 lets any rate pass.
+        public var contentRate = 1 << 10
+        /// The waiting time over which the rate of content is measured: 30 s.
+        public var contentWindow: TimeAmount = .seconds(30)
 
         /// Makes the default configuration.
         public init() {}

@@ -24,5 +24,12 @@ enum UploadHead {
         HTTPField.Name("Expect").flatMap { fields[$0] }?.lowercased() == "100-continue"
     }
 
+    /// Whether the client wants the connection closed after the response (RFC 9112, section 9.6).
+    static func endsConnection(_ fields: HTTPFields) -> Bool {
+        fields[values: .connection].contains { value in
+            value.split { $0 == "," || $0 == " " || $0 == "\t" }.contains { $0.lowercased() == "close" }
+        }
+    }
+
     static func secondsSince1970() -> Int64 { Int64(Date().timeIntervalSince1970) }
 }

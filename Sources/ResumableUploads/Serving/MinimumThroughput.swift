@@ -3,7 +3,7 @@ import NIOCore
 /// Whether a client sends fast enough: the time counts in which the server waits for it, and no other.
 ///
 /// A value: time is an argument.
-struct MinimumThroughput: Hashable {
+package struct MinimumThroughput: Hashable {
     private let window: TimeAmount
     private let bytesOfWindow: Int
     /// The waiting time and the bytes of the current window.
@@ -12,28 +12,28 @@ struct MinimumThroughput: Hashable {
     private var waitingSince: NIODeadline?
 
     /// Makes the rule that `rate` bytes a second arrive on average over each `window` of waiting.
-    init(rate: Int, window: TimeAmount) {
+    package init(rate: Int, window: TimeAmount) {
         self.window = window
         bytesOfWindow = Int((Double(rate) * Double(window.nanoseconds) / 1e9).rounded())
     }
 
     /// The server waits for content from now on.
-    mutating func waitBegan(at now: NIODeadline) {
+    package mutating func waitBegan(at now: NIODeadline) {
         if waitingSince == nil { waitingSince = now }
     }
 
     /// The server has content, and waits no more.
-    mutating func bytesArrived(_ count: Int, at now: NIODeadline) {
+    package mutating func bytesArrived(_ count: Int, at now: NIODeadline) {
         bytes += count
         if let since = waitingSince { waited = waited + (now - since) }
         waitingSince = nil
     }
 
     /// When to look next; `nil` while the server doesn't wait.
-    var deadline: NIODeadline? { waitingSince.map { $0 + (window - waited) } }
+    package var deadline: NIODeadline? { waitingSince.map { $0 + (window - waited) } }
 
     /// It is `now`: whether the client has been too slow. A window that is over makes room for the next.
-    mutating func isTooSlow(at now: NIODeadline) -> Bool {
+    package mutating func isTooSlow(at now: NIODeadline) -> Bool {
         guard let deadline, deadline <= now else { return false }
         defer {
             waitingSince = now
