@@ -224,4 +224,26 @@ import TransferProtocol
             #expect(done.error == .refused(.refused(status: 403)))
         }
     }
+
+    @Sendable private static func staysSilent(_ request: ReceivedRequest) -> [HTTP2Step] { [.stall] }
+
+    /// With TLS 1.2 the server has the last word of the handshake, so that its limit is there before the request.
+    @Test func `an upload without content is given up where the server takes no stream`() async throws {
+        let tls = try authority.serverContext {
+            $0.applicationProtocols = ["h2"]
+            $0.maximumTLSVersion = .tlsv12
+        }
+        try await ScriptedHTTP2Server.serve(over: tls, mostStreams: 0, Self.staysSilent) { server in
+            let folder = try UploadFolder([])
+            let settings = try authority.trusting()
+            let done = await upload(folder, folder.request(server.url)) {
+                $0.tls = settings
+                $0.uploadResponseLimit = .milliseconds(300)
+                $0.retry.maximumAttempts = 1
+                $0.retry.deadline = .seconds(20)
+            }
+            #expect(done.error == .gaveUp(.attempts(1), .transport(.firstByteTimedOut)))
+            #expect(server.requests.isEmpty)
+        }
+    }
 }

@@ -42,16 +42,19 @@ final class ScriptedHTTP2Server: Sendable {
 
     private init(_ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step]) { self.respond = respond }
 
-    /// Runs `body` against a server that does what `respond` says for each request.
+    /// Runs `body` against a server that does what `respond` says for each request. It takes `mostStreams` at a time.
     static func serve<Value>(
         over tls: NIOSSLContext,
+        mostStreams: Int = 100,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step],
         _ body: (ScriptedHTTP2Server) async throws -> Value
     ) async throws -> Value {
         let server = ScriptedHTTP2Server(respond)
+        var configuration = NIOHTTP2Handler.ConnectionConfiguration()
+        configuration.initialSettings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: mostStreams)]
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { connection in
+            .childChannelInitializer { [configuration] connection in
                 connection.eventLoop.makeCompletedFuture {
                     let pipeline = connection.pipeline.syncOperations
                     try pipeline.addHandler(ConnectionSocket())
@@ -60,7 +63,7 @@ final class ScriptedHTTP2Server: Sendable {
                         NIOHTTP2Handler(
                             mode: .server,
                             eventLoop: connection.eventLoop,
-                            connectionConfiguration: .init(),
+                            connectionConfiguration: configuration,
                             streamConfiguration: .init()
                         ) { stream in
                             stream.eventLoop.makeCompletedFuture {

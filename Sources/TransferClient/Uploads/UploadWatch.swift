@@ -6,7 +6,8 @@ import Units
 
 /// The limits that one exchange of an upload is held to.
 struct UploadWatchLimits: Sendable {
-    /// The time from the last byte of the request, or from an informational response, to the next head.
+    /// The time from the last byte of the request, or from an informational response, to the next head. A request without content
+    /// has no more time to be sent and answered.
     var response: Duration
     /// The least rate at which the connection must take the content.
     var stall: DownloadStallRule
@@ -37,6 +38,7 @@ final class UploadWatch: ChannelDuplexHandler {
     private var taken: Int64 = 0
     private var waiting: Int64 = 0
     private var isSent = false
+    private var hasContent = false
 
     init(limits: UploadWatchLimits, verdict: WatchVerdict) {
         self.limits = limits
@@ -69,11 +71,14 @@ final class UploadWatch: ChannelDuplexHandler {
         case .body(let buffer):
             let count = Int64(buffer.readableBytes)
             waiting += count
+            hasContent = hasContent || count > 0
             promise.futureResult.assumeIsolated().whenSuccess {
                 self.waiting -= count
                 self.taken += count
             }
         case .end:
+            // HTTP/2 keeps a request back while the server takes no more streams, and then no content waits that could stall.
+            if !hasContent { awaitResponse(context) }
             promise.futureResult.assumeIsolated().whenSuccess {
                 self.isSent = true
                 self.awaitResponse(context)
