@@ -9,11 +9,12 @@ public struct RequestField: Hashable, Sendable, Confidential {
 
     /// The fields that the client needs for itself: those of the connection and its framing, of the range and its
     /// conditions, and the ones by which it makes sure that it gets the bytes of the file. `Host` is the URL's, which
-    /// says what a partial file may be continued with.
+    /// says what a partial file may be continued with. `Proxy-Authorization` is for the proxy alone, and no server may see it.
     static let governed: Set<String> = [
         "accept-encoding", "connection", "content-encoding", "content-length", "expect", "host", "if-match",
-        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-connection",
-        "range", "te", "trailer", "transfer-encoding", "upgrade", "want-content-digest", "want-repr-digest",
+        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-authorization",
+        "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade", "want-content-digest",
+        "want-repr-digest",
     ]
     /// The fields that an upload needs for itself in addition: those of the drafts, and of what is uploaded.
     static let governedByUploads: Set<String> = [

@@ -98,6 +98,7 @@ import Testing
         (":path: /", .invalidName), ("X: a\r\nY: b", .invalidValue), ("X: a\u{0}", .invalidValue),
         ("X: a\nb", .invalidValue),
         ("Range: bytes=0-", .governed("range")), ("if-range: x", .governed("if-range")), ("HOST: a", .governed("host")),
+        ("Proxy-Authorization: Basic eA==", .governed("proxy-authorization")),
         ("Content-Length: 5", .governed("content-length")),
         ("Transfer-Encoding: chunked", .governed("transfer-encoding")),
         ("Connection: close", .governed("connection")), ("Accept-Encoding: gzip", .governed("accept-encoding")),

@@ -180,6 +180,8 @@ extension RequestFieldProblem: CustomStringConvertible {
         case .invalidName: "the name in front of the colon is none of a field: write 'Name: value'"
         case .invalidValue: "the value has a control character: leave it out"
         case .governed("host"): "the field host is the URL's: name the host there"
+        case .governed("proxy-authorization"):
+            "the field proxy-authorization is the proxy's: put NAME:PASSWORD@ in front of its host"
         case .governed("content-type"): "the field content-type has an option of its own: use --content-type"
         case .governed(let name): "the client sets the field \(name) itself: leave it out"
         case .tooLong: "the value is longer than \(RequestField.longestValue) bytes"
