@@ -30,8 +30,12 @@ extension DownloadSession {
         let held = state.length
         let outcome = await send(ask, along: trail)
         if state.length == held { isLastURLOpen = false }
-        guard case .refused(let refusal, _, _) = outcome else { return outcome }
-        return .failedForNow(.status(refusal.status), isImmediate: true)
+        switch outcome {
+        case .refused(let refusal, _, _): return .failedForNow(.status(refusal.status), isImmediate: true)
+        case .failed(let failure):
+            return failure.setbackOfLastURL.map { .failedForNow($0, isImmediate: true) } ?? outcome
+        case .proceed, .failedForNow: return outcome
+        }
     }
 
     /// Sends one request along the redirections after those of `start`.
@@ -302,6 +306,21 @@ extension DownloadFailure {
         case .status(let status): status
         case .unauthorized(let challenge, _): challenge.isFromProxy ? 407 : 401
         case .contentEncoding, .redirectWithoutLocation: nil
+        }
+    }
+}
+
+extension DownloadError {
+    /// The setback in place of a failure that the way from the URL that was asked for may not have; `nil` for other failures.
+    fileprivate var setbackOfLastURL: DownloadSetback? {
+        switch self {
+        case .tlsRefused(_, let failure): .connectFailed(failure.description)
+        case .tooManyRedirections(let count): .malformedResponse("more than \(count) redirections")
+        case .invalidRedirection: .malformedResponse("a redirection to a URL that can't be used")
+        case .refused(.redirectWithoutLocation(let status)): .status(status)
+        case .refused(.contentEncoding(let coding)):
+            .malformedResponse("the content coding \(coding.quoted) wasn't asked for")
+        default: nil
         }
     }
 }

@@ -1,0 +1,63 @@
+import HTTPTransport
+import LocalAuthority
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// Downloads that a redirection led to a URL which served bytes once, and no more.
+@Suite(.timeLimit(.minutes(5))) struct RedirectionTests {
+    private static let resource = Resource(size: 200_000)
+
+    /// What the last URL answers when it is asked for the rest.
+    enum Dead: CaseIterable, Sendable {
+        case circle
+        case invalidTarget
+        case noTarget
+        case contentCoding
+        case untrusted
+
+        func answer(_ request: ReceivedRequest, secure: String) -> [Step] {
+            switch self {
+            case .circle: [.head(302, ["Location: \(request.target)", "Content-Length: 0"])]
+            case .invalidTarget: [.head(302, ["Location: http://ada@127.0.0.1/", "Content-Length: 0"])]
+            case .noTarget: [.head(302, ["Content-Length: 0"])]
+            case .contentCoding: [.head(206, ["Content-Encoding: gzip", "Content-Length: 0"])]
+            case .untrusted: [.head(302, ["Location: \(secure)", "Content-Length: 0"])]
+            }
+        }
+    }
+
+    /// The download can go on at the URL that was asked for, in the same run and in the next.
+    @Test(arguments: Dead.allCases, [false, true])
+    func `a last URL that only fails is left for the one that was asked for`(dead: Dead, isLaterRun: Bool) async throws
+    {
+        let folder = try TemporaryFolder()
+        let (ours, theirs) = (try LocalAuthority(), try LocalAuthority())
+        try await Script { _ in [] }.serve(over: theirs.serverContext()) { untrusted in
+            let secure = untrusted.url()
+            try await Script { request in
+                switch request.target {
+                case "/m?1" where request.ordinal == 1: Self.resource.serve(request, upTo: 120_000)
+                case "/m?1": dead.answer(request, secure: secure)
+                case "/m?2": Self.resource.serve(request)
+                default: [.head(302, ["Location: /m?\(request.ordinal == 0 ? 1 : 2)", "Content-Length: 0"])]
+                }
+            }.serve { server in
+                let settings = try ours.trusting()
+                if isLaterRun {
+                    let first = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                        $0.retry.maximumAttempts = 1
+                    }
+                    #expect(first.error?.disposition == .resumable)
+                }
+                let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
+                    $0.tls = settings
+                }
+                #expect(done.error == nil)
+                #expect(done.resumedAt == [120_000])
+                let isWhole = folder.file == Self.resource.content
+                #expect(isWhole)
+            }
+        }
+    }
+}
