@@ -114,6 +114,7 @@ struct DownloadExchange: Sendable {
         case let error as NIOHTTPDecoderError: .malformedResponse(error.debugDescription)
         case ChannelError.connectTimeout: .connectTimedOut
         case let error as NIOConnectionError: connectSetback(of: error)
+        case let error as ProxyConnectionError: connectSetback(of: error.reason, to: error.proxy)
         case let error as HTTPProxyFailure:
             .connectFailed(
                 error.status.map { "the proxy \(error.proxy) answered \($0)" } ?? "the proxy \(error.proxy) closed"
@@ -149,6 +150,12 @@ struct DownloadExchange: Sendable {
         return "\(Errno(rawValue: error.errnoCode)) (errno \(error.errnoCode))"
     }
 
+    /// The setback of a connection to a proxy, which its words name.
+    private static func connectSetback(of error: NIOConnectionError, to proxy: HTTPProxy) -> DownloadSetback {
+        guard case .connectFailed(let words) = connectSetback(of: error) else { return connectSetback(of: error) }
+        return .connectFailed("the proxy \(proxy) can't be reached: \(words)")
+    }
+
     private static func connectSetback(of error: NIOConnectionError) -> DownloadSetback {
         let single = error.connectionErrors.last?.error
         if case ChannelError.connectTimeout? = single { return .connectTimedOut }
@@ -173,6 +180,9 @@ struct DownloadExchange: Sendable {
         do {
             return try await connector.connect(to: destination, through: proxy, watch)
         } catch {
+            if let proxy, let reason = error as? NIOConnectionError {
+                throw explained(ProxyConnectionError(proxy: proxy, reason: reason))
+            }
             throw explained(error)
         }
     }
@@ -205,4 +215,10 @@ struct DownloadExchange: Sendable {
         channel.read()
         return wrapped
     }
+}
+
+/// A proxy that can't be connected to.
+private struct ProxyConnectionError: Error {
+    let proxy: HTTPProxy
+    let reason: NIOConnectionError
 }

@@ -143,4 +143,21 @@ import TransferProtocol
             #expect(done.error == nil)
         }
     }
+
+    @Test(arguments: ["http", "https"])
+    func `a proxy that can't be reached is named`(scheme: String) async throws {
+        let folder = try TemporaryFolder()
+        // Nothing listens on port 1.
+        let (settings, tls) = (try proxies(1), try authority.trusting())
+        let done = await attempt(DownloadRequest(url: "\(scheme)://files.example/"), to: folder.destination) {
+            $0.proxies = settings
+            $0.tls = tls
+            $0.retry.maximumAttempts = 1
+        }
+        guard case .gaveUp(.attempts(1), .connectFailed(let words)) = done.error else {
+            Issue.record("\(done.result)")
+            return
+        }
+        #expect(words.hasPrefix("the proxy 127.0.0.1:1 can't be reached: Connection refused"), "\(words)")
+    }
 }
