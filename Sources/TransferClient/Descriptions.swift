@@ -5,8 +5,8 @@ extension DownloadURLProblem: CustomStringConvertible {
     /// What is wrong, and what to write instead. It repeats nothing of the URL, in which a password may stand.
     public var description: String {
         switch self {
-        case .noScheme: "it doesn't start with “http://”"
-        case .unknownScheme: "its scheme isn't known; use “http”"
+        case .noScheme: "it doesn't start with http:// or https://"
+        case .unknownScheme: "its scheme isn't known; use http or https"
         case .noHost: "it names no host"
         case .invalidHost: "its host is no host name; write names beyond ASCII in Punycode"
         case .invalidPort: "its port is no number from 1 to 65535"
@@ -29,7 +29,7 @@ extension DownloadSetback: CustomStringConvertible {
         case .firstByteTimedOut: "the answer took too long"
         case .stalled: "the transfer stalled"
         case .outOfTime: "the time was up"
-        case .malformedResponse(let words): "the answer was no sound HTTP (\(words))"
+        case .malformedResponse(let words): "invalid HTTP response (\(words))"
         case .status(let status): "the server answered \(status)"
         case .rejected(let rejection): rejection.description
         case .bodyTooShort: "the body was shorter than its head said"
