@@ -3,19 +3,42 @@
 
     /// Why an exchange by HTTP/2 ended early, as a clause.
     public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What the failure tells of the request.
+        public enum Kind: Hashable, Sendable {
+            /// REFUSED_STREAM, or GOAWAY before the stream: the server has processed nothing of it (RFC 9113, section 8.7).
+            case streamRefused
+            /// HTTP_1_1_REQUIRED: the server wants the request by HTTP/1.1 (section 7).
+            case http1Required
+            /// Nothing.
+            case other
+        }
+
         /// The clause.
         public let description: String
+        /// What the failure tells of the request.
+        public let kind: Kind
 
         /// Recognizes an error of HTTP/2; `nil` for any other.
         public init?(_ error: any Error) {
             switch error {
             case let error as NIOHTTP2Errors.StreamClosed:
                 description = "the stream was ended with the error \(HTTP2Failure.name(of: error.errorCode))"
+                kind = HTTP2Failure.kind(of: error.errorCode)
             case is NIOHTTP2Errors.ContentLengthViolated:
                 description = "the content hasn't the length that its head names"
+                kind = .other
             case let error as any NIOHTTP2Error:
                 description = "the server breaks the rules of HTTP/2 (\(type(of: error)))"
+                kind = .other
             default: return nil
+            }
+        }
+
+        private static func kind(of code: HTTP2ErrorCode) -> Kind {
+            switch code {
+            case .refusedStream: .streamRefused
+            case .http11Required: .http1Required
+            default: .other
             }
         }
 

@@ -57,12 +57,22 @@ public struct HTTPConnector: Sendable {
     private let tls: TLSClient
     private let timeout: TimeAmount
     private let limits: Limits
+    private let requirement: HTTP1Requirement
 
     /// Makes a connector.
     ///
-    /// - Parameter timeout: The longest that a connection may take: the lookup of names, the tunnel of a proxy and the handshake of
-    ///   TLS included.
-    public init(group: any EventLoopGroup, tls: TLSClient, timeout: TimeAmount, limits: Limits) {
+    /// - Parameters:
+    ///   - timeout: The longest that a connection may take: the lookup of names, the tunnel of a proxy and the handshake of TLS
+    ///     included.
+    ///   - requirement: Whether the connections are of HTTP/1.1, whatever the server offers.
+    public init(
+        group: any EventLoopGroup,
+        tls: TLSClient,
+        timeout: TimeAmount,
+        limits: Limits,
+        requirement: HTTP1Requirement = HTTP1Requirement()
+    ) {
+        self.requirement = requirement
         self.group = group
         self.tls = tls
         self.timeout = timeout
@@ -131,7 +141,7 @@ public struct HTTPConnector: Sendable {
                 tunnel = channel.eventLoop.makeSucceededVoidFuture()
             }
             let speaking: EventLoopFuture<HTTPConnection> = tunnel.flatMapThrowing {
-                try tls.start(on: channel, to: destination.host)
+                try tls.start(on: channel, to: destination.host, offersHTTP2: !requirement.isRequired)
             }
             .flatMap { $0 }
             .flatMap { agreed in

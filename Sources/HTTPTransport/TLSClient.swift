@@ -29,7 +29,8 @@
     /// The client side of TLS: reads the authorities once, before the first connection that needs them.
     public final class TLSClient: Sendable {
         private let settings: TLSClientSettings
-        private let made = Mutex<NIOSSLContext?>(nil)
+        /// The contexts that were made, by whether they offer HTTP/2: two at most.
+        private let made = Mutex<[Bool: NIOSSLContext]>([:])
 
         /// How long the end of a connection waits for the server's `close_notify`: 100 ms.
         static let shutdownLimit = TimeAmount.milliseconds(100)
@@ -40,15 +41,20 @@
         }
 
         /// Reads the authorities, unless they have been.
-        public func prepare() throws(TLSSettingsProblem) { _ = try context() }
+        public func prepare() throws(TLSSettingsProblem) { _ = try context(offersHTTP2: settings.offersHTTP2) }
 
         /// Puts TLS in front of all handlers of a connection to `host`, a name or an address without brackets. To be called on
         /// the loop of the channel, which is connected, and from which nothing was read.
         ///
+        /// - Parameter offersHTTP2: Whether HTTP/2 is offered where the settings offer it.
         /// - Returns: what the server wants to speak, once it is proved, on the loop and before anything else has arrived; or a
         ///   `TLSFailure`, or what the system says.
-        public func start(on channel: any Channel, to host: String) throws -> EventLoopFuture<HTTPProtocol> {
-            let context = try context()
+        public func start(
+            on channel: any Channel,
+            to host: String,
+            offersHTTP2: Bool = true
+        ) throws -> EventLoopFuture<HTTPProtocol> {
+            let context = try context(offersHTTP2: offersHTTP2 && settings.offersHTTP2)
             // An address is no name to be sent in the clear (RFC 6066, section 3); it is looked for in the certificate.
             let name = TLSClient.isAddress(host) ? nil : host
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
@@ -64,12 +70,12 @@
             return promise.futureResult
         }
 
-        private func context() throws(TLSSettingsProblem) -> NIOSSLContext {
+        private func context(offersHTTP2: Bool) throws(TLSSettingsProblem) -> NIOSSLContext {
             let result: Result<NIOSSLContext, TLSSettingsProblem> = made.withLock { made in
-                if let made { return .success(made) }
+                if let context = made[offersHTTP2] { return .success(context) }
                 do throws(TLSSettingsProblem) {
-                    let fresh = try TLSClient.makeContext(settings)
-                    made = fresh
+                    let fresh = try TLSClient.makeContext(settings, offersHTTP2: offersHTTP2)
+                    made[offersHTTP2] = fresh
                     return .success(fresh)
                 } catch {
                     return .failure(error)
@@ -78,11 +84,14 @@
             return try result.get()
         }
 
-        private static func makeContext(_ settings: TLSClientSettings) throws(TLSSettingsProblem) -> NIOSSLContext {
+        private static func makeContext(
+            _ settings: TLSClientSettings,
+            offersHTTP2: Bool
+        ) throws(TLSSettingsProblem) -> NIOSSLContext {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.minimumTLSVersion = .tlsv12
             configuration.certificateVerification = .fullVerification
-            configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: settings.offersHTTP2)
+            configuration.applicationProtocols = HTTPProtocol.names(offersHTTP2: offersHTTP2)
             configuration.shutdownTimeout = shutdownLimit
             if let authorities = settings.authorities {
                 configuration.trustRoots = .certificates(authorities)

@@ -26,7 +26,11 @@
         public func prepare() throws(TLSSettingsProblem) { throw .unavailable }
 
         /// - Throws: a `TLSFailure` of the kind `unavailable`.
-        public func start(on channel: any Channel, to host: String) throws -> EventLoopFuture<HTTPProtocol> {
+        public func start(
+            on channel: any Channel,
+            to host: String,
+            offersHTTP2: Bool = true
+        ) throws -> EventLoopFuture<HTTPProtocol> {
             throw TLSFailure(kind: .unavailable, reason: "")
         }
     }
@@ -44,8 +48,20 @@
 
     /// Why an exchange by HTTP/2 ended early, which can't happen here.
     public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What the failure tells of the request.
+        public enum Kind: Hashable, Sendable {
+            /// The server has processed nothing of it.
+            case streamRefused
+            /// The server wants the request by HTTP/1.1.
+            case http1Required
+            /// Nothing.
+            case other
+        }
+
         /// Nothing.
         public var description: String { "" }
+        /// Nothing.
+        public var kind: Kind { .other }
 
         /// `nil`.
         public init?(_ error: any Error) { return nil }

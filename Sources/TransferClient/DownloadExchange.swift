@@ -13,6 +13,7 @@ import Units
 struct DownloadExchange: Sendable {
     private let connector: HTTPConnector
     private let proxies: ProxySettings
+    private let requirement: HTTP1Requirement
     let limits: ResponseLimits
 
     /// Deadlines beyond it are as good as none: some 30 years.
@@ -20,13 +21,17 @@ struct DownloadExchange: Sendable {
 
     /// Makes an exchange that begins now.
     ///
-    /// - Parameter remaining: What is left until the deadline of the transfer, connecting included; `nil` without one.
+    /// - Parameters:
+    ///   - remaining: What is left until the deadline of the transfer, connecting included; `nil` without one.
+    ///   - requirement: What the transfer has learnt of its server; the exchange adds to it.
     init(
         _ configuration: TransferClientConfiguration,
         group: any EventLoopGroup,
         tls: TLSClient,
-        remaining: Duration?
+        remaining: Duration?,
+        requirement: HTTP1Requirement = HTTP1Requirement()
     ) {
+        self.requirement = requirement
         let limit = max(.milliseconds(1), min(configuration.connectLimit, remaining ?? configuration.connectLimit))
         connector = HTTPConnector(
             group: group,
@@ -38,7 +43,8 @@ struct DownloadExchange: Sendable {
                 mostFields: ResponseLimits.mostFields,
                 longestRead: ResponseLimits.longestRead,
                 readLength: configuration.maximumRate.map { RateLimiter(rate: $0).pieceLength }
-            )
+            ),
+            requirement: requirement
         )
         proxies = configuration.proxies
         limits = ResponseLimits(
@@ -93,12 +99,24 @@ struct DownloadExchange: Sendable {
                 headerFields: headerFields
             )
         )
-        return try await wrapped.executeThenClose { inbound, outbound in
-            // A server that answers and closes before it has read is still to be listened to.
-            let parts: [HTTPRequestPart] =
-                body.map { [.head(request), .body($0), .end(nil)] } ?? [.head(request), .end(nil)]
-            try? await outbound.write(contentsOf: parts)
-            return try await receive(inbound, connection.spoken)
+        return try await noting {
+            try await wrapped.executeThenClose { inbound, outbound in
+                // A server that answers and closes before it has read is still to be listened to.
+                let parts: [HTTPRequestPart] =
+                    body.map { [.head(request), .body($0), .end(nil)] } ?? [.head(request), .end(nil)]
+                try? await outbound.write(contentsOf: parts)
+                return try await receive(inbound, connection.spoken)
+            }
+        }
+    }
+
+    /// Does `body`, and remembers for the next connection that a server asks for HTTP/1.1.
+    func noting<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            requirement.note(error)
+            throw error
         }
     }
 
@@ -120,9 +138,16 @@ struct DownloadExchange: Sendable {
                 error.status.map { "the proxy \(error.proxy) answered \($0)" } ?? "the proxy \(error.proxy) closed"
             )
         case is CancellationError: nil
-        default:
-            .connectionLost(TLSFailure(error)?.description ?? HTTP2Failure(error)?.description ?? words(of: error))
+        default: lost(error)
         }
+    }
+
+    private static func lost(_ error: any Error) -> DownloadSetback {
+        if let failure = HTTP2Failure(error) {
+            return failure.kind == .streamRefused
+                ? .connectFailed("the server refused the stream") : .connectionLost(failure.description)
+        }
+        return .connectionLost(TLSFailure(error)?.description ?? words(of: error))
     }
 
     /// Why TLS can't be had with this server, as long as nothing is changed.

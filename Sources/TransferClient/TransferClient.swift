@@ -65,8 +65,15 @@ public struct TransferClient: Sendable {
             in: SystemFiles(),
             worker: worker
         )
+        let requirement = HTTP1Requirement()
         var surroundings = DownloadSurroundings(configuration: configuration, seed: nextSeed()) { [self] remaining in
-            DownloadExchange(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
+            DownloadExchange(
+                configuration,
+                group: eventLoopGroup,
+                tls: tls,
+                remaining: remaining,
+                requirement: requirement
+            )
         }
         surroundings.callbacks = callbacks
         let session = DownloadSession(surroundings, request, url, file, remains, onEvent: onEvent)

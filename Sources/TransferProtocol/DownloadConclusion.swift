@@ -90,7 +90,7 @@ public enum DownloadRejection: Hashable, Sendable {
 
 /// Why an attempt brought no complete file, though another one may.
 public enum DownloadSetback: Hashable, Sendable {
-    /// No connection: the system's words.
+    /// No connection, or none that takes the request, of which the server has processed nothing: the system's words.
     case connectFailed(String)
     /// No route to the host, or nobody to ask for its address: the system's words.
     case unreachable(String)

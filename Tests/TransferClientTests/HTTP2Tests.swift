@@ -246,4 +246,50 @@ import TransferProtocol
             #expect(server.requests.isEmpty)
         }
     }
+
+    @Test func `a server that requires HTTP/1 isn't asked by HTTP/2 again`() async throws {
+        let folder = try TemporaryFolder()
+        let content = Self.resource.content
+        let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n".utf8) + content
+        let tls = try identity(["h2", "http/1.1"])
+        let (served, sent) = try await ScriptedHTTP2Server.serve(over: tls, http1Answer: answer, Self.requiresHTTP1) {
+            server in
+            let settings = try authority.trusting()
+            let done = await attempt(DownloadRequest(url: server.url), to: folder.destination) { $0.tls = settings }
+            #expect(done.error == nil)
+            #expect(done.setbacks.count == 1)
+            let isWhole = folder.file == content
+            #expect(isWhole)
+            let uploads = try UploadFolder([])
+            var request = uploads.request(server.url)
+            request.dialects = .none
+            let seen = server.requests.count
+            let upload = await upload(uploads, request) { $0.tls = settings }
+            #expect(upload.error == nil)
+            return (seen, server.requests.count - seen)
+        }
+        #expect(served == 1)
+        #expect(sent == 1)
+    }
+
+    @Sendable private static func requiresHTTP1(_ request: ReceivedRequest) -> [HTTP2Step] {
+        [.reset(.http11Required)]
+    }
+
+    /// REFUSED_STREAM says that nothing was processed (RFC 9113, section 8.7), so that a POST may be sent again.
+    @Test(arguments: [true, false])
+    func `a POST is sent again after a stream that was refused, and after no other`(isRefused: Bool) async throws {
+        let respond: @Sendable (ReceivedRequest) -> [HTTP2Step] = { request in
+            request.ordinal == 0 ? [.reset(isRefused ? .refusedStream : .cancel)] : [.head(201, []), .end()]
+        }
+        try await ScriptedHTTP2Server.serve(over: identity(), respond) { server in
+            let folder = try UploadFolder([])
+            var request = folder.request(server.url, .post)
+            request.dialects = .none
+            let settings = try authority.trusting()
+            let done = await upload(folder, request) { $0.tls = settings }
+            #expect((done.error == nil) == isRefused, "\(done.result)")
+            #expect(server.requests.count == (isRefused ? 2 : 1))
+        }
+    }
 }

@@ -43,9 +43,12 @@ final class ScriptedHTTP2Server: Sendable {
     private init(_ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step]) { self.respond = respond }
 
     /// Runs `body` against a server that does what `respond` says for each request. It takes `mostStreams` at a time.
+    ///
+    /// Clients that speak HTTP/1 are sent `http1Answer`, if there is one.
     static func serve<Value>(
         over tls: NIOSSLContext,
         mostStreams: Int = 100,
+        http1Answer: [UInt8]? = nil,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step],
         _ body: (ScriptedHTTP2Server) async throws -> Value
     ) async throws -> Value {
@@ -59,6 +62,7 @@ final class ScriptedHTTP2Server: Sendable {
                     let pipeline = connection.pipeline.syncOperations
                     try pipeline.addHandler(ConnectionSocket())
                     try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                    if let http1Answer { try pipeline.addHandler(HTTP1Answer(http1Answer)) }
                     try pipeline.addHandler(
                         NIOHTTP2Handler(
                             mode: .server,
@@ -106,6 +110,44 @@ final class ScriptedHTTP2Server: Sendable {
 /// Stands next to the socket, where a close isn't TLS's.
 private final class ConnectionSocket: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
+}
+
+/// Answers requests by HTTP/1, and passes connections of HTTP/2 on.
+private final class HTTP1Answer: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let answer: [UInt8]
+    private var isHTTP2: Bool?
+    /// What the server would say first to a client of HTTP/2.
+    private var kept: [(NIOAny, EventLoopPromise<Void>?)] = []
+
+    init(_ answer: [UInt8]) { self.answer = answer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        if isHTTP2 == nil { isHTTP2 = buffer.readableBytesView.starts(with: Array("PRI".utf8)) }
+        guard isHTTP2 == false else {
+            for (data, promise) in kept { context.write(data, promise: promise) }
+            kept = []
+            context.flush()
+            return context.fireChannelRead(data)
+        }
+        guard buffer.readableBytesView.suffix(4).elementsEqual(Array("\r\n\r\n".utf8)) else { return }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer))).assumeIsolated().whenComplete { _ in
+            context.close(promise: nil)
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch isHTTP2 {
+        case nil: kept.append((data, promise))
+        case true?: context.write(data, promise: promise)
+        case false?: promise?.fail(ChannelError.eof)
+        }
+    }
 }
 
 /// Closes a connection whose client breaks off.

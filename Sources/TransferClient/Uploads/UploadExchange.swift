@@ -36,20 +36,22 @@ struct UploadExchange: Sendable {
             channel.close(promise: nil)
             throw verdict.error ?? connector.explained(error)
         }
-        return try await wrapped.executeThenClose { inbound, outbound in
-            guard let sending else {
-                // A server that answers and closes before it has read is still to be listened to.
-                try? await outbound.write(contentsOf: [.head(request), .end(nil)])
+        return try await connector.noting {
+            try await wrapped.executeThenClose { inbound, outbound in
+                guard let sending else {
+                    // A server that answers and closes before it has read is still to be listened to.
+                    try? await outbound.write(contentsOf: [.head(request), .end(nil)])
+                    return try await receive(inbound)
+                }
+                try? await outbound.write(.head(request))
+                async let _: Void = sending.run(
+                    through: outbound,
+                    of: channel,
+                    beforeCompletion: beforeCompletion,
+                    onProgress: onProgress
+                )
                 return try await receive(inbound)
             }
-            try? await outbound.write(.head(request))
-            async let _: Void = sending.run(
-                through: outbound,
-                of: channel,
-                beforeCompletion: beforeCompletion,
-                onProgress: onProgress
-            )
-            return try await receive(inbound)
         }
     }
 

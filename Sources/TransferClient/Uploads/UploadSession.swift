@@ -18,6 +18,7 @@ final class UploadSession {
     let configuration: TransferClientConfiguration
     let group: any EventLoopGroup
     let tls: TLSClient
+    private let requirement = HTTP1Requirement()
     let onEvent: @Sendable (UploadEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
@@ -153,7 +154,13 @@ final class UploadSession {
     }
 
     var exchange: UploadExchange {
-        let connector = DownloadExchange(configuration, group: group, tls: tls, remaining: loop.remaining)
+        let connector = DownloadExchange(
+            configuration,
+            group: group,
+            tls: tls,
+            remaining: loop.remaining,
+            requirement: requirement
+        )
         return UploadExchange(
             connector: connector,
             limits: UploadWatchLimits(
