@@ -7,8 +7,8 @@
     public enum HTTP2Client {
         /// The bytes of a body that a server may send before they are read: 1 MiB. So many are in memory at most.
         static let window = 1 << 20
-        /// The longest frame of a body, in bytes: 256 KiB. Each frame costs processor time, and the default is 16 KiB.
-        static let longestFrame = 256 << 10
+        /// The longest frame of a body, in bytes: 64 KiB. Each frame costs processor time, and the default is 16 KiB.
+        static let longestFrame = 64 << 10
         /// The longest head of a response or of its trailers, in bytes.
         static let longestHead = 64 << 10
         /// The bytes of a request that may wait for the server to take them, until no more are asked for: 64 KiB.
