@@ -23,7 +23,7 @@ struct DownloadExchange: Sendable {
     ///
     /// - Parameters:
     ///   - remaining: What is left until the deadline of the transfer, connecting included; `nil` without one.
-    ///   - requirement: What the transfer has learnt of its server; the exchange adds to it.
+    ///   - requirement: Whether the server requires HTTP/1.1. The exchange sets it.
     init(
         _ configuration: TransferClientConfiguration,
         group: any EventLoopGroup,

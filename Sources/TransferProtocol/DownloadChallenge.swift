@@ -13,7 +13,7 @@ public struct DownloadChallenge: Hashable, Sendable {
     /// The schemes that are kept: 4.
     static let mostSchemes = 4
 
-    /// Reads the challenges of a response with the status 401 or 407; what is none is passed over.
+    /// Reads the challenges of a response with the status 401 or 407. Malformed ones are skipped.
     public init(status: Int, _ fields: HTTPFields) {
         isFromProxy = status == 407
         var scanner = FieldScanner(fields[isFromProxy ? .proxyAuthenticate : .wwwAuthenticate] ?? "")

@@ -31,7 +31,7 @@ public struct DownloadResponseHead: Hashable, Sendable {
         self.credentialUse = credentialUse
     }
 
-    /// How the end of the body is told (RFC 9112, section 6.3; RFC 9113, section 8.1).
+    /// The framing of the body (RFC 9112, section 6.3; RFC 9113, section 8.1).
     public var framing: DownloadFraming {
         if isEndMarked { return contentLength.map { .length($0) } ?? .chunked }
         if let coding = fields[.transferEncoding] {

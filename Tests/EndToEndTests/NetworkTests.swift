@@ -7,7 +7,7 @@ import Testing
     {
         try await withOrigin(size: 100_000) { origin in
             try await withFolder { folder in
-                // The origin serves what a proxy is asked for as well: it takes the target's path.
+                // The origin stands in for a proxy: it serves the path of an absolute target.
                 let environment = ["http_proxy": "http://\(origin)"]
                 let url = "http://files.example/file.bin"
                 let done = try await squall("get", url, environment: environment, folder: folder)

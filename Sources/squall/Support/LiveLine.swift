@@ -16,7 +16,7 @@ final class LiveLine: Sendable {
     let isOn: Bool
     private let screen: Screen
 
-    /// Draws on standard error, unless it is told another file and to show all of it. Without `hasEscapes` the terminal is sent
+    /// Draws on standard error by default. Without `hasEscapes` the terminal is sent
     /// carriage returns and blanks alone.
     init(
         output: FileHandle = .standardError,

@@ -5,7 +5,7 @@ import Units
 struct ProgressTracker {
     /// The offsets of resumptions that are kept; where there are more, none is.
     static let mostMarks = 256
-    /// An attempt that begins at once is told of only when it has brought nothing for this long.
+    /// Time without a new byte after which an immediate attempt is shown.
     static let quietRetry = Duration.seconds(1)
 
     private enum Pause {

@@ -25,7 +25,7 @@ struct TerminalAbilities: Hashable {
 
     /// The columns that are used of a terminal of unknown width.
     static let usualColumns = 80
-    /// Narrower terminals are drawn on as if they had so many columns.
+    /// The fewest columns of a drawing. Narrower terminals get a drawing of this width.
     static let leastColumns = 20
 
     /// The columns of a line that doesn't reach the last one, where terminals wrap; asked anew each time, since windows
