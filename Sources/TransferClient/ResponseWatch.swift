@@ -64,7 +64,7 @@ final class ResponseWatch: ChannelDuplexHandler {
     private var informational = 0
     private var pending: ByteBuffer?
     private var bytes: Int64 = 0
-    private var isReadWanted = false
+    private var pauses = PauseMeter()
 
     init(limits: ResponseLimits, verdict: WatchVerdict) {
         self.limits = limits
@@ -91,7 +91,7 @@ final class ResponseWatch: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        isReadWanted = true
+        pauses.resume()
         context.read()
     }
 
@@ -122,7 +122,7 @@ final class ResponseWatch: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        isReadWanted = false
+        pauses.pause()
         flush(context)
         context.fireChannelReadComplete()
     }
@@ -148,7 +148,7 @@ final class ResponseWatch: ChannelDuplexHandler {
 
     private func startTicking(_ context: ChannelHandlerContext) {
         tickTimer = after(limits.stall.tick, context) { watch, context in
-            let isStalled = watch.meter.tick(bytes: watch.bytes, isPaused: !watch.isReadWanted)
+            let isStalled = watch.meter.tick(bytes: watch.bytes, pausedFor: watch.pauses.takeTotal())
             watch.bytes = 0
             if isStalled {
                 watch.giveUp(.stalled, context)

@@ -25,19 +25,21 @@ public struct DownloadStallRule: Hashable, Sendable {
 public struct DownloadStallMeter: Sendable {
     static let slotCount = 5
     private let leastBytes: Int64
+    private let longestPause: Duration
     private var slots: [Int64] = []
 
     /// Starts with an empty window.
     public init(rule: DownloadStallRule) {
         leastBytes = rule.leastBytes
+        longestPause = rule.tick / 10
     }
 
     /// A tick has passed, and brought `bytes`; says whether the body has stalled.
     ///
-    /// `isPaused` tells that the receiver itself didn't want to read for some of the time; the window then starts
-    /// again, for the sender can't be blamed.
-    public mutating func tick(bytes: Int64, isPaused: Bool) -> Bool {
-        guard !isPaused else {
+    /// `pausedFor` is the time of the tick in which the transfer's own side wanted nothing. When that is a tenth of a tick
+    /// or more, the window starts again: the other end can't be blamed. A shorter one is the time between two reads.
+    public mutating func tick(bytes: Int64, pausedFor pause: Duration = .zero) -> Bool {
+        guard pause < longestPause else {
             slots.removeAll()
             return false
         }

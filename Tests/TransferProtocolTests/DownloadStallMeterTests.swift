@@ -6,7 +6,8 @@ import Units
     /// The ticks, of 3 s each, after which a body stalls that brings these bytes.
     private func stalled(_ ticks: [Int64?]) -> [Int] {
         var meter = DownloadStallMeter(rule: DownloadStallRule())
-        return ticks.indices.filter { meter.tick(bytes: ticks[$0] ?? 0, isPaused: ticks[$0] == nil) }
+        let pause = DownloadStallRule().tick / 10
+        return ticks.indices.filter { meter.tick(bytes: ticks[$0] ?? 0, pausedFor: ticks[$0] == nil ? pause : .zero) }
     }
 
     @Test func `15 s of silence are a stall, and not less`() {
@@ -33,7 +34,7 @@ import Units
         rule.window = .zero
         #expect(rule.tick == .milliseconds(1))
         var meter = DownloadStallMeter(rule: rule)
-        #expect((0..<5).map { _ in meter.tick(bytes: 0, isPaused: false) } == [false, false, false, false, true])
-        #expect((0..<5).map { _ in meter.tick(bytes: 1, isPaused: false) } == [false, false, false, false, false])
+        #expect((0..<5).map { _ in meter.tick(bytes: 0) } == [false, false, false, false, true])
+        #expect((0..<5).map { _ in meter.tick(bytes: 1) } == [false, false, false, false, false])
     }
 }

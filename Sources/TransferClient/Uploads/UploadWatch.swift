@@ -37,6 +37,7 @@ final class UploadWatch: ChannelDuplexHandler {
     /// The bytes that were taken since the last tick, and those that wait.
     private var taken: Int64 = 0
     private var waiting: Int64 = 0
+    private var pauses = PauseMeter()
     private var isSent = false
     private var hasContent = false
 
@@ -61,6 +62,7 @@ final class UploadWatch: ChannelDuplexHandler {
                 self.giveUp(.outOfTime, context)
             }
         }
+        pauses.pause()
         startTicking(context)
     }
 
@@ -71,9 +73,11 @@ final class UploadWatch: ChannelDuplexHandler {
         case .body(let buffer):
             let count = Int64(buffer.readableBytes)
             waiting += count
+            if waiting > 0 { pauses.resume() }
             hasContent = hasContent || count > 0
             promise.futureResult.assumeIsolated().whenSuccess {
                 self.waiting -= count
+                if self.waiting == 0 { self.pauses.pause() }
                 self.taken += count
             }
         case .end:
@@ -124,7 +128,7 @@ final class UploadWatch: ChannelDuplexHandler {
 
     private func startTicking(_ context: ChannelHandlerContext) {
         tickTimer = after(limits.stall.tick, context) { watch, context in
-            let isStalled = watch.meter.tick(bytes: watch.taken, isPaused: watch.waiting == 0)
+            let isStalled = watch.meter.tick(bytes: watch.taken, pausedFor: watch.pauses.takeTotal())
             watch.taken = 0
             if isStalled {
                 watch.giveUp(.stalled, context)
