@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test crashes example photos docs lint format acceptance transfers tools bench soak scale allocations fuzz forecast-check loss-table clean
+.PHONY: help demo build test simulate planted crashes example photos docs lint format acceptance transfers tools bench soak scale allocations fuzz forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -39,6 +39,15 @@ test: ## build and run every test
 	@$(call timed,tests of pure modules,scripts/test.sh --skip-build $(CHECKED) --filter '$(PURE)')
 	@$(call timed,tests of modules with sockets,scripts/test.sh --skip-build $(CHECKED) --skip '$(PURE)|$(WHOLE)')
 	@$(call timed,tests of the command,scripts/test.sh --skip-build $(CHECKED) --filter '$(WHOLE)')
+
+simulate: ## run the proxy in 100,000 simulated worlds, with everything going wrong; SEEDS and FIRST choose others
+	@scripts/install.sh build
+	@$(call timed,release build,swift build -c release --product simulate)
+	@.build/release/simulate --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
+
+planted: ## put ten bugs into the engine, one after the other: does a simulation find each? (about 20 minutes)
+	@scripts/install.sh build
+	@python3 scripts/planted.py
 
 crashes: ## stop 100,000 downloads and uploads between any two calls to a simulated disk (about 40 minutes)
 	@scripts/install.sh build test

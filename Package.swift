@@ -247,6 +247,20 @@ let package = Package(
             path: "Benchmarks/LossComparison",
             swiftSettings: strictAndSafe
         ),
+        // Not a product: `make simulate` runs it.
+        .executableTarget(
+            name: "simulate",
+            dependencies: ["SimulatedWorld", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/Simulate",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SimulatedWorld",
+            dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units"],
+            path: "Tests/SimulatedWorld",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "SimulationTests", dependencies: ["SimulatedWorld"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "FaultProfileTests", dependencies: ["FaultProfile", "Units"], swiftSettings: strict),
         .testTarget(

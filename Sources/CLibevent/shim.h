@@ -42,16 +42,6 @@ static inline int squall_accept(int listener) {
     return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/// Takes the peer from a socket whose connection has ended, so that it can be connected anew, and any error that was left;
-/// -1 with errno where the system doesn't do that (AF_UNSPEC, connect(2)).
-static inline int squall_disconnect(int descriptor) {
-    struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-    if (connect(descriptor, &nobody, sizeof nobody) < 0) return -1;
-    int error;
-    socklen_t length = sizeof error;
-    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
-}
-
 /// Bytes in the send queue that the receiver's kernel hasn't acknowledged, or -1 with errno (SIOCOUTQ, tcp(7)).
 static inline int squall_unacknowledged(int descriptor) {
     int count = 0;

@@ -84,6 +84,8 @@ extension Connection {
 
     /// Ends `sink`, the last socket, as soon as its peer has everything.
     func part(to sink: StreamSocket, _ manner: Parting.Manner) {
+        // A server that a fault has answered for is closed already.
+        guard sink.isOpen else { return abandon(reset: true) }
         up.close(loop)
         down.close(loop)
         let parting = Parting(receiver: sink, manner: manner, limits: shard.limits, now: loop.now)

@@ -20,6 +20,8 @@ extension Connection {
     func fallSilent(at now: Moment) {
         up.close(loop)
         down.close(loop)
+        // A connection that waited for its server waits no longer.
+        shard.connectWatch.remove(self)
         state = .silent
         drain = nil
         setTimer(to: .distantFuture)

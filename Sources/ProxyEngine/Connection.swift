@@ -29,9 +29,6 @@ final class Connection: LoopHandler {
         case closed
     }
 
-    /// With so many bytes, both ways, no buffer of a socket has grown, and the next connection finds it as a new one:
-    /// 16 KiB.
-    private static let short: Int64 = 16 << 10
     /// How long the listener is waited for when an outage refuses everybody, 100 ms, and how often it is looked at: 20 µs.
     private static let listenerPatience: Int64 = 100_000_000
     private static let listenerPause: Int64 = 20_000
@@ -76,8 +73,7 @@ final class Connection: LoopHandler {
         loop = shard.loop
         ordinal = plan.ordinal
         circumstances = shard.circumstances(of: plan)
-        // What a fault does begins with a socket that nobody has used.
-        server = circumstances.isPlain ? StreamSocket.rested(on: loop) : StreamSocket(closedOn: loop)
+        server = StreamSocket(closedOn: loop)
         reader = circumstances.reader
         if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
         if plan.upstream.countsFromArrival { client.stampArrivals() }
@@ -217,8 +213,6 @@ final class Connection: LoopHandler {
         }
         switch (up.link.isFinished, down.link.isFinished) {
         case (true, true):
-            let (upstream, downstream) = passedBytes
-            if circumstances.isPlain, upstream + downstream <= Connection.short { server.rest() }
             abandon(reset: false)
             return
         case (true, false) where client.isBroken():

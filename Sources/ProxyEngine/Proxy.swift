@@ -14,10 +14,10 @@ public final class Proxy: Sendable {
     /// The phases of its profile on its clock.
     public let schedule: Schedule
 
-    private let listener: Resident<Listener>
-    private let shards: [Resident<Shard>]
+    let listener: Resident<Listener>
+    let shards: [Resident<Shard>]
 
-    private init(
+    init(
         context: ProxyContext,
         address: SocketAddress,
         listener: Resident<Listener>,
@@ -47,24 +47,10 @@ public final class Proxy: Sendable {
     ) async throws(ProxyError) -> Proxy {
         let listenAddresses = try await resolve(configuration.listen)
         let upstreamAddresses = try await resolve(configuration.upstream)
-        let plan = Plan(
-            profile: configuration.profile,
-            seed: configuration.seed,
-            proxy: configuration.name,
-            start: configuration.clockStart ?? MonotonicClock.now,
-            holdLimit: configuration.linkHoldLimit,
-            global: configuration.globalBuckets
-        )
-        let (route, duties) = try configuration.registry.add(
-            configuration.name,
+        let context = try ProxyContext(
+            configuration,
             listen: listenAddresses[0],
-            upstream: upstreamAddresses
-        )
-        let context = ProxyContext(
-            configuration: configuration,
-            route: route,
-            duties: duties,
-            plan: plan,
+            upstream: upstreamAddresses,
             journal: journal,
             report: report
         )
@@ -75,7 +61,7 @@ public final class Proxy: Sendable {
             }
             return try await open(context, on: group.next(), shards, listenAddresses)
         } catch {
-            configuration.registry.remove(route.id)
+            configuration.registry.remove(context.route.id)
             throw error.isStopped ? .stopped : .cannotListen(configuration.listen, error)
         }
     }
@@ -116,15 +102,21 @@ public final class Proxy: Sendable {
         _ addresses: [SocketAddress]
     ) async throws(SystemError) -> Proxy {
         let opened = try await loop.run { () -> Result<Proxy, SystemError> in
-            let listener = Listener(loop: loop, context: context, shards: shards)
-            do throws(SystemError) {
-                let address = try listener.open(addresses[0])
-                let resident = Resident(listener, on: loop)
-                return .success(Proxy(context: context, address: address, listener: resident, shards: shards))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(SystemError) in try Proxy.opened(context, on: loop, shards, addresses[0]) }
         }
         return try opened.get()
+    }
+
+    /// Opens the listener; to be called on its loop.
+    static func opened(
+        _ context: ProxyContext,
+        on loop: EventLoop,
+        _ shards: [Resident<Shard>],
+        _ wanted: SocketAddress
+    ) throws(SystemError) -> Proxy {
+        let listener = Listener(loop: loop, context: context, shards: shards)
+        let address = try listener.open(wanted)
+        let resident = Resident(listener, on: loop)
+        return Proxy(context: context, address: address, listener: resident, shards: shards)
     }
 }

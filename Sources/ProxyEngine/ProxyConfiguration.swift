@@ -26,7 +26,7 @@ public struct ProxyConfiguration: Sendable {
     /// The limits of connections whose ends are gone.
     package var drainLimits = DrainLimits()
     /// The proxies that this one might forward to, and come back to itself.
-    var registry = ProxyRegistry.shared
+    package var registry = ProxyRegistry.shared
 
     /// The rates that it shares with other proxies; `nil` if nothing is said: then global rates are its own.
     public var globalBuckets: GlobalBuckets?

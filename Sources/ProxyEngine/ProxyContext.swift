@@ -27,18 +27,27 @@ final class ProxyContext: Sendable {
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
+    /// Makes the plan, whose clock starts now if nothing is said, and the route of a proxy at addresses that have been
+    /// looked up.
+    ///
+    /// - Throws: `ProxyError.forwardsToItself`.
     init(
-        configuration: ProxyConfiguration,
-        route: ProxyRoute,
-        duties: ProxyRegistry.Duties,
-        plan: Plan,
+        _ configuration: ProxyConfiguration,
+        listen: SocketAddress,
+        upstream: [SocketAddress],
         journal: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void
-    ) {
+    ) throws(ProxyError) {
         self.configuration = configuration
-        self.route = route
-        self.duties = duties
-        self.plan = plan
+        plan = Plan(
+            profile: configuration.profile,
+            seed: configuration.seed,
+            proxy: configuration.name,
+            start: configuration.clockStart ?? MonotonicClock.now,
+            holdLimit: configuration.linkHoldLimit,
+            global: configuration.globalBuckets
+        )
+        (route, duties) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
         self.journal = journal
         self.report = report
     }

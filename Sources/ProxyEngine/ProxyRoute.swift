@@ -50,14 +50,14 @@ struct Flow: Hashable, Sendable {
 /// the machine gets later, is found when a proxy accepts a connection that one of them has made: with it comes the path of
 /// proxies that it has taken, and a path that comes to a proxy a second time is a ring. Nothing is looked up unless the
 /// port of some upstream is one on which some proxy listens.
-final class ProxyRegistry: Sendable {
+package final class ProxyRegistry: Sendable {
     /// That of the process.
-    static let shared = ProxyRegistry()
+    package static let shared = ProxyRegistry()
 
     private let looksAhead: Bool
 
     /// An empty registry; one that doesn't look ahead finds rings by their connections alone.
-    init(looksAhead: Bool = true) {
+    package init(looksAhead: Bool = true) {
         self.looksAhead = looksAhead
     }
 

@@ -150,7 +150,7 @@ struct PipeQueueTests {
     }
 
     @Test func `a loop has so many pipes and no more, and one with bytes in it isn't used again`() throws {
-        let pool = PipePool()
+        let pool = PipePool(SystemCalls(nil))
         let pipes = (0..<PipePool.limit).compactMap { _ in pool.take() }
         #expect(pipes.count == PipePool.limit)
         #expect(pool.take() == nil)

@@ -167,13 +167,11 @@ struct LifecycleTests {
             profile: Profile(name: "plain"),
             seed: 1
         )
-        let plan = Plan(profile: configuration.profile, seed: 1, proxy: "test", start: MonotonicClock.now)
         let events = Slot<ProxyEvent>()
-        let context = ProxyContext(
-            configuration: configuration,
-            route: ProxyRoute(id: 0, name: "test", listen: loopback(), upstream: [gone, gone, server.address]),
-            duties: ProxyRegistry.Duties(),
-            plan: plan,
+        let context = try ProxyContext(
+            configuration,
+            listen: loopback(),
+            upstream: [gone, gone, server.address],
             journal: { _ in },
             report: { events.put($0) }
         )

@@ -23,8 +23,6 @@ final class DoubtList: LoopHandler {
     private var isTicking = false
     /// Sockets that were ready in this turn.
     var readySockets = 0
-    /// The number of the loop's turn; after the last one comes 0.
-    private(set) var turn: UInt32 = 0
     /// Whether sockets may be doubted: many were ready in the last turn.
     private(set) var isBusy = false
 
@@ -57,7 +55,6 @@ final class DoubtList: LoopHandler {
     func endTurn() {
         isBusy = readySockets >= DoubtList.busyTurn
         readySockets = 0
-        turn = turn == .max - 1 ? 0 : turn + 1
     }
 
     override func timerFired(_ tag: Int) {

@@ -14,21 +14,24 @@ public final class EventLoop: @unchecked Sendable {
     /// The loop's number in its group, from 0.
     public let index: Int
 
-    let base: OpaquePointer
+    /// The base of libevent; `nil` in a simulation.
+    let base: OpaquePointer?
+    let system: SystemCalls
+    private let simulation: SimulatedSystem?
     let scratch: UnsafeMutableRawPointer
     let slabs = SlabPool()
     /// Not counted where it is used.
-    let pipes = Unmanaged.passRetained(PipePool())
+    let pipes: Unmanaged<PipePool>
     let timers: TimerQueue
     let doubts = DoubtList()
-    let resting = SocketPool()
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
     private var timerEvent: UnsafeMutablePointer<event>
     // Strong: what a turn adds while it works this list off outlives the turn's graveyard.
     private var ready: [(handler: LoopHandler, tag: Int)] = []
-    private var tenants: [ObjectIdentifier: any LoopTenant] = [:]
+    // In their order, so that a simulation repeats itself.
+    private var tenants: [any LoopTenant] = []
     private var graveyard: [AnyObject] = []
     private var isStopping = false
     private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
@@ -40,23 +43,46 @@ public final class EventLoop: @unchecked Sendable {
     private static let prepareLibevent: Void = squall_keep_records_apart()
 
     /// Makes a loop and starts its thread.
-    public init(index: Int = 0) throws(SystemError) {
-        self.index = index
-        mailbox = try Mailbox()
-        timers = try TimerQueue()
-        EventLoop.prepareLibevent
+    public convenience init(index: Int = 0) throws(SystemError) {
+        try self.init(index: index, base: EventLoop.makeBase(), simulation: nil)
+        watchWakeUps()
+        try startThread()
+    }
+
+    /// Makes a loop of a simulation, which has it take its turns on the thread of the caller.
+    public convenience init(index: Int, on simulation: SimulatedSystem) throws(SystemError) {
+        try self.init(index: index, base: nil, simulation: simulation)
+        threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
+    }
+
+    private static func makeBase() throws(SystemError) -> OpaquePointer {
+        prepareLibevent
         guard let config = event_config_new() else { throw .last("event_config_new") }
         defer { event_config_free(config) }
         // One thread per base, so no locks; and no time is asked for, because libevent has no timer here.
         let flags = EVENT_BASE_FLAG_NOLOCK.rawValue | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue
         event_config_set_flag(config, Int32(flags))
         guard let base = event_base_new_with_config(config) else { throw .last("event_base_new_with_config") }
+        return base
+    }
+
+    private init(index: Int, base: OpaquePointer?, simulation: SimulatedSystem?) throws(SystemError) {
+        self.index = index
         self.base = base
+        self.simulation = simulation
+        system = SystemCalls(simulation)
+        mailbox = try Mailbox()
+        timers = try TimerQueue(isSimulated: simulation != nil)
+        pipes = .passRetained(PipePool(system))
         scratch = .allocate(byteCount: EventLoop.scratchCapacity, alignment: 4_096)
         wakeEvent = .allocate(capacity: 1)
         wakeEvent.initialize(to: event())
         timerEvent = .allocate(capacity: 1)
         timerEvent.initialize(to: event())
+        doubts.serve(self)
+    }
+
+    private func watchWakeUps() {
         event_assign(
             wakeEvent,
             base,
@@ -83,16 +109,15 @@ public final class EventLoop: @unchecked Sendable {
             Unmanaged.passUnretained(self).toOpaque()
         )
         event_add(timerEvent, nil)
-        doubts.serve(self)
-        resting.serve(self)
-        try startThread()
     }
 
     deinit {
         // The base goes through the events that are still with it, so their memory goes last.
-        event_del(wakeEvent)
-        event_del(timerEvent)
-        event_base_free(base)
+        if let base {
+            event_del(wakeEvent)
+            event_del(timerEvent)
+            event_base_free(base)
+        }
         wakeEvent.deallocate()
         timerEvent.deallocate()
         scratch.deallocate()
@@ -103,7 +128,7 @@ public final class EventLoop: @unchecked Sendable {
     public internal(set) var arrival = Moment.zero
 
     /// The time now on the clock of every loop.
-    public var now: Moment { MonotonicClock.now }
+    public var now: Moment { system.now }
 
     /// Whether the caller is on this loop's thread.
     public var isCurrent: Bool { UInt(pthread_self()) == threadIdentity.load(ordering: .relaxed) }
@@ -139,13 +164,13 @@ public final class EventLoop: @unchecked Sendable {
     /// Keeps `tenant`, and tells it when the loop ends, until `remove` takes it away.
     public func add(_ tenant: any LoopTenant) {
         preconditionOnLoop()
-        tenants[ObjectIdentifier(tenant)] = tenant
+        if !tenants.contains(where: { $0 === tenant }) { tenants.append(tenant) }
     }
 
     /// Lets go of a tenant whose sockets and timers are closed. Calling it twice is fine.
     public func remove(_ tenant: any LoopTenant) {
         preconditionOnLoop()
-        tenants[ObjectIdentifier(tenant)] = nil
+        tenants.removeAll { $0 === tenant }
     }
 
     /// Keeps `object` until the callbacks of this turn are over.
@@ -160,25 +185,26 @@ public final class EventLoop: @unchecked Sendable {
         pipes._withUnsafeGuaranteedRef { $0.drain() }
     }
 
-    /// Closes the descriptors that nobody uses: pipes, and sockets that rest. For when the system gives no more.
+    /// Closes the descriptors that nobody uses: pipes. For when the system gives no more.
     public func giveBackDescriptors() {
         giveBackPipes()
-        resting.drain()
     }
+
+    /// Whether `giveBackDescriptors` closes some.
+    var hasUnusedDescriptors: Bool { pipes._withUnsafeGuaranteedRef { $0.hasUnused } }
 
     /// Closes the descriptors that nobody uses, and has every tenant close those that nobody misses. Returns how many
     /// connections that ended. To be called outside the callbacks of a tenant's sockets.
     public func relieveShortage() -> Int {
         giveBackDescriptors()
         // Tenants may leave while they are asked.
-        return Array(tenants.values).reduce(0) { $0 + $1.releaseDescriptors() }
+        return tenants.reduce(0) { $0 + $1.releaseDescriptors() }
     }
 
     /// Gives freed memory back to the system, and what the loop's lists had room for and don't need; takes a
     /// millisecond or so. For when many connections have gone.
     public func giveBackMemory() {
         preconditionOnLoop()
-        resting.drain()
         doubts.shrink()
         timers.shrink()
         slabs.drain()
@@ -208,7 +234,7 @@ public final class EventLoop: @unchecked Sendable {
             &attributes,
             { context in
                 guard let context else { return nil }
-                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().turn()
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().live()
                 return nil
             },
             context.toOpaque()
@@ -221,30 +247,40 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// The life of the thread.
-    private func turn() {
+    private func live() {
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
         squall_prepare_thread("squall-loop-\(index)")
         while !isStopping {
             let sleeps = ready.isEmpty && !timers.isNear
             event_base_loop(base, sleeps ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
-            if timers.isNear { timers.fire { now } }
-            // One at a time: who has more to move takes a while, and sockets that are ready meanwhile come before the next.
-            if !ready.isEmpty {
-                let entry = ready.removeFirst()
-                entry.handler.socketIsReady(entry.tag)
-            }
-            doubts.endTurn()
-            if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: graveyard.count < EventLoop.fullGraveyard) }
+            finishTurn()
         }
+        event_del(wakeEvent)
+        event_del(timerEvent)
+        end()
+    }
+
+    /// What comes in a turn after the calls for sockets that were ready.
+    private func finishTurn() {
+        if timers.isNear { timers.fire { now } }
+        // One at a time: who has more to move takes a while, and sockets that are ready meanwhile come before the next.
+        if !ready.isEmpty {
+            let entry = ready.removeFirst()
+            entry.handler.socketIsReady(entry.tag)
+        }
+        doubts.endTurn()
+        if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: graveyard.count < EventLoop.fullGraveyard) }
+    }
+
+    /// The last that happens on the thread of the loop.
+    private func end() {
         for job in mailbox.close() { job() }
-        for tenant in tenants.values { tenant.loopWillEnd() }
+        // Tenants leave as they are told.
+        for tenant in tenants { tenant.loopWillEnd() }
         tenants.removeAll()
         ready.removeAll()
         graveyard.removeAll()
-        event_del(wakeEvent)
-        event_del(timerEvent)
         doubts.close()
-        resting.close()
         slabs.drain()
         pipes._withUnsafeGuaranteedRef { pool in
             pool.drain()
@@ -261,5 +297,34 @@ public final class EventLoop: @unchecked Sendable {
 
     private func runJobs() {
         for job in mailbox.takeJobs() { job() }
+    }
+
+    // MARK: Simulations
+
+    /// Whether the loop of a simulation has something to do in its next turn: jobs, handlers that wait for their turn, or a
+    /// timer that is too near to sleep.
+    public var hasWork: Bool { !ready.isEmpty || timers.isNear || mailbox.hasJobs }
+
+    /// When the system's timer would wake the loop of a simulation; `distantFuture` is never.
+    public var ring: Moment { timers.ring }
+
+    /// Takes one turn of a loop of a simulation: `callbacks` calls for what is ready, and with `rings` the system's timer
+    /// has rung.
+    public func turn(rings: Bool, _ callbacks: () -> Void) {
+        preconditionOnLoop()
+        callbacks()
+        runJobs()
+        if rings { timers.fire { now } }
+        finishTurn()
+    }
+
+    /// Ends a loop of a simulation.
+    ///
+    /// - Returns: the timers that are still set, the slabs and the pipes that nobody has given back.
+    public func endSimulation() -> (timers: Int, slabs: Int, pipes: Int) {
+        preconditionOnLoop()
+        let left = (timers.count, slabs.taken, pipes._withUnsafeGuaranteedRef { $0.used })
+        end()
+        return left
     }
 }

@@ -43,6 +43,9 @@ final class Mailbox: Sendable {
         return outcome.taken
     }
 
+    /// Whether jobs wait.
+    var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
+
     /// The jobs that wait, which are no longer in the mailbox then.
     func takeJobs() -> [Job] {
         var count: UInt64 = 0

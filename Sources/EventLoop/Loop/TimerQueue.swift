@@ -23,7 +23,7 @@ final class TimerQueue {
     private var heap: [Entry] = []
     private let descriptor: Int32
     /// When the system's timer rings; `distantFuture` is never.
-    private var ring = Moment.distantFuture
+    private(set) var ring = Moment.distantFuture
     /// Whether it rings for a timer that is to be on time, and not to break off a sleep.
     private var ringsAhead = false
     /// Whether handlers are being called; what they set is looked at when all have been.
@@ -36,12 +36,16 @@ final class TimerQueue {
         let timer: Unmanaged<LoopTimer>
     }
 
-    init() throws(SystemError) {
-        descriptor = squall_timerfd()
-        if descriptor < 0 { throw .last("timerfd_create") }
+    /// Makes a queue with a timer of the system, or for a simulation, which asks for `ring`.
+    init(isSimulated: Bool) throws(SystemError) {
+        descriptor = isSimulated ? -1 : squall_timerfd()
+        if descriptor < 0, !isSimulated { throw .last("timerfd_create") }
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// The timers that are set.
+    var count: Int { heap.count }
 
     /// What becomes readable when the loop has to call `fire`; it needs no reading, if it is watched edge-triggered.
     var wakeDescriptor: Int32 { descriptor }
@@ -122,7 +126,7 @@ final class TimerQueue {
         let wanted = Moment(nanoseconds: max(1, early))
         guard wanted < ring else { return }
         (ring, ringsAhead) = (wanted, isAhead)
-        squall_timerfd_set(descriptor, wanted.nanoseconds)
+        if descriptor >= 0 { squall_timerfd_set(descriptor, wanted.nanoseconds) }
     }
 
     private func rise(from start: Int) {

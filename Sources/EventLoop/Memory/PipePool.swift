@@ -1,6 +1,3 @@
-import CLibevent
-import Glibc
-
 /// A pipe of the system that a `PipeQueue` uses.
 struct Pipe {
     /// The ends to write to and to read from.
@@ -28,27 +25,32 @@ final class PipePool {
     /// Whether the system has given none; it isn't asked again before the pipes have gone back.
     private var isRefused = false
 
+    private let system: SystemCalls
+
+    init(_ system: SystemCalls) {
+        self.system = system
+    }
+
+    /// The pipes that queues use.
+    private(set) var used = 0
+    /// Whether some pipe is used by nobody.
+    var hasUnused: Bool { free != nil }
+
     /// An empty pipe; `nil` when all are in use, or when the system gives none of this size.
     func take() -> UnsafeMutablePointer<Pipe>? {
         guard isUsable else { return nil }
         if let pipe = free {
             free = pipe.pointee.next
+            used += 1
             return pipe
         }
         guard count < PipePool.limit, !isRefused else { return nil }
-        var input: Int32 = -1
-        var output: Int32 = -1
-        guard squall_pipe(&output, &input, Int32(PipePool.pipeSize)) == 0 else {
-            isRefused = true
-            return nil
-        }
-        guard !DescriptorReserve.includes(max(input, output)) else {
-            Glibc.close(input)
-            Glibc.close(output)
+        guard let (input, output) = system.makePipe(size: PipePool.pipeSize) else {
             isRefused = true
             return nil
         }
         count += 1
+        used += 1
         let pipe = UnsafeMutablePointer<Pipe>.allocate(capacity: 1)
         pipe.initialize(to: Pipe(input: input, output: output))
         return pipe
@@ -56,6 +58,7 @@ final class PipePool {
 
     /// Takes back a pipe that nobody uses any more; one with bytes in it is closed.
     func give(_ pipe: UnsafeMutablePointer<Pipe>) {
+        used -= 1
         if pipe.pointee.count > 0 { return close(pipe) }
         pipe.pointee.next = free
         free = pipe
@@ -71,8 +74,8 @@ final class PipePool {
     }
 
     private func close(_ pipe: UnsafeMutablePointer<Pipe>) {
-        Glibc.close(pipe.pointee.input)
-        Glibc.close(pipe.pointee.output)
+        system.close(pipe.pointee.input)
+        system.close(pipe.pointee.output)
         pipe.deallocate()
         count -= 1
     }

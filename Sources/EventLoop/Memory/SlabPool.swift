@@ -21,6 +21,8 @@ final class SlabPool {
     private var first: UnsafeMutablePointer<Slab>?
     /// The free slabs in the pool.
     private(set) var kept = 0
+    /// The slabs that queues use.
+    private(set) var taken = 0
 
     /// An empty slab.
     func take() -> UnsafeMutablePointer<Slab> {
@@ -34,12 +36,14 @@ final class SlabPool {
                 to: Slab.self
             )
         }
+        taken += 1
         slab.initialize(to: Slab(next: nil, start: Slab.headerSize, end: Slab.headerSize))
         return slab
     }
 
     /// Takes back a slab that nobody uses any more.
     func give(_ slab: UnsafeMutablePointer<Slab>) {
+        taken -= 1
         if kept == SlabPool.keptLimit {
             UnsafeMutableRawPointer(slab).deallocate()
             return

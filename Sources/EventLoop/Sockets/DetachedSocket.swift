@@ -4,14 +4,16 @@ import Synchronization
 /// An accepted connection on its way to the loop that will own it. Closes itself if it never gets there.
 public final class DetachedSocket: Sendable {
     private let descriptor: Atomic<Int32>
+    private let system: SystemCalls
 
-    init(_ descriptor: Int32) {
+    init(_ descriptor: Int32, _ system: SystemCalls) {
+        self.system = system
         self.descriptor = Atomic(descriptor)
     }
 
     deinit {
         let remaining = take()
-        if remaining >= 0 { close(remaining) }
+        if remaining >= 0 { system.close(remaining) }
     }
 
     /// The descriptor, for its new owner; −1 when it has been taken already.
@@ -20,20 +22,20 @@ public final class DetachedSocket: Sendable {
     /// The address of the peer; `nil` when the connection is over, or the socket has been taken.
     public var peer: SocketAddress? {
         let descriptor = descriptor.load(ordering: .acquiring)
-        return descriptor >= 0 ? .peer(of: descriptor) : nil
+        return descriptor >= 0 ? system.peerAddress(of: descriptor) : nil
     }
 
     /// The address on which it was accepted; `nil` when the socket has been taken.
     public var local: SocketAddress? {
         let descriptor = descriptor.load(ordering: .acquiring)
-        return descriptor >= 0 ? try? .bound(to: descriptor) : nil
+        return descriptor >= 0 ? system.localAddress(of: descriptor) : nil
     }
 
     /// Ends the connection with a reset.
     public func reset() {
         let descriptor = take()
         guard descriptor >= 0 else { return }
-        SystemSocket.setLingerZero(descriptor)
-        close(descriptor)
+        system.setLingerZero(descriptor)
+        system.close(descriptor)
     }
 }

@@ -38,20 +38,19 @@ public final class ListeningSocket {
         self.loop = loop
         self.handler = handler
         self.tag = tag
-        descriptor = try ListeningSocket.bind(wanted)
+        descriptor = try loop.system.listen(on: wanted)
         lastAccepted = descriptor
-        do throws(SystemError) {
-            address = try .bound(to: descriptor)
-            if listen(descriptor, ListeningSocket.backlog) != 0 { throw SystemError.last("listen") }
-        } catch {
-            Glibc.close(descriptor)
+        guard let address = loop.system.localAddress(of: descriptor) else {
+            let error = SystemError.last("getsockname")
+            loop.system.close(descriptor)
             throw error
         }
+        self.address = address
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
-        event_assign(
+        loop.system.watch(
             watcher,
-            loop.base,
+            of: loop,
             descriptor,
             Int16(EV_READ | EV_PERSIST),
             { _, _, context in
@@ -62,7 +61,6 @@ public final class ListeningSocket {
             },
             Unmanaged.passUnretained(self).toOpaque()
         )
-        event_add(watcher, nil)
     }
 
     deinit {
@@ -73,13 +71,10 @@ public final class ListeningSocket {
     /// The next connection that waits.
     public func accept() -> AcceptResult {
         loop.preconditionOnLoop()
-        guard !DescriptorReserve.isNext(after: lastAccepted, duplicating: descriptor) else {
-            return .failed(SystemError(call: "accept4", code: SystemError.outOfDescriptors))
-        }
-        let accepted = squall_accept(descriptor)
+        let accepted = loop.system.accept(descriptor, last: lastAccepted)
         if accepted >= 0 {
             lastAccepted = accepted
-            return .accepted(DetachedSocket(accepted))
+            return .accepted(DetachedSocket(accepted, loop.system))
         }
         switch errno {
         case EAGAIN: return .none
@@ -95,19 +90,24 @@ public final class ListeningSocket {
     /// Stops being told of connections, which go on waiting, until `watch` is called.
     public func unwatch() {
         loop.preconditionOnLoop()
-        event_del(watcher)
+        loop.system.unwatch(watcher)
     }
 
     /// Is told of connections again.
     public func watch() {
         loop.preconditionOnLoop()
-        event_add(watcher, nil)
+        loop.system.watchAgain(watcher, of: loop)
     }
 
     /// Refuses connections (the client sees ECONNREFUSED, and those that wait are reset) and keeps the port.
     public func suspend() {
         loop.preconditionOnLoop()
-        event_del(watcher)
+        loop.system.unwatch(watcher)
+        loop.system.suspendListening(descriptor)
+    }
+
+    /// Has a listening socket of the system refuse connections.
+    static func suspend(_ descriptor: Int32) {
         // On Linux this ends listening and keeps a port that was bound by its number, though not from
         // sockets that share addresses as this one does, which is most servers: so it stops sharing.
         ListeningSocket.setSharing(false, descriptor)
@@ -121,11 +121,16 @@ public final class ListeningSocket {
     /// - Throws: `SystemError` of listen(2).
     public func resume(answering: Bool = true) throws(SystemError) {
         loop.preconditionOnLoop()
+        try loop.system.resumeListening(descriptor, answering: answering)
+        if answering { watch() }
+    }
+
+    /// Has a socket of the system listen again.
+    static func resume(_ descriptor: Int32, answering: Bool) throws(SystemError) {
         // With the port's own old connections it has to be shared.
         ListeningSocket.setSharing(true, descriptor)
         if answering { squall_take_packets(descriptor) }
-        if listen(descriptor, answering ? ListeningSocket.backlog : 0) != 0 { throw .last("listen") }
-        if answering { event_add(watcher, nil) }
+        if Glibc.listen(descriptor, answering ? ListeningSocket.backlog : 0) != 0 { throw .last("listen") }
     }
 
     /// Leaves whoever connects without an answer, and those that wait unaccepted, until `resume`: what comes
@@ -136,9 +141,14 @@ public final class ListeningSocket {
     @discardableResult
     public func stopAnswering() -> Bool {
         loop.preconditionOnLoop()
-        event_del(watcher)
+        loop.system.unwatch(watcher)
+        return loop.system.stopAnswering(descriptor)
+    }
+
+    /// Has a listening socket of the system give no answers; `false` where it can't.
+    static func stopAnswering(_ descriptor: Int32) -> Bool {
         if squall_drop_packets(descriptor) == 0 { return true }
-        listen(descriptor, 0)
+        Glibc.listen(descriptor, 0)
         return false
     }
 
@@ -147,8 +157,19 @@ public final class ListeningSocket {
         loop.preconditionOnLoop()
         guard isOpen else { return }
         isOpen = false
-        event_del(watcher)
-        Glibc.close(descriptor)
+        loop.system.unwatch(watcher)
+        loop.system.close(descriptor)
+    }
+
+    /// A socket of the system that is bound to `address` and listens.
+    static func listen(on address: SocketAddress) throws(SystemError) -> Int32 {
+        let descriptor = try bind(address)
+        guard Glibc.listen(descriptor, backlog) == 0 else {
+            let error = SystemError.last("listen")
+            Glibc.close(descriptor)
+            throw error
+        }
+        return descriptor
     }
 
     /// A bound socket. A free port is looked for first and then bound by its number, because only such

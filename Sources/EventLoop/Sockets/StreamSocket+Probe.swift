@@ -1,14 +1,14 @@
 /// What a socket knows, and asks, of its two ends.
 extension StreamSocket {
     /// The address of this side; `nil` when the socket is closed.
-    public var localAddress: SocketAddress? { isOpen ? try? .bound(to: descriptor) : nil }
+    public var localAddress: SocketAddress? { isOpen ? loop.system.localAddress(of: descriptor) : nil }
 
     /// Sends at once what may wait for an end of the stream that doesn't come after all, see `sendScratch`.
     public func pushHeldBack() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
         // It is on already, and setting it sends what waits.
-        SystemSocket.setNoDelay(descriptor)
+        loop.system.setNoDelay(descriptor)
     }
 
     /// Has the system ask a peer that has ended its stream whether it is still there, after `seconds` of silence and then
@@ -17,7 +17,7 @@ extension StreamSocket {
     public func probe(every seconds: Int, count: Int) {
         loop.preconditionOnLoop()
         guard isOpen, !isProbed else { return }
-        (isProbed, isOrdinary) = (true, false)
-        SystemSocket.setKeepAlive(seconds: seconds, count: count, descriptor)
+        isProbed = true
+        loop.system.setKeepAlive(seconds: seconds, count: count, descriptor)
     }
 }

@@ -24,10 +24,6 @@ public final class StreamSocket {
     private var handler: Unmanaged<LoopHandler>?
     private var tag: Int32 = 0
     private(set) var descriptor: Int32
-    /// The system's socket of a connection that has ended, kept for another; −1 without one.
-    private var resting: Int32 = -1
-    /// The turn of the loop in which it was connected anew. What that turn tells of the socket happened before.
-    private var turnConnected = UInt32.max
     /// The place in the loop's list of sockets to ask again; −1 while it isn't there.
     var doubtPlace: Int32 = -1
     /// The tick of that list in which it last gave less than it was asked for.
@@ -45,14 +41,6 @@ public final class StreamSocket {
     var isDoubted = false
     /// Whether the loop has heard of what may be an error since the system was last asked for one.
     private var hasNews = false
-    /// Whether libevent watches the descriptor.
-    private var isRegistered = false
-    private var hasSentEnd = false
-    private var hasReceivedEnd = false
-    /// Whether it was connected from here, with nothing set that the next connection might not want.
-    var isOrdinary = false
-    private var isIPv6 = false
-    private var isLoopback = false
     private var stampsArrivals = false
     /// Whether the system probes the peer, see `probe`.
     public internal(set) var isProbed = false
@@ -82,11 +70,6 @@ public final class StreamSocket {
     /// A socket of `loop` that is closed, until `connect` opens it.
     public convenience init(closedOn loop: EventLoop) { self.init(-1, loop) }
 
-    /// A socket of `loop` that is closed, until `connect` opens it: one that has rested, if there is one.
-    public static func rested(on loop: EventLoop) -> StreamSocket {
-        loop.resting.take() ?? StreamSocket(closedOn: loop)
-    }
-
     /// A socket that begins to connect to `address`; see `connect`.
     ///
     /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once.
@@ -108,47 +91,28 @@ public final class StreamSocket {
     public func connect(to address: SocketAddress, receiveBuffer: Int? = nil) throws(SystemError) {
         loop.preconditionOnLoop()
         precondition(descriptor < 0, "a socket is closed before it connects anew")
-        var descriptor = rested(for: address, receiveBuffer: receiveBuffer)
-        let isNew = descriptor < 0
-        if isNew {
-            descriptor = try made(for: address)
-            if let receiveBuffer { SystemSocket.setReceiveBuffer(receiveBuffer, descriptor) }
-            CongestionControl.endPacing(descriptor, for: address)
-            (isIPv6, isLoopback, isOrdinary) = (address.isIPv6, address.isLoopback, receiveBuffer == nil)
-        }
-        if address.withSystemAddress({ Glibc.connect(descriptor, $0, $1) }) != 0, errno != EINPROGRESS {
+        let descriptor = try made(for: address)
+        if let receiveBuffer { loop.system.setReceiveBuffer(receiveBuffer, descriptor) }
+        loop.system.endPacing(descriptor, for: address)
+        if loop.system.connect(descriptor, to: address) != 0, errno != EINPROGRESS, errno != EINTR {
             let error = SystemError.last("connect")
-            release(descriptor)
+            loop.system.close(descriptor)
             throw error
         }
-        if isNew { SystemSocket.setNoDelay(descriptor) }
+        loop.system.setNoDelay(descriptor)
         self.descriptor = descriptor
-        (failure, hasNews, hasPeerEnded, hasSentEnd, hasReceivedEnd) = (nil, false, false, false, false)
+        (failure, hasNews, hasPeerEnded) = (nil, false, false)
     }
 
     private func made(for address: SocketAddress) throws(SystemError) -> Int32 {
         do throws(SystemError) {
-            return try SystemSocket.make(family: address.family)
+            return try loop.system.makeSocket(family: address.family)
         } catch {
             // It may be for want of descriptors.
-            guard loop.resting.count > 0 else { throw error }
+            guard loop.hasUnusedDescriptors else { throw error }
             loop.giveBackDescriptors()
-            return try SystemSocket.make(family: address.family)
+            return try loop.system.makeSocket(family: address.family)
         }
-    }
-
-    /// The socket of the system that has rested, without a peer; −1 when there is none that fits.
-    private func rested(for address: SocketAddress, receiveBuffer: Int?) -> Int32 {
-        guard resting >= 0 else { return -1 }
-        guard isIPv6 == address.isIPv6, isLoopback == address.isLoopback, receiveBuffer == nil,
-            squall_disconnect(resting) == 0
-        else {
-            closeResting()
-            return -1
-        }
-        turnConnected = doubts.turn
-        defer { resting = -1 }
-        return resting
     }
 
     private init(_ descriptor: Int32, _ loop: EventLoop) {
@@ -167,12 +131,9 @@ public final class StreamSocket {
         precondition(self.handler == nil, "a socket is watched by one handler, once")
         self.handler = .passUnretained(handler)
         self.tag = Int32(tag)
-        // A descriptor that has rested was never taken out.
-        if isRegistered { return }
-        isRegistered = true
-        event_assign(
+        loop.system.watch(
             watcher,
-            loop.base,
+            of: loop,
             descriptor,
             Int16(EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST),
             { _, what, context in
@@ -181,12 +142,10 @@ public final class StreamSocket {
             },
             Unmanaged.passUnretained(self).toOpaque()
         )
-        event_add(watcher, nil)
     }
 
     deinit {
         precondition(descriptor < 0, "a socket is closed before it is let go")
-        closeResting()
         watcher.deallocate()
     }
 
@@ -209,9 +168,7 @@ public final class StreamSocket {
     }
 
     private func pendingError(_ call: Failure.Call) -> Failure? {
-        var code: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+        let code = loop.system.pendingError(descriptor)
         return code == 0 ? nil : Failure(call: call, code: code)
     }
 
@@ -222,7 +179,7 @@ public final class StreamSocket {
         let room = min(limit, EventLoop.scratchCapacity - offset)
         let count =
             stampsArrivals
-            ? receiveStamped(room, behind: offset) : squall_receive(descriptor, loop.scratch + offset, room)
+            ? receiveStamped(room, behind: offset) : loop.system.receive(descriptor, loop.scratch + offset, room)
         if count > 0, count < room, !hasPeerEnded, doubts.isBusy {
             isReadable = false
             doubts.add(self)
@@ -234,11 +191,11 @@ public final class StreamSocket {
     @inline(never)
     private func receiveStamped(_ room: Int, behind offset: Int) -> Int {
         var age: Int64 = 0
-        let count = squall_receive_stamped(descriptor, loop.scratch + offset, room, &age)
+        let count = loop.system.receiveStamped(descriptor, loop.scratch + offset, room, &age)
         guard count > 0 else { return count }
         // The stamp is of a clock that may be set, so it isn't believed without bounds.
         age = min(max(0, age), StreamSocket.longestAge)
-        if age > StreamSocket.longestAgeOutOfOrder, squall_out_of_order(descriptor) != 0 { age = 0 }
+        if age > StreamSocket.longestAgeOutOfOrder, loop.system.outOfOrder(descriptor) != 0 { age = 0 }
         loop.arrival = loop.now.advanced(byNanoseconds: -age)
         return count
     }
@@ -248,7 +205,6 @@ public final class StreamSocket {
     private func received(_ count: Int) -> ReceiveResult {
         if count > 0 { return .received(count) }
         if count == 0 {
-            hasReceivedEnd = true
             // A probe makes a peer that has closed its socket answer by a reset, behind the end that it has sent.
             if isProbed { return .ended }
             return failure.map { .failed($0.error) } ?? .ended
@@ -256,8 +212,6 @@ public final class StreamSocket {
         switch errno {
         case EAGAIN:
             isReadable = false
-            return .wouldBlock
-        case EINTR:
             return .wouldBlock
         default:
             return .failed(remembered(Failure(call: .recv, code: errno)))
@@ -267,11 +221,11 @@ public final class StreamSocket {
     /// Moves up to `limit` bytes, 1 or more, into an empty pipe; `nil` when the system can't do that.
     func receive(into pipe: Int32, limit: Int) -> SpliceResult? {
         loop.preconditionOnLoop()
-        let count = squall_splice(descriptor, pipe, limit)
+        let count = loop.system.splice(from: descriptor, to: pipe, limit)
         if count > 0 { return .received(count) }
         if count == 0 { return .nothing }
         return switch errno {
-        case EAGAIN, EINTR: .nothing
+        case EAGAIN: .nothing
         case EINVAL, ENOSYS, EPERM: nil
         default: .failed(remembered(Failure(call: .recv, code: errno)))
         }
@@ -280,7 +234,7 @@ public final class StreamSocket {
     /// Sends up to `length` bytes, 1 or more, that are in a pipe.
     func send(from pipe: Int32, length: Int) -> SendResult {
         loop.preconditionOnLoop()
-        let count = squall_splice(pipe, descriptor, length)
+        let count = loop.system.splice(from: pipe, to: descriptor, length)
         // A splice may move less than it could, so that a part tells nothing of the socket: only EAGAIN says that it is full.
         return count > 0 ? .sent(count) : sent(count, of: length)
     }
@@ -290,23 +244,20 @@ public final class StreamSocket {
     public func sendScratch(from offset: Int, length: Int, endFollows: Bool = false) -> SendResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchCapacity, "outside the scratch")
-        return sent(squall_send(descriptor, loop.scratch + offset, length, endFollows), of: length)
+        return sent(loop.system.send(descriptor, loop.scratch + offset, length, more: endFollows), of: length)
     }
 
     func send(_ vectors: UnsafeMutableBufferPointer<iovec>, used: Int) -> SendResult {
         loop.preconditionOnLoop()
-        var message = msghdr()
-        message.msg_iov = vectors.baseAddress
-        message.msg_iovlen = used
         let length = vectors.prefix(used).reduce(0) { $0 + $1.iov_len }
-        return sent(sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)), of: length)
+        return sent(loop.system.send(descriptor, vectors, used: used), of: length)
     }
 
     /// The bytes that wait to be received; 0 also when only the end does, or an error.
-    public func receivable() -> Int { Int(max(0, squall_receivable(descriptor))) }
+    public func receivable() -> Int { Int(max(0, loop.system.receivable(descriptor))) }
 
     /// The bytes sent that the receiver's kernel has not acknowledged; 0 on a broken connection.
-    public func unacknowledged() -> Int { isBroken() ? 0 : Int(max(0, squall_unacknowledged(descriptor))) }
+    public func unacknowledged() -> Int { isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor))) }
 
     /// Whether the connection is broken, as a rule by a reset. Asks the system: after the peer's end of
     /// stream a receive goes on to tell that end, and nothing else tells of a reset behind it.
@@ -321,49 +272,16 @@ public final class StreamSocket {
     /// Ends this side's stream (FIN) behind what was sent.
     public func shutdownWrite() {
         loop.preconditionOnLoop()
-        hasSentEnd = true
-        shutdown(descriptor, Int32(SHUT_WR))
+        loop.system.shutdownWrite(descriptor)
     }
 
     /// Closes the socket; what was sent is still delivered. Calling it twice is fine.
     public func close() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        release(descriptor)
-        letGo()
-    }
-
-    /// Closes the socket as `close` does, and has the loop keep the system's socket for the next connection that it makes,
-    /// if nothing of this one is left: both sides have ended their streams and the system knows that both ends have
-    /// arrived. For connections short enough that the system has not made their buffers larger.
-    public func rest() {
-        loop.preconditionOnLoop()
-        guard descriptor >= 0 else { return }
-        guard isOrdinary, isLoopback, SystemSocket.hasTimestamps, isRegistered, hasReceivedEnd, failure == nil,
-            loop.resting.hasRoom
-        else { return close() }
-        if !hasSentEnd { shutdownWrite() }
-        // The end counts as a byte.
-        guard squall_unacknowledged(descriptor) == 0 else { return close() }
-        resting = descriptor
-        letGo()
-        loop.resting.keep(self)
-    }
-
-    /// Closes the system's socket that rests, if there is one.
-    func closeResting() {
-        if resting >= 0 { release(resting) }
-        resting = -1
-    }
-
-    private func release(_ descriptor: Int32) {
         // In this order epoll forgets the socket as it is closed, and is told of it in vain, which is cheaper.
-        Glibc.close(descriptor)
-        if isRegistered { event_del(watcher) }
-        isRegistered = false
-    }
-
-    private func letGo() {
+        loop.system.close(descriptor)
+        if handler != nil { loop.system.unwatch(watcher) }
         if doubtPlace >= 0 { doubts.remove(self) }
         handler = nil
         descriptor = -1
@@ -375,7 +293,7 @@ public final class StreamSocket {
     public func reset() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        SystemSocket.setLingerZero(descriptor)
+        loop.system.setLingerZero(descriptor)
         close()
     }
 
@@ -384,16 +302,15 @@ public final class StreamSocket {
     public func setReceiveBuffer(_ bytes: Int) {
         loop.preconditionOnLoop()
         guard isOpen else { return }
-        isOrdinary = false
-        SystemSocket.setReceiveBuffer(bytes, descriptor)
+        loop.system.setReceiveBuffer(bytes, descriptor)
     }
 
     /// Has `receive` note in `EventLoop.arrival` when bytes came, as the system knows it (SO_TIMESTAMPNS, socket(7)).
     public func stampArrivals() {
         loop.preconditionOnLoop()
         guard isOpen else { return }
-        (isOrdinary, stampsArrivals) = (false, true)
-        squall_stamp_arrivals(descriptor)
+        stampsArrivals = true
+        loop.system.stampArrivals(descriptor)
     }
 
     /// The congestion control in use.
@@ -408,8 +325,6 @@ public final class StreamSocket {
         switch errno {
         case EAGAIN:
             isWritable = false
-            return .wouldBlock
-        case EINTR:
             return .wouldBlock
         default:
             return .failed(remembered(Failure(call: .send, code: errno)))
@@ -428,7 +343,7 @@ public final class StreamSocket {
     }
 
     private func fire(_ what: Int32) {
-        guard descriptor >= 0, turnConnected != doubts.turn else { return }
+        guard descriptor >= 0 else { return }
         doubts.readySockets += 1
         isDoubted = false
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }

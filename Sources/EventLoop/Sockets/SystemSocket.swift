@@ -23,15 +23,6 @@ enum SystemSocket {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Whether TCP connections have timestamps (RFC 7323), as the system was set at the start of the process.
-    static let hasTimestamps: Bool = {
-        let descriptor = open("/proc/sys/net/ipv4/tcp_timestamps", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { Glibc.close(descriptor) }
-        var digit = UInt8(ascii: "0")
-        return read(descriptor, &digit, 1) == 1 && digit != UInt8(ascii: "0")
-    }()
-
     /// Has closing send a reset (SO_LINGER, socket(7)).
     static func setLingerZero(_ descriptor: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)

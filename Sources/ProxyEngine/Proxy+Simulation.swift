@@ -1,0 +1,45 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Units
+
+/// A proxy on loops of a simulation, which all run on the thread of the caller: nothing of it waits.
+extension Proxy {
+    /// Starts a proxy at addresses that have been looked up; see `start`.
+    package static func startSimulated(
+        _ configuration: ProxyConfiguration,
+        on loops: [EventLoop],
+        listen: SocketAddress,
+        upstream: [SocketAddress],
+        journal: @escaping @Sendable (JournalEntry) -> Void,
+        report: @escaping @Sendable (ProxyEvent) -> Void
+    ) throws(ProxyError) -> Proxy {
+        let context = try ProxyContext(
+            configuration,
+            listen: listen,
+            upstream: upstream,
+            journal: journal,
+            report: report
+        )
+        let shards = loops.map { Resident(Shard(loop: $0, context: context), on: $0) }
+        do throws(SystemError) {
+            return try opened(context, on: loops[0], shards, listen)
+        } catch {
+            configuration.registry.remove(context.route.id)
+            throw .cannotListen(configuration.listen, error)
+        }
+    }
+
+    /// Stops it; see `stop`.
+    package func stopSimulated() {
+        listener.value.close()
+        for shard in shards { shard.value.close() }
+    }
+
+    /// What it has done so far.
+    package var simulatedStatistics: Statistics {
+        var total = Statistics()
+        for shard in shards { total += shard.value.statistics }
+        return total
+    }
+}

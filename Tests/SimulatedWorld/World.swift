@@ -1,0 +1,340 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import Units
+
+/// A proxy with its clients and servers in one thread, drawn from a seed, from the start to the stop.
+public final class World {
+    /// What came of a world.
+    public struct Outcome {
+        /// What doesn't hold; empty where everything does.
+        public var failures: [String]
+        /// What the journal was told, and when.
+        public var journal: [String]
+        /// The bytes that the peers of the proxy have received.
+        public var bytes: Int
+        /// The calls to the system.
+        public var calls: Int
+    }
+
+    /// What the closures of the proxy fill; all on one thread.
+    private final class Log: @unchecked Sendable {
+        var journal: [String] = []
+        var unacknowledged = 0
+        var trace: ((String) -> Void)?
+    }
+
+    /// The time of a world, 2,000 s: longer than the proxy keeps a connection whose ends are gone. Where a fault hides from
+    /// it that they are, it keeps one for longer.
+    private var timeLimit: Int64 { weather.mayHold ? 40_000_000_000_000 : 2_000_000_000_000 }
+    private static let turnLimit = 400_000
+
+    private let seed: UInt64
+    private var dice: Dice
+    private let network: SimulatedNetwork
+    private let loops: [EventLoop]
+    private let weather: Weather
+    private let disturbances: Disturbances
+    private let isHTTP: Bool
+    private let proxy: Proxy
+    private let log = Log()
+    private let conversation: Conversation
+    private var clients: [Peer] = []
+    /// The servers' ends, one for each connection that the proxy makes.
+    private var servers: [Peer] = []
+    /// Whether all peers end their connections in order.
+    private var isGentle = true
+    private var failures: [String] = []
+
+    /// Runs the world of a seed.
+    public static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> Outcome {
+        EndlessTurn.begin(seed)
+        do {
+            return try World(seed: seed, trace: trace).live()
+        } catch {
+            return Outcome(failures: ["the world couldn't begin: \(error)"], journal: [], bytes: 0, calls: 0)
+        }
+    }
+
+    private init(seed: UInt64, trace: ((String) -> Void)?) throws {
+        self.seed = seed
+        var dice = Dice(seed: seed)
+        isHTTP = dice.once(in: 3)
+        weather = Weather.draw(&dice, isHTTP: isHTTP)
+        disturbances = Disturbances.draw(&dice)
+        let loopCount = dice.number(1...2)
+        network = SimulatedNetwork(seed: seed ^ 0x5EED, disturbances: disturbances, loops: loopCount)
+        network.trace = trace
+        log.trace = trace
+        loops = try (0..<loopCount).map { [network] in try EventLoop(index: $0, on: network) }
+        let most = dice.once(in: 5) ? 600_000 : 40_000
+        conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
+        trace?(weather.profile)
+        trace?("\(disturbances)")
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "simulated.json", text: weather.profile))
+        var configuration = ProxyConfiguration(
+            name: "main",
+            listen: Endpoint(host: "127.0.0.1", port: 4_000),
+            upstream: Endpoint(host: "127.0.0.1", port: 5_000),
+            profile: profile,
+            seed: seed
+        )
+        configuration.registry = ProxyRegistry()
+        configuration.clockStart = network.moment
+        // In place of a day.
+        configuration.drainLimits.limit = .seconds(3_600)
+        if dice.once(in: 10) { configuration.connectionLimit = dice.number(1...3) }
+        if dice.once(in: 4) { configuration.linkHoldLimit = ByteCount(Int64(dice.spread(1_000...1_000_000))) }
+        guard let listen = SocketAddress(numericHost: "127.0.0.1", port: 4_000),
+            let upstream = SocketAddress(numericHost: "127.0.0.1", port: 5_000)
+        else { preconditionFailure("both are addresses") }
+        proxy = try Proxy.startSimulated(
+            configuration,
+            on: loops,
+            listen: listen,
+            upstream: dice.once(in: 4) ? [upstream, upstream] : [upstream],
+            journal: { [log] in
+                let line = "\($0)"
+                log.journal.append(line)
+                log.trace?(line)
+            },
+            report: { [log] in
+                if case .unacknowledgedAtReset = $0 { log.unacknowledged += 1 }
+                log.trace?("\($0)")
+            }
+        )
+        self.dice = dice
+        isLimited = configuration.connectionLimit < 100
+    }
+
+    private let isLimited: Bool
+
+    /// Whether nothing but the peers themselves may end a connection before its time.
+    private var isFair: Bool { !weather.endsConnections && !disturbances.endsConnections && !isLimited }
+
+    // MARK: Life
+
+    private func live() -> Outcome {
+        plant()
+        run(until: network.moment.advanced(byNanoseconds: timeLimit), isOver: { [unowned self] in isOver })
+        judge()
+        trace("stop")
+        proxy.stopSimulated()
+        run(until: network.moment.advanced(byNanoseconds: 10_000_000_000))
+        bury()
+        let bytes = (clients + servers).reduce(0) { $0 + $1.received }
+        network.forgetAll()
+        return Outcome(failures: failures, journal: log.journal, bytes: bytes, calls: network.calls)
+    }
+
+    private func trace(_ text: String) { network.trace?("\(network.moment.nanoseconds): \(text)") }
+
+    private func fail(_ text: String) {
+        failures.append(text)
+        trace("failure: \(text)")
+    }
+
+    /// Puts the clients into the agenda.
+    private func plant() {
+        network.serve = { [unowned self] end in serve(end) }
+        for index in 0..<dice.number(1...(conversation.response.count > 100_000 ? 2 : 6)) {
+            let client = Peer(
+                "client \(index + 1)",
+                in: network,
+                sends: conversation.request,
+                expects: weather.changesBytes ? nil : conversation.response,
+                gates: conversation.clientGates,
+                manners: manners(ofClient: true)
+            )
+            clients.append(client)
+            let moment = network.moment.advanced(byNanoseconds: Int64(dice.number(0...80_000_000)))
+            network.agenda.add(.run { [unowned self] in connect(client, tries: 20) }, at: moment)
+        }
+    }
+
+    private func connect(_ client: Peer, tries: Int) {
+        if let end = network.connectClient(to: 4_000) {
+            client.take(end)
+        } else if tries > 0 {
+            let moment = network.moment.advanced(byNanoseconds: Int64(dice.number(1_000_000...30_000_000)))
+            network.agenda.add(.run { [unowned self] in connect(client, tries: tries - 1) }, at: moment)
+        } else {
+            client.failToConnect()
+        }
+    }
+
+    /// The proxy has connected. For which client isn't known, so they all have the same conversation.
+    private func serve(_ end: SimulatedSocket) {
+        let server = Peer(
+            "server \(servers.count + 1)",
+            in: network,
+            sends: conversation.response,
+            expects: weather.changesBytes ? nil : conversation.request,
+            gates: conversation.serverGates,
+            manners: manners(ofClient: false)
+        )
+        servers.append(server)
+        server.take(end)
+    }
+
+    /// Draws how a peer behaves. A server ends its stream when it has sent everything, a client perhaps only then.
+    private func manners(ofClient isClient: Bool) -> Peer.Manners {
+        var manners = Peer.Manners()
+        manners.endsEarly = !isClient || dice.once(in: 2)
+        manners.sendsAfterEnd = !dice.once(in: 3)
+        if dice.once(in: 3) { manners.receivePause = 0...5_000_000 }
+        if dice.once(in: 3) { manners.sendPause = 0...0 }
+        if dice.once(in: 4) { manners.receiveChunk = 60_000...300_000 }
+        if dice.once(in: 4) { manners.sendChunk = 60_000...600_000 }
+        if dice.once(in: 6) {
+            manners.stuckAt = dice.spread(0...100_000)
+            manners.stuckFor = Int64(dice.spread(1_000_000...5_000_000_000))
+        }
+        if dice.once(in: 12) {
+            manners.resetsAt = dice.spread(0...100_000)
+            isGentle = false
+        }
+        if dice.once(in: 12) {
+            manners.closesAt = dice.spread(0...100_000)
+            isGentle = false
+        }
+        return manners
+    }
+
+    // MARK: Turns
+
+    /// Whether all peers have gone, and their connections with them.
+    private var isOver: Bool {
+        clients.allSatisfy(\.isDone) && servers.allSatisfy(\.isDone) && proxy.simulatedStatistics.open == 0
+            && !network.listeners.values.contains { !$0.queue.isEmpty }
+    }
+
+    private func run(until end: Moment, isOver: () -> Bool = { false }) {
+        var turns = 0
+        while network.moment < end {
+            let runnable = loops.indices.filter { loops[$0].hasWork || network.hasPending($0) || rings($0) }
+            if network.agenda.next <= network.moment, runnable.isEmpty || dice.once(in: 2) {
+                perform(network.agenda.removeFirst())
+            } else if !runnable.isEmpty {
+                turns += 1
+                guard turns < World.turnLimit else { return fail("the loops take turns without an end") }
+                take(dice.pick(runnable))
+            } else {
+                let next = loops.indices.reduce(network.agenda.next) { min($0, wakeUp(of: $1)) }
+                if next == .distantFuture || isOver() { return }
+                network.advance(to: next)
+            }
+        }
+    }
+
+    /// How late each loop is woken the next time.
+    private lazy var lateness = loops.map { _ in Int64(0) }
+
+    private func wakeUp(of loop: Int) -> Moment {
+        let ring = loops[loop].ring
+        return ring < .distantFuture ? ring.advanced(byNanoseconds: lateness[loop]) : ring
+    }
+
+    private func rings(_ loop: Int) -> Bool { wakeUp(of: loop) <= network.moment }
+
+    private func take(_ loop: Int) {
+        let rings = rings(loop)
+        if rings { lateness[loop] = Int64(dice.spread(disturbances.lateness)) }
+        network.advance(by: dice.number(200...2_000))
+        loops[loop].turn(rings: rings) { network.callBack(loop) }
+    }
+
+    private func perform(_ task: Agenda.Task) {
+        switch task {
+        case .arrive(let socket): network.arrive(socket)
+        case .answerConnect(let socket): network.answerConnect(socket)
+        case .act(let peer): peer.act(at: network.moment)
+        case .makeRoom(let socket): network.makeRoom(socket)
+        case .run(let body): body()
+        }
+    }
+
+    // MARK: Judgement
+
+    private func judge() {
+        let open = proxy.simulatedStatistics.open
+        if open > 0 { fail("\(open) connections are still there when all peers have gone") }
+        for peer in clients + servers {
+            if let place = peer.wrongByte { fail("\(peer.name) received a wrong byte at \(place)") }
+            if !peer.isDone { fail("\(peer.name) never came to an end") }
+        }
+        if !weather.changesBytes {
+            judge("clients", clients, "servers", servers)
+            judge("servers", servers, "clients", clients)
+        }
+        if isFair, isGentle, servers.count < clients.count { fail("a client never reached the server") }
+        if let cut = weather.cut, isGentle, !disturbances.endsConnections, !isLimited { judge(cut) }
+    }
+
+    /// Nothing has come that wasn't sent, and where nothing ends a connection before its time, everything has, with its end.
+    private func judge(_ name: String, _ receivers: [Peer], _ others: String, _ senders: [Peer]) {
+        let received = receivers.reduce(0) { $0 + $1.received }
+        let sent = senders.reduce(0) { $0 + $1.sent }
+        if received > sent { fail("the \(name) received more than was sent") }
+        guard isFair, isGentle else { return }
+        if received != sent { fail("the \(name) received \(received) of the \(sent) bytes that the \(others) sent") }
+        for receiver in receivers {
+            if receiver.hasSeenReset { fail("\(receiver.name) saw a reset that nobody sent") }
+            if receiver.hasGivenUp { fail("\(receiver.name) gave up") }
+        }
+    }
+
+    private func judge(_ cut: (isDownstream: Bool, offset: Int, isReset: Bool)) {
+        let receivers = cut.isDownstream ? clients : servers
+        let length = (cut.isDownstream ? conversation.response : conversation.request).count
+        guard length >= cut.offset, log.journal.count == clients.count, log.unacknowledged == 0 else { return }
+        for receiver in receivers where !receiver.hasGivenUp {
+            if receiver.received != cut.offset {
+                fail("\(receiver.name) received \(receiver.received) bytes before the cut at \(cut.offset)")
+            }
+            if receiver.hasSeenReset != cut.isReset, receiver.hasSeenEnd == cut.isReset {
+                fail("\(receiver.name) saw the wrong end")
+            }
+        }
+    }
+
+    /// Everything has been given back.
+    private func bury() {
+        failures += network.violations
+        for loop in loops {
+            let left = loop.endSimulation()
+            if left.timers > 0 { fail("\(left.timers) timers are left") }
+            if left.slabs > 0 { fail("\(left.slabs) slabs of memory are left") }
+            if left.pipes > 0 { fail("\(left.pipes) pipes are left") }
+        }
+        if !network.openDescriptors.isEmpty { fail("\(network.openDescriptors.count) descriptors are left") }
+    }
+}
+
+extension Disturbances {
+    /// Draws what goes wrong in a world: nothing in one of four.
+    static func draw(_ dice: inout Dice) -> Disturbances {
+        var disturbances = Disturbances()
+        if dice.once(in: 3) { disturbances.buffers = 200...5_000 }
+        if dice.once(in: 3) { disturbances.latency = 1_000...20_000_000 }
+        if dice.once(in: 4) { disturbances.lateness = 0...50_000_000 }
+        if dice.once(in: 4) { return disturbances }
+        func rate() -> Int { dice.once(in: 2) ? 0 : dice.spread(2...200) }
+        disturbances.shortReceive = rate()
+        disturbances.shortSend = rate()
+        disturbances.refusedSend = rate()
+        disturbances.interrupted = rate()
+        disturbances.shortSplice = rate()
+        if dice.once(in: 4) { disturbances.noSplice = rate() }
+        if dice.once(in: 4) { disturbances.noPipe = rate() }
+        if dice.once(in: 10) { disturbances.noBuffers = 200 }
+        if dice.once(in: 10) { disturbances.noDescriptor = 10 }
+        if dice.once(in: 10) { disturbances.abortedAccept = 4 }
+        if dice.once(in: 10) { disturbances.failedAccept = 4 }
+        if dice.once(in: 10) { disturbances.refusedConnect = 4 }
+        if dice.once(in: 10) { disturbances.lostConnect = 4 }
+        if dice.once(in: 10) { disturbances.descriptorLimit = dice.number(4...20) }
+        return disturbances
+    }
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Puts bugs into a copy of the engine, one after the other, and runs simulated worlds until a seed fails.
+
+A bug that none of the first 10,000 seeds finds is a hole in the simulation; the script ends with the exit code 1 then.
+`planted.py NAME...` plants those alone. Nothing of the checkout is changed.
+"""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SEEDS = 10_000
+SOURCES = Path(__file__).resolve().parent.parent
+
+# Name, file, the text to replace, and what takes its place. The text must be there, and once.
+BUGS = [
+    ("a short splice is taken for a full socket", "Sources/EventLoop/Sockets/StreamSocket.swift",
+     "return count > 0 ? .sent(count) : sent(count, of: length)", "return sent(count, of: length)"),
+    ("a wake-up behind a blocked sink is lost", "Sources/EventLoop/Sockets/StreamSocket.swift",
+     "if what & EV_WRITE != 0 { isWritable = true }",
+     "if what & EV_WRITE != 0, what & EV_READ == 0 { isWritable = true }"),
+    ("a descriptor is closed twice", "Sources/EventLoop/Sockets/DetachedSocket.swift",
+     "        let descriptor = take()\n        guard descriptor >= 0 else { return }\n        system.setLingerZero",
+     "        let descriptor = descriptor.load(ordering: .acquiring)\n        guard descriptor >= 0 else { return }\n"
+     "        system.setLingerZero"),
+    ("a timer is forgotten when the last socket is let go", "Sources/ProxyEngine/Connection+Draining.swift",
+     "        case .waiting(let wake):\n            setTimer(to: wake)", "        case .waiting:\n            break"),
+    ("a queue isn't given back when its connection ends", "Sources/ProxyEngine/LinkPump.swift",
+     "        pipe.removeAll(of: loop)\n        queue.removeAll(of: loop)\n        link.close()",
+     "        pipe.removeAll(of: loop)\n        link.close()"),
+    ("a pipe isn't given back when its connection ends", "Sources/ProxyEngine/LinkPump.swift",
+     "        pipe.removeAll(of: loop)\n        queue.removeAll(of: loop)\n        link.close()",
+     "        queue.removeAll(of: loop)\n        link.close()"),
+    ("a turn has no end", "Sources/EventLoop/Sockets/StreamSocket.swift",
+     "        case EAGAIN:\n            isReadable = false\n            return .wouldBlock",
+     "        case EAGAIN:\n            return .wouldBlock"),
+    ("bytes that were sent are kept as well", "Sources/ProxyEngine/LinkPump.swift",
+     "queue.appendScratch(from: sent, length: count - sent, of: sink.loop)",
+     "queue.appendScratch(from: 0, length: count - sent, of: sink.loop)"),
+    ("a reset doesn't wait for the receiver", "Sources/ProxyEngine/Parting.swift",
+     "if remaining == 0 || now >= deadline", "if remaining >= 0 || now >= deadline"),
+    ("an interrupted call isn't made again", "Sources/EventLoop/System/SystemCalls.swift",
+     "if result >= 0 || errno != EINTR { return result }",
+     "if result < 0, errno == EINTR { errno = EAGAIN }\n            return result"),
+    ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listener+Shortage.swift",
+     "        // Whatever becomes of the answers.\n        retry()\n", ""),
+    ("a byte too many passes a cut", "Sources/ProxyEngine/LinkPump.swift",
+     "min(count, Int(decision.writeOffset - link.delivered)) : 0",
+     "min(count, Int(decision.writeOffset - link.delivered) + 1) : 0"),
+]
+
+
+def run(*command, cwd):
+    return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def plant(copy, name, file, old, new):
+    path = copy / file
+    text = path.read_text()
+    if text.count(old) != 1:
+        return f"the text to replace is in {file} {text.count(old)} times"
+    path.write_text(text.replace(old, new))
+    try:
+        build = run("swift", "build", "-c", "release", "--product", "simulate", cwd=copy)
+        if build.returncode != 0:
+            return "it doesn't compile: " + " ".join(re.findall(r"error: .*", build.stdout)[:2])
+        simulation = run(copy / ".build/release/simulate", "--seeds", str(SEEDS), cwd=copy)
+    finally:
+        path.write_text(text)
+    seed = re.search(r"^seed (\d+): (.*)$", simulation.stdout, re.M)
+    if simulation.returncode == 0:
+        return f"none of {SEEDS:,} seeds finds it"
+    print(f"found: {name}: " + (f"seed {seed[1]}, {seed[2][:100]}" if seed else f"the process ended ({simulation.returncode})"))
+    return None
+
+
+def main():
+    wanted = sys.argv[1:]
+    bugs = [bug for bug in BUGS if not wanted or bug[0] in wanted]
+    if not bugs:
+        sys.exit("planted.py: there is no such bug; the names are:\n" + "\n".join(bug[0] for bug in BUGS))
+    missed = []
+    with tempfile.TemporaryDirectory(prefix="squall-planted.") as folder:
+        copy = Path(folder) / "squall"
+        shutil.copytree(SOURCES, copy, ignore=shutil.ignore_patterns(".build*", ".git"), symlinks=True)
+        for bug in bugs:
+            failure = plant(copy, *bug)
+            if failure:
+                missed.append(bug[0])
+                print(f"missed: {bug[0]}: {failure}")
+            sys.stdout.flush()
+    print(f"{len(bugs) - len(missed)} of {len(bugs)} bugs found within {SEEDS:,} seeds each")
+    sys.exit(1 if missed else 0)
+
+
+main()
