@@ -95,6 +95,7 @@ tools: build ## put downloads of curl, wget, aria2, rclone and squall through th
 
 bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 24 minutes)
 	@scripts/install.sh load bench
+	@swift build -c release --product head-reading
 	@python3 Benchmarks/bench.py
 
 soak: build ## a million short connections, and minutes at full rate: flat? (about 5 minutes)

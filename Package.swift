@@ -261,6 +261,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "SimulationTests", dependencies: ["SimulatedWorld"], swiftSettings: strict),
+        // Not a product: `make bench` runs it.
+        .executableTarget(
+            name: "head-reading",
+            dependencies: ["FaultPlan", "FaultProfile", "StreamReading", "Units"],
+            path: "Benchmarks/HeadReading",
+            swiftSettings: strictAndSafe
+        ),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "FaultProfileTests", dependencies: ["FaultProfile", "Units"], swiftSettings: strict),
         .testTarget(

@@ -3,7 +3,7 @@
 
     make bench                                     everything, about 20 minutes; writes Benchmarks/RESULTS.md
     python3 Benchmarks/bench.py --quick            everything, too short to trust, about 2 minutes
-    python3 Benchmarks/bench.py --cases conn,rr    only these cases: conn bulk rr idle loops accuracy
+    python3 Benchmarks/bench.py --cases conn,rr    only these cases: conn bulk rr idle loops heads accuracy
     python3 Benchmarks/bench.py --peers squall,haproxy-splice --cases bulk --rounds 9
     python3 Benchmarks/bench.py --cases bulk --congestion reno      all of them without pacing
     TOXIPROXY=/opt/toxiproxy-server python3 Benchmarks/bench.py     with Toxiproxy
@@ -13,10 +13,10 @@ Benchmarks/README.md. A run that leaves something out, or is quick, writes its p
 """
 import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
 
-from kit import accuracy, cases, machine, network, peers, programs, promises, report
+from kit import accuracy, cases, heads, machine, network, peers, programs, promises, report
 
 GROUPS = {"conn": peers.CONNECTIONS, "bulk": peers.BULK, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
-          "accuracy": ()}
+          "heads": (), "accuracy": ()}
 # From so much of a core that others use on, a sample is taken again, once.
 DISTURBED = 0.25
 
@@ -140,6 +140,11 @@ class Run:
             self.lateness.append(machine.lateness())
             found = accuracy.measure(self.scale, self.tell)
             self.lateness.append(machine.lateness())
+        if "heads" in self.options.cases:
+            self.tell("heads")
+            found["heads"] = heads.measure()
+            if not found["heads"]:
+                self.note("heads were not measured: `swift build -c release --product head-reading` builds what does it")
         if self.again:
             self.note(f"{self.again} samples were taken twice, since others used more than {DISTURBED} cores")
         return found

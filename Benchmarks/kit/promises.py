@@ -2,6 +2,7 @@
 import os, statistics
 from dataclasses import dataclass
 
+from . import heads
 from .accuracy import DELAYS, RATES
 from .peers import BULK, CONNECTIONS, FORWARDERS, HAPROXIES
 from .tables import number, spread
@@ -136,6 +137,14 @@ def _cuts(found):
     return f"{found['exact']} of {found['tried']}", found["exact"] == found["tried"]
 
 
+def _heads(found):
+    text, asked = "heads of a request and its response, the dearest case", f"{heads.LIMIT / 1000:.0f} µs or less"
+    if not found:
+        return Promise(text, asked, NOTHING, None)
+    most = max(found.values())
+    return Promise(text, asked, f"{most / 1000:.1f} µs of processor", most <= heads.LIMIT)
+
+
 def judge(results, accuracy):
     """Every promise of the benchmark, in order."""
     promises = []
@@ -153,6 +162,7 @@ def judge(results, accuracy):
     promises += [_compare(results, case, "MB/s", MORE, 0.9, ("squall",), "squall-faults") for case in BULK]
     promises.append(_loops(results, "loops-conn", "conn/s", ("s/10k", "load s/10k")))
     promises.append(_loops(results, "loops-rr64", "trips/s", ("proxy µs", "load µs")))
+    promises.append(_heads(accuracy.get("heads")))
     rates, delays, cuts = (accuracy.get(part, {}) for part in ("rates", "delays", "cuts"))
     low, high = next(iter(RATES)), list(RATES)[-1]
     promises += _accuracy(rates, f"rates from {low} to {high}", "within 0.5 %", _rates)

@@ -39,6 +39,10 @@ def case_rows(results, case):
     return rows
 
 
+def head_rows(heads):
+    return [["a profile with", "µs"], *([name, number(nanoseconds / 1000)] for name, nanoseconds in heads.items())]
+
+
 def rate_rows(rates):
     rows = [["rate", "alone", "variation", "1,000 others busy", "variation"]]
     alone, busy = (rates.get(how) if isinstance(rates.get(how), dict) else {} for how in ("alone", "busy"))
@@ -77,6 +81,9 @@ def summary(promises):
 def sections(results, accuracy):
     """Pairs of a title and rows."""
     found = [(f"{NAMES[case][0].upper()}{NAMES[case][1:]} (`{case}`)", case_rows(results, case)) for case in results]
+    if accuracy.get("heads"):
+        found.append(("Heads: processor time of a request with its response, read for faults of messages", head_rows(
+            accuracy["heads"])))
     if accuracy.get("rates"):
         found.append(("Rates: what passes, as a part of what is asked", rate_rows(accuracy["rates"])))
     if accuracy.get("delays"):
@@ -120,7 +127,7 @@ def page(facts, versions, results, accuracy, promises, notes):
     ]
     for title, rows in sections(results, accuracy):
         parts += [f"### {title}", markdown(rows)]
-    if accuracy:
+    if accuracy.get("rates") or accuracy.get("delays"):
         parts.append(prose(
             f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, through the "
             "same proxy and the same faults. All of this is one thread of Squall. On a busy machine there are "

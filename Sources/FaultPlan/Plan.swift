@@ -111,7 +111,7 @@ public struct Plan: Sendable {
         if fault.actsOnMessages {
             draft.messageFault = draft.messageFault ?? index
             draft.reading.messages = true
-            if fault.condition.http?.fields.isEmpty == false { draft.reading.fields = true }
+            if let condition = fault.condition.http { draft.reading.add(condition) }
         }
         if let cause = Interruptions.Cause(fault.kind) {
             draft.interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))

@@ -74,15 +74,13 @@ extension Span where Element == UInt8 {
         return nil
     }
 
-    /// The elements of a list, without the white space around them (RFC 9110, section 5.6.1).
-    func elements(of range: Range<Int>) -> [Range<Int>] {
-        var elements: [Range<Int>] = []
-        var start = range.lowerBound
-        while let comma = firstIndex(of: Byte.comma, in: start..<range.upperBound) {
-            elements.append(trimmed(start..<comma))
-            start = comma + 1
-        }
-        return elements + [trimmed(start..<range.upperBound)]
+    /// Takes the next element of a list out of `rest`, without the white space around it (RFC 9110, section 5.6.1); `nil`
+    /// behind the last one.
+    func nextElement(of rest: inout Range<Int>?) -> Range<Int>? {
+        guard let range = rest else { return nil }
+        let comma = firstIndex(of: Byte.comma, in: range)
+        rest = comma.map { $0 + 1..<range.upperBound }
+        return trimmed(range.lowerBound..<(comma ?? range.upperBound))
     }
 
     /// The text of `range`, with what isn't UTF-8 replaced, and white space of a field of several lines by one space.

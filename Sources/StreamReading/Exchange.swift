@@ -7,11 +7,13 @@ final class Exchange {
 
     private var waiting: [Message] = []
     private var number: Int64 = 0
-    /// Whether messages are to have the fields of their requests.
-    private let keepsFields: Bool
+    /// Whether messages are to have the targets of their requests, and the names of the fields that they are to have.
+    private let keepsTargets: Bool
+    private let fieldNames: [String]
 
-    init(keepsFields: Bool) {
-        self.keepsFields = keepsFields
+    init(_ interest: StreamInterest) {
+        keepsTargets = interest.targets
+        fieldNames = interest.fields.map { $0.lowercased() }
     }
 
     /// Whether a final response is still to begin.
@@ -27,15 +29,15 @@ final class Exchange {
     func request(_ head: Span<UInt8>) throws(UnreadReason) -> Head {
         var line = StartLine.request
         guard line.read(head), line.progress == .whole else { throw .notHTTP }
-        let fields = try HeadFields(head, from: line.length, isRequest: true, keepsAll: keepsFields)
+        let fields = try HeadFields(head, from: line.length, isRequest: true, keeping: fieldNames)
         let framing = try Framing(request: fields)
         guard waiting.count < StreamReader.requestLimit else { throw .manyRequests }
         number += 1
         let message = Message(
             request: number,
             method: head.text(line.method),
-            target: head.text(line.target),
-            fields: fields.all,
+            target: keepsTargets ? head.text(line.target) : "",
+            fields: fields.wanted,
             resourceStart: fields.uploadStart(head)
         )
         waiting.append(message)
@@ -47,7 +49,7 @@ final class Exchange {
         var line = StartLine.response
         guard line.read(head), line.progress == .whole, let status = head.number(line.status) else { throw .notHTTP }
         guard let request = waiting.first else { throw .noRequest }
-        let fields = try HeadFields(head, from: line.length, isRequest: false, keepsAll: false)
+        let fields = try HeadFields(head, from: line.length, isRequest: false, keeping: [])
         let framing = try Framing(response: fields, status: Int(status), to: request.method)
         if status >= 200 || status == 101 { waiting.removeFirst() }
         var message = request

@@ -1,6 +1,7 @@
 import FaultPlan
 
-/// The fields of a head that say where its message ends and where in a resource its content lies, and if wanted all.
+/// The fields of a head that say where its message ends and where in a resource its content lies, and those that are
+/// wanted.
 ///
 /// Lines end with a line feed, with or without a carriage return in front of it, and may be folded (RFC 9112, sections
 /// 2.2 and 5.2), as nginx or curl read them.
@@ -15,24 +16,28 @@ struct HeadFields {
     private(set) var endsChunked = false
     /// Whether a message was chunked twice.
     private(set) var isChunkedTwice = false
-    /// All fields in order, if they are wanted.
-    private(set) var all: [Message.Field] = []
+    /// The wanted fields in order.
+    private(set) var wanted: [Message.Field] = []
     private var isChunked = false
     private var contentRange: Range<Int>?
     private var uploadOffset: Range<Int>?
 
-    /// Reads the lines behind the first one of a head, which ends at `start`.
-    init(_ head: Span<UInt8>, from start: Int, isRequest: Bool, keepsAll: Bool) throws(UnreadReason) {
+    /// Reads the lines behind the first one of a head, which ends at `start`, and keeps the fields whose names are in
+    /// `names`, those in small letters.
+    init(_ head: Span<UInt8>, from start: Int, isRequest: Bool, keeping names: [String]) throws(UnreadReason) {
         var index = start
-        while true {
-            guard var next = try HeadFields.lineEnd(head, from: index) else { throw .malformedField }
-            if HeadFields.isEmptyLine(head, index..<next) { return }
-            while next < head.count, head[next] == Byte.space || head[next] == Byte.tab {
-                guard let folded = try HeadFields.lineEnd(head, from: next) else { throw .malformedField }
-                next = folded
+        while !HeadFields.isEmptyLine(head, at: index) {
+            let name = HeadFields.name(head, from: index)
+            // White space in front of the colon: a server must refuse it, and clients read it in one way or another (RFC
+            // 9112, section 5.1).
+            let colon = HeadFields.skipBlanks(head, from: name.upperBound)
+            let isLoose = colon > name.upperBound
+            guard !name.isEmpty, !(isLoose && isRequest), colon < head.count, head[colon] == Byte.colon else {
+                throw .malformedField
             }
-            try read(head, index..<next, isRequest: isRequest, keepsAll: keepsAll)
-            index = next
+            index = try HeadFields.fieldEnd(head, from: colon + 1)
+            try read(head, name, colon + 1..<index, isLoose: isLoose)
+            if !names.isEmpty { keep(head, name, colon + 1..<index, names) }
         }
     }
 
@@ -55,41 +60,39 @@ struct HeadFields {
 
     private mutating func read(
         _ head: Span<UInt8>,
+        _ name: Range<Int>,
         _ line: Range<Int>,
-        isRequest: Bool,
-        keepsAll: Bool
+        isLoose: Bool
     ) throws(UnreadReason) {
-        guard let colon = head.firstIndex(of: Byte.colon, in: line), colon > line.lowerBound else {
-            throw .malformedField
-        }
-        var nameEnd = colon
-        while nameEnd > line.lowerBound, head[nameEnd - 1] == Byte.space || head[nameEnd - 1] == Byte.tab {
-            nameEnd -= 1
-        }
-        let nameRange = line.lowerBound..<nameEnd
-        for index in nameRange where !Byte.isVisible(head[index]) { throw .malformedField }
-        // White space in front of the colon: a server must refuse it, and clients read it in one way or another (RFC
-        // 9112, section 5.1).
-        let isLoose = nameEnd < colon
-        if isLoose, isRequest || nameRange.isEmpty { throw .malformedField }
-        let value = head.trimmed(colon + 1..<line.upperBound)
-        let name = head.extracting(nameRange)
-        if name.equalsIgnoringCase("content-length") {
+        // The length of a name tells most fields apart.
+        switch name.count {
+        case 13:
+            if contentRange == nil, head.extracting(name).equalsIgnoringCase("content-range") {
+                contentRange = head.trimmed(line)
+            } else if uploadOffset == nil, head.extracting(name).equalsIgnoringCase("upload-offset") {
+                uploadOffset = head.trimmed(line)
+            }
+        case 14 where head.extracting(name).equalsIgnoringCase("content-length"):
             if isLoose { throw .malformedField }
-            noteLength(head, value)
-        } else if name.equalsIgnoringCase("transfer-encoding") {
+            noteLength(head, head.trimmed(line))
+        case 17 where head.extracting(name).equalsIgnoringCase("transfer-encoding"):
             if isLoose { throw .malformedField }
-            noteCoding(head, value)
-        } else if name.equalsIgnoringCase("content-range") {
-            contentRange = contentRange ?? value
-        } else if name.equalsIgnoringCase("upload-offset") {
-            uploadOffset = uploadOffset ?? value
+            noteCoding(head, head.trimmed(line))
+        default:
+            break
         }
-        if keepsAll { all.append(Message.Field(name: head.text(nameRange), value: head.text(value))) }
+    }
+
+    private mutating func keep(_ head: Span<UInt8>, _ name: Range<Int>, _ line: Range<Int>, _ names: [String]) {
+        for wantedName in names where head.extracting(name).equalsIgnoringCase(wantedName) {
+            wanted.append(Message.Field(name: head.text(name), value: head.text(head.trimmed(line))))
+            return
+        }
     }
 
     private mutating func noteLength(_ head: Span<UInt8>, _ value: Range<Int>) {
-        for element in head.elements(of: value) {
+        var rest: Range<Int>? = value
+        while let element = head.nextElement(of: &rest) {
             let number = head.number(element)
             if number == nil || length != nil && length != number { hasInvalidLength = true }
             length = number
@@ -98,7 +101,9 @@ struct HeadFields {
 
     private mutating func noteCoding(_ head: Span<UInt8>, _ value: Range<Int>) {
         hasCoding = true
-        for element in head.elements(of: value) where !element.isEmpty {
+        var rest: Range<Int>? = value
+        while let element = head.nextElement(of: &rest) {
+            if element.isEmpty { continue }
             endsChunked = head.extracting(element).equalsIgnoringCase("chunked")
             if endsChunked, isChunked { isChunkedTwice = true }
             isChunked = isChunked || endsChunked
@@ -113,22 +118,43 @@ struct HeadFields {
         return head.number(head.trimmed(space..<dash))
     }
 
-    /// Where the line from `start` on ends, its line feed included; `nil` where it doesn't.
-    private static func lineEnd(_ head: Span<UInt8>, from start: Int) throws(UnreadReason) -> Int? {
+    /// The visible characters from `start` on up to a colon or what can't be in a name.
+    private static func name(_ head: Span<UInt8>, from start: Int) -> Range<Int> {
+        var index = start
+        while index < head.count, head[index] != Byte.colon, Byte.isVisible(head[index]) { index += 1 }
+        return start..<index
+    }
+
+    private static func skipBlanks(_ head: Span<UInt8>, from start: Int) -> Int {
+        var index = start
+        while index < head.count, head[index] == Byte.space || head[index] == Byte.tab { index += 1 }
+        return index
+    }
+
+    /// Where the field whose value begins at `start` ends, with the line feed of its last line.
+    private static func fieldEnd(_ head: Span<UInt8>, from start: Int) throws(UnreadReason) -> Int {
         var index = start
         while index < head.count {
             let byte = head[index]
             index += 1
-            if byte == Byte.lineFeed { return index }
-            // A carriage return alone would end a line for some readers only (RFC 9112, section 2.2).
-            if byte == 0 || byte == Byte.carriageReturn && (index == head.count || head[index] != Byte.lineFeed) {
+            // Most bytes of a value are none of those that have to be looked at.
+            if byte > Byte.carriageReturn { continue }
+            if byte == Byte.lineFeed {
+                let isFolded = index < head.count && (head[index] == Byte.space || head[index] == Byte.tab)
+                if !isFolded { return index }
+            } else if byte == 0
+                || byte == Byte.carriageReturn && (index == head.count || head[index] != Byte.lineFeed)
+            {
+                // A carriage return alone would end a line for some readers only (RFC 9112, section 2.2).
                 throw .malformedField
             }
         }
-        return nil
+        throw .malformedField
     }
 
-    private static func isEmptyLine(_ head: Span<UInt8>, _ line: Range<Int>) -> Bool {
-        line.count == 1 || line.count == 2 && head[line.lowerBound] == Byte.carriageReturn
+    private static func isEmptyLine(_ head: Span<UInt8>, at index: Int) -> Bool {
+        guard index < head.count else { return false }
+        if head[index] == Byte.lineFeed { return true }
+        return head[index] == Byte.carriageReturn && index + 1 < head.count && head[index + 1] == Byte.lineFeed
     }
 }

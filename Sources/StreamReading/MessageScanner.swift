@@ -205,16 +205,21 @@ struct MessageScanner {
     private mutating func headLength(_ bytes: Span<UInt8>) -> Int? {
         // An empty line may have begun in what was looked through.
         var index = max(0, looked - 3)
+        // It has two line ends in a row, so every second byte tells.
         while index < bytes.count {
-            if bytes[index] == Byte.lineFeed {
-                if index >= 1, bytes[index - 1] == Byte.lineFeed { return index + 1 }
-                if index >= 2, bytes[index - 1] == Byte.carriageReturn, bytes[index - 2] == Byte.lineFeed {
-                    return index + 1
-                }
+            if bytes[index] <= Byte.carriageReturn {
+                for end in index...index + 2 where MessageScanner.endsHead(bytes, at: end) { return end + 1 }
             }
-            index += 1
+            index += 2
         }
         looked = bytes.count
         return nil
+    }
+
+    /// Whether the byte at `index` is the line feed of an empty line.
+    private static func endsHead(_ bytes: Span<UInt8>, at index: Int) -> Bool {
+        guard index >= 1, index < bytes.count, bytes[index] == Byte.lineFeed else { return false }
+        if bytes[index - 1] == Byte.lineFeed { return true }
+        return index >= 2 && bytes[index - 1] == Byte.carriageReturn && bytes[index - 2] == Byte.lineFeed
     }
 }

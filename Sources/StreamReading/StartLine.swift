@@ -98,6 +98,10 @@ struct StartLine {
             if case .whole = part { return true }
             guard take(head[position], head) else { return false }
             position += 1
+            if case .path = part {
+                // Most of a first line: up to what `take` has to look at.
+                while position < head.count, Byte.isVisible(head[position]) { position += 1 }
+            }
         }
         return true
     }

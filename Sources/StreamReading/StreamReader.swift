@@ -62,7 +62,7 @@ public final class StreamReader {
     public init(_ interest: StreamInterest) {
         readsMessages = interest.messages
         isIdle = interest.isNone
-        exchange = Exchange(keepsFields: interest.fields)
+        exchange = Exchange(interest)
         upstream = Side(.request, interest.patterns[.upstream] ?? [])
         downstream = Side(.response, interest.patterns[.downstream] ?? [])
     }

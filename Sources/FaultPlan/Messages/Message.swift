@@ -7,9 +7,9 @@ public struct Message: Hashable, Sendable {
     public var request: Int64
     /// The method of the request.
     public var method: String
-    /// The target of the request, as it was sent.
+    /// The target of the request, as it was sent; may be empty where no fault asks for it.
     public var target: String
-    /// The fields of the request, in order, with names as they were sent; none where no fault asks for them.
+    /// The fields of the request that faults ask for, in order, with names as they were sent; may be others, too.
     public var fields: [Field]
     /// The status code of a response; `nil` for a request.
     public var status: Int?
@@ -28,6 +28,18 @@ public struct Message: Hashable, Sendable {
             self.name = name
             self.value = value
         }
+
+        /// Whether the field has this name, whatever the case of the letters (RFC 9110, section 5.1).
+        func isNamed(_ other: String) -> Bool {
+            let (own, other) = (name.utf8.span, other.utf8.span)
+            guard own.count == other.count else { return false }
+            for index in own.indices where Field.lowercased(own[index]) != Field.lowercased(other[index]) {
+                return false
+            }
+            return true
+        }
+
+        private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
     }
 
     /// Makes a message; that of a response has what is known of its request.
@@ -50,15 +62,40 @@ public struct Message: Hashable, Sendable {
     /// Whether this is an informational response (1xx).
     var isInformational: Bool { status.map { $0 < 200 } ?? false }
 
-    /// The target without what stands in front of its path, and without its query unless `withQuery`.
-    func path(withQuery: Bool) -> String {
-        var path = target[...]
-        if !path.hasPrefix("/"), let slashes = path.firstRange(of: "://") {
-            let rest = path[slashes.upperBound...]
-            path = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+    /// Whether the target is like `pattern` without what stands in front of its path, and without its query unless the
+    /// pattern has one.
+    func hasPath(like pattern: TextPattern) -> Bool {
+        let target = target.utf8.span
+        var path = 0..<target.count
+        if target.isEmpty || target[0] != UInt8(ascii: "/"), let host = Message.hostStart(target) {
+            guard let slash = Message.firstIndex(of: UInt8(ascii: "/"), in: target, from: host) else {
+                return pattern.matches("/")
+            }
+            path = slash..<target.count
         }
-        if !withQuery, let query = path.firstIndex(of: "?") { path = path[..<query] }
-        return String(path)
+        let question = UInt8(ascii: "?")
+        if let query = Message.firstIndex(of: question, in: target, from: path.lowerBound),
+            !pattern.text.utf8.contains(question)
+        {
+            path = path.lowerBound..<query
+        }
+        return pattern.matches(target.extracting(path))
+    }
+
+    /// Where the host of a target in absolute form begins, behind “://”.
+    private static func hostStart(_ target: Span<UInt8>) -> Int? {
+        var start = 0
+        while let colon = firstIndex(of: UInt8(ascii: ":"), in: target, from: start) {
+            let slash = UInt8(ascii: "/")
+            if colon + 2 < target.count, target[colon + 1] == slash, target[colon + 2] == slash { return colon + 3 }
+            start = colon + 1
+        }
+        return nil
+    }
+
+    private static func firstIndex(of byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int? {
+        for index in start..<bytes.count where bytes[index] == byte { return index }
+        return nil
     }
 }
 

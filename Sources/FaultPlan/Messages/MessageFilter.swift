@@ -24,14 +24,9 @@ final class MessageFilter: Sendable {
         }
         guard condition.requests.contains(UInt64(message.request)) else { return false }
         if let method = condition.method, method != message.method { return false }
-        if let path = condition.path,
-            !path.matches(message.path(withQuery: path.text.utf8.contains(UInt8(ascii: "?"))))
-        {
-            return false
-        }
+        if let path = condition.path, !message.hasPath(like: path) { return false }
         for pattern in condition.fields {
-            let name = pattern.name.lowercased()
-            guard message.fields.contains(where: { $0.name.lowercased() == name && pattern.value.matches($0.value) })
+            guard message.fields.contains(where: { $0.isNamed(pattern.name) && pattern.value.matches($0.value) })
             else { return false }
         }
         guard condition.chance < .always else { return true }

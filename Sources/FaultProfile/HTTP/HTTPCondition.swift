@@ -62,9 +62,11 @@ public struct TextPattern: Hashable, Sendable {
 
     /// Whether `candidate` is like the pattern from its first character to its last; takes time in proportion to
     /// the product of their lengths at most.
-    public func matches(_ candidate: String) -> Bool {
-        let pattern = Array(text.utf8)
-        let candidate = Array(candidate.utf8)
+    public func matches(_ candidate: String) -> Bool { matches(candidate.utf8.span) }
+
+    /// Whether the UTF-8 of a text is like the pattern, in the same way.
+    public func matches(_ candidate: Span<UInt8>) -> Bool {
+        let pattern = text.utf8.span
         let star = UInt8(ascii: "*")
         var (index, position) = (0, 0)
         // Where the last star stands, and up to where it has been taken to reach.
@@ -84,7 +86,8 @@ public struct TextPattern: Hashable, Sendable {
                 return false
             }
         }
-        return pattern[index...].allSatisfy { $0 == star }
+        while index < pattern.count, pattern[index] == star { index += 1 }
+        return index == pattern.count
     }
 }
 
