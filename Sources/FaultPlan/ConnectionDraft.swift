@@ -15,8 +15,8 @@ struct ConnectionDraft {
     var reading = StreamInterest()
     /// The first fault that asks for messages; what isn't HTTP is told of it.
     var messageFault: Int?
-    private var upstream: [(rank: Int, slot: Link.Slot)] = []
-    private var downstream: [(rank: Int, slot: Link.Slot)] = []
+    private var upstream: [Link.Slot] = []
+    private var downstream: [Link.Slot] = []
     private var alterSlots: [Direction: [Link.AlterSlot]] = [:]
 
     init(ordinal: UInt64, opened: Moment, phase: Int?) {
@@ -25,13 +25,34 @@ struct ConnectionDraft {
         self.phase = phase
     }
 
+    /// Notes that a fault has to have messages of HTTP read, if it has.
+    mutating func noteReading(of fault: Fault, _ identity: Int) {
+        guard fault.actsOnMessages else { return }
+        messageFault = messageFault ?? identity
+        reading.messages = true
+        if let condition = fault.condition.http { reading.add(condition) }
+    }
+
     /// A stage of a link, before those of higher ranks and behind those of the same rank that came first.
-    mutating func add(_ slot: Link.Slot, rank: Int, on direction: Direction) {
+    mutating func add(_ slot: Link.Slot, on direction: Direction) {
         switch direction {
-        case .upstream: upstream.append((rank, slot))
-        case .downstream: downstream.append((rank, slot))
+        case .upstream: upstream.append(slot)
+        case .downstream: downstream.append(slot)
         }
     }
+
+    /// The stages of a link in their order.
+    func slots(_ direction: Direction) -> [Link.Slot] {
+        let slots =
+            switch direction {
+            case .upstream: upstream
+            case .downstream: downstream
+            }
+        return slots.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
+    }
+
+    /// The faults that change bytes of a link, in their order.
+    func alterSlots(_ direction: Direction) -> [Link.AlterSlot] { alterSlots[direction] ?? [] }
 
     /// A fault that changes bytes of a link, behind those that came first.
     mutating func add(_ slot: Link.AlterSlot, on direction: Direction) {
@@ -43,8 +64,8 @@ struct ConnectionDraft {
         ConnectionPlan(
             ordinal: ordinal,
             opened: opened,
-            upstream: link(.upstream, upstream, schedule, holdLimit),
-            downstream: link(.downstream, downstream, schedule, holdLimit),
+            upstream: link(.upstream, schedule, holdLimit),
+            downstream: link(.downstream, schedule, holdLimit),
             interruptions: Interruptions(
                 sources: beginning.endings + interruptions,
                 schedule: schedule,
@@ -57,17 +78,11 @@ struct ConnectionDraft {
         )
     }
 
-    private func link(
-        _ direction: Direction,
-        _ ranked: [(rank: Int, slot: Link.Slot)],
-        _ schedule: Schedule,
-        _ holdLimit: ByteCount
-    ) -> Link {
-        let ordered = ranked.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
-        return Link(
+    private func link(_ direction: Direction, _ schedule: Schedule, _ holdLimit: ByteCount) -> Link {
+        Link(
             direction: direction,
-            slots: ordered.map { $0.element.slot },
-            alterSlots: alterSlots[direction] ?? [],
+            slots: slots(direction),
+            alterSlots: alterSlots(direction),
             messageFault: messageFault,
             schedule: schedule,
             opened: opened,

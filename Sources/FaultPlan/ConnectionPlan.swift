@@ -41,6 +41,9 @@ public struct StreamInterest: Sendable {
     /// The patterns to look for in each direction, each for the fault of an index.
     public var patterns: [Direction: [(fault: Int, pattern: BytePattern)]] = [:]
 
+    /// Nothing.
+    public init() {}
+
     /// Whether nobody has to look at the bytes.
     public var isNone: Bool { !messages && patterns.isEmpty }
 

@@ -4,9 +4,12 @@ import Units
 extension Link {
     /// One fault's stage and when it is on.
     struct Slot: Sendable {
+        /// The fault's identity.
         let fault: Int
+        /// The place among the stages, see `Plan.stage`.
+        let rank: Int
         /// Whether the window is open at all times.
-        let isAlwaysOpen: Bool
+        private(set) var isAlwaysOpen: Bool
         /// Whether the stage takes bytes in before it lets them out.
         let holds: Bool
         /// Whether the stage is a rate, see `Stage.isRate`.
@@ -19,16 +22,37 @@ extension Link {
         var stage: Stage
         /// The messages that the fault is narrowed to, if any.
         var gate: MessageGate?
-        let window: Window
+        private(set) var window: Window
 
-        init(fault: Int, window: Window, stage: Stage, gate: MessageGate? = nil) {
+        init(fault: Int, rank: Int, window: Window, stage: Stage, gate: MessageGate? = nil) {
             self.fault = fault
+            self.rank = rank
             self.window = window
             self.stage = stage
             self.gate = gate
             isAlwaysOpen = window.isAlways
             holds = stage.holds
             isRate = stage.isRate
+        }
+
+        /// Begins in the middle of a stream: what has come to `position` has passed already.
+        mutating func begin(at position: Int64) {
+            (entered, passed) = (position, position)
+            stage.begin(at: position)
+        }
+
+        /// Goes on in another generation, in which it is on at the times of `window`.
+        mutating func follow(_ window: Window) {
+            self.window = window
+            isAlwaysOpen = window.isAlways
+            isResting = false
+        }
+
+        /// Forgets an end of the stream that a fault had made behind `position`, and has been lifted.
+        mutating func withdrawEnd(behind position: Int64) {
+            entered = min(entered, position)
+            passed = min(passed, position)
+            stage.withdrawEnd(behind: position)
         }
 
         /// Whether the stage needn't be asked with the stream at `reach`: it would let it pass as it is.
@@ -53,13 +77,14 @@ extension Link {
 
     /// One fault that changes bytes, and when it is on.
     struct AlterSlot: Sendable {
+        /// The fault's identity.
         let fault: Int
-        let window: Window
+        private(set) var window: Window
         var alterer: Alterer
         /// The messages that the fault is narrowed to, if any, in bytes of the source.
         var gate: MessageGate?
         /// Whether the fault strikes at a rate, and is off at times.
-        let spares: Bool
+        private(set) var spares: Bool
         /// Whether it spares what passes now.
         private(set) var isSparing = false
         /// The offset of the next byte that it changes, as it was last looked up; beyond all others while it spares them.
@@ -71,6 +96,16 @@ extension Link {
             self.alterer = alterer
             self.gate = gate
             spares = alterer.hasRate && !(window.isAlways && gate == nil)
+        }
+
+        /// Goes on in another generation, in which it is on at the times of `window`.
+        mutating func follow(_ window: Window) {
+            self.window = window
+            spares = alterer.hasRate && !(window.isAlways && gate == nil)
+            if !spares, isSparing {
+                isSparing = false
+                alterer.skipSpared()
+            }
         }
 
         /// Looks whether the fault is on at `now`, and where it strikes next.

@@ -10,7 +10,7 @@ public enum Ending: Hashable, Sendable {
     /// By a cut of the profile; the connection is over in both directions.
     case cut(Cut.Ending)
     /// In front of a request, by its number on the connection from 1, that is answered in the server's place by the
-    /// fault of this index in `Plan.faults`.
+    /// fault of this identity, see `Plan.fault`.
     case answer(request: Int64, fault: Int)
 }
 
@@ -48,25 +48,25 @@ public struct Link: Sendable {
     public private(set) var delivered: Int64 = 0
     /// Faults that struck and have not been taken yet.
     public private(set) var strikes: [Strike] = []
-    private let holdLimit: Int64
+    let holdLimit: Int64
     /// The faults, if there are any: one element or none. They are changed in place, without a count of references.
-    private var faults: ContiguousArray<LinkFaults> = []
+    var faults: ContiguousArray<LinkFaults> = []
     /// Whether one of the faults is a stage.
-    private let hasStages: Bool
+    private(set) var hasStages: Bool
     /// Which direction it is.
     public let direction: Direction
     /// Whether `decide` wants a count of the bytes that wait in front of the link; if not, any
     /// positive number (`uncounted`) stands for "some".
-    public let measuresAvailability: Bool
+    public private(set) var measuresAvailability: Bool
     /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
     /// best left where they are until they may pass.
-    public let takesAhead: Bool
+    public private(set) var takesAhead: Bool
     /// Whether bytes have left their sender when the link has taken them in, and only take time to arrive.
-    private let delays: Bool
+    private var delays: Bool
     /// Whether it counts when bytes came, and not only when they were taken: whoever knows tells by `noteArrival`.
-    public let countsFromArrival: Bool
+    public private(set) var countsFromArrival: Bool
     /// Whether `nextAlteration` is to be asked about what is taken from the source.
-    public let altersBytes: Bool
+    public private(set) var altersBytes: Bool
     /// Whether `decide` has handed out the end.
     public private(set) var isFinished = false
     /// Whether a fault holds whatever is left of the stream for good, its end included.
@@ -86,12 +86,13 @@ public struct Link: Sendable {
     ) {
         self.direction = direction
         self.holdLimit = max(1, holdLimit.bytes)
+        let traits = StageTraits(slots)
         hasStages = !slots.isEmpty
         altersBytes = !alterSlots.isEmpty
-        measuresAvailability = slots.contains { $0.stage.measuresAvailability }
-        takesAhead = slots.contains { $0.holds }
-        delays = slots.contains { $0.holds && !$0.stage.isSender }
-        countsFromArrival = slots.first { $0.holds }?.stage.countsFromArrival ?? false
+        measuresAvailability = traits.measuresAvailability
+        takesAhead = traits.takesAhead
+        delays = traits.delays
+        countsFromArrival = traits.countsFromArrival
         guard hasStages || altersBytes || messageFault != nil else { return }
         faults = [
             LinkFaults(
@@ -102,6 +103,19 @@ public struct Link: Sendable {
                 opened: opened
             )
         ]
+    }
+
+    /// Has other stages from here on: `traits` is what they ask for.
+    mutating func follow(_ traits: StageTraits, hasStages: Bool, altersBytes: Bool) {
+        self.hasStages = hasStages
+        self.altersBytes = altersBytes
+        measuresAvailability = traits.measuresAvailability
+        takesAhead = traits.takesAhead
+        delays = traits.delays
+        countsFromArrival = traits.countsFromArrival
+        // A fault that still holds all of the stream says so when it is asked next.
+        isDeaf = false
+        isSilent = false
     }
 
     /// Whether no fault is on this link: every byte may pass at any time.
@@ -284,6 +298,21 @@ public struct Link: Sendable {
         guard hasStages, let (ending, strike) = faults[0].stopped() else { return sourceEnd }
         strikes.append(strike)
         return ending
+    }
+}
+
+/// What the stages of a link ask for, taken together.
+struct StageTraits {
+    let measuresAvailability: Bool
+    let takesAhead: Bool
+    let delays: Bool
+    let countsFromArrival: Bool
+
+    init(_ slots: [Link.Slot]) {
+        measuresAvailability = slots.contains { $0.stage.measuresAvailability }
+        takesAhead = slots.contains { $0.holds }
+        delays = slots.contains { $0.holds && !$0.stage.isSender }
+        countsFromArrival = slots.first { $0.holds }?.stage.countsFromArrival ?? false
     }
 }
 

@@ -6,23 +6,23 @@ import Units
 /// Stages and all else are changed where they are: nothing is copied, allocated or counted when a link is asked.
 struct LinkFaults: Sendable {
     private let opened: Moment
-    private var spacing = WakeSpacing()
+    var spacing = WakeSpacing()
     /// How far bytes may have come behind a sender on a lossy path, as far as there is room.
-    private(set) var sentLimit = Int64.max
+    var sentLimit = Int64.max
     /// The bytes that had come and gone when it was last asked.
     private var lastMoved: Int64 = 0
-    private let schedule: Schedule
-    private var stretch: Schedule.Stretch
-    private var slots: [Link.Slot]
-    private var alterSlots: [Link.AlterSlot]
-    private var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
-    private var marks = MarkQueue()
+    var schedule: Schedule
+    var stretch: Schedule.Stretch
+    var slots: [Link.Slot]
+    var alterSlots: [Link.AlterSlot]
+    var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
+    private(set) var marks = MarkQueue()
     /// More is never taken at once, so what faults hold back behind it holds nobody up: 1 MiB.
     private static let largestReceive: Int64 = 1 << 20
     /// Whether one of the stages is a rate.
-    private let hasRates: Bool
+    var hasRates: Bool
     /// Whether one of the stages is off at times.
-    private let hasWindows: Bool
+    var hasWindows: Bool
     /// How late a simplified link may be asked at any moment, and whether other bounds come and go, because the evenness
     /// of a rate matters to another.
     private var steadyAllowance = Int64.max
@@ -39,9 +39,9 @@ struct LinkFaults: Sendable {
     /// The looks for bytes to change so far, each with what it cost.
     private var alterationsSought = 0
     /// When it was looked where bytes are to be changed next; `nil` when that has to be done again.
-    private var alterationsLookedAt: Moment?
+    var alterationsLookedAt: Moment?
     /// The first fault that acts on messages; `nil` where none does.
-    private let messageFault: Int?
+    var messageFault: Int?
 
     init(
         slots: [Link.Slot],

@@ -5,18 +5,18 @@ import Units
 public enum Admission: Hashable, Sendable {
     /// Connections are accepted.
     case open
-    /// They are refused, by the fault at the index.
+    /// They are refused, by the fault of the identity.
     case refused(fault: Int)
-    /// Nobody answers, by the fault at the index.
+    /// Nobody answers, by the fault of the identity.
     case unanswered(fault: Int)
 }
 
 /// Whether a proxy has room for one more connection.
 public enum Room: Hashable, Sendable {
     case free
-    /// One more is reset, by the fault at the index.
+    /// One more is reset, by the fault of the identity.
     case refused(fault: Int)
-    /// One more has to wait until another ends, by the fault at the index.
+    /// One more has to wait until another ends, by the fault of the identity.
     case waiting(fault: Int)
 }
 
@@ -44,8 +44,9 @@ struct Gate: Sendable {
         }
     }
 
-    /// Its index in `Plan.faults`.
+    /// Its identity, and its index in `Plan.faults`.
     let fault: Int
+    let index: Int
     let role: Role
     let window: Window
 }
@@ -69,8 +70,8 @@ extension Plan {
         var lowest = Int.max
         var room = Room.free
         for gate in gates where gate.role == .limits {
-            guard case .connectionLimit(let limit) = faults[gate.fault].kind, open >= limit.limit, limit.limit < lowest,
-                struck.allow(gate.fault),
+            guard case .connectionLimit(let limit) = faults[gate.index].kind, open >= limit.limit, limit.limit < lowest,
+                struck.allow(gate.index),
                 gate.window.contains(at: now, age: 0, currentPhase: schedule.stretch(at: now).phase)
             else { continue }
             lowest = limit.limit
@@ -86,7 +87,7 @@ extension Plan {
     func standing(_ role: Gate.Role, at now: Moment, _ stretch: Schedule.Stretch) -> (fault: Int?, until: Moment) {
         var until = Moment.distantFuture
         var standing: Int?
-        for gate in gates where gate.role == role && struck.allow(gate.fault) {
+        for gate in gates where gate.role == role && struck.allow(gate.index) {
             until = min(until, gate.window.nextChange(after: now, opened: now, stretch: stretch))
             if standing == nil, gate.window.contains(at: now, age: 0, currentPhase: stretch.phase) {
                 standing = gate.fault

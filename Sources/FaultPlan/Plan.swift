@@ -4,9 +4,12 @@ import Units
 /// A profile at work behind one proxy: who is hit by what, decided by the seed, the proxy's name and
 /// the number of the connection.
 ///
-/// A value that isn't shared: the proxy's acceptor owns it and calls `accept` once for each
-/// connection, in order.
+/// A snapshot: nothing of it changes but what its acceptor counts. `apply` replaces it by the next generation, in which
+/// a fault that hasn't changed keeps its identity. The proxy's acceptor owns one and calls `accept` once for each
+/// connection, in order; copies name the faults of strikes.
 public struct Plan: Sendable {
+    /// The number of the snapshot, from 1.
+    public let generation: Int
     /// The profile that the plan carries out.
     public let profile: Profile
     /// The seed of all its draws.
@@ -23,16 +26,20 @@ public struct Plan: Sendable {
     /// Whether `accept` has to know the address of the client.
     public let asksForClient: Bool
 
+    /// Who is who among the faults of all generations.
+    let identities: FaultIdentities
     let phaseOfFault: [Int?]
-    /// The rates that all connections share, by the index of their fault.
-    private let sharedRates: [Int: BucketPair]
-    private var clientRates = ClientBuckets()
+    /// The rates that all connections share, by the identity of their fault.
+    let sharedRates: [Int: BucketPair]
+    /// The rates that the connections of a client share. All copies and generations of the plan have the same.
+    let clientRates: ClientRates
     /// Which faults have struck, of those that others come after. All copies of the plan share it.
     let struck: StruckFaults
     /// The faults that concern everybody who connects.
     let gates: [Gate]
-    private var turns: [Int]
-    private var accepted: UInt64 = 0
+    /// The connections that each fault has met, by its index; and all that were accepted.
+    var turns: [Int]
+    var accepted: UInt64
 
     /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`. With
     /// `global` it shares its global rates with other proxies; without it they are the proxy's own.
@@ -44,44 +51,79 @@ public struct Plan: Sendable {
         holdLimit: ByteCount = Link.defaultHoldLimit,
         global: GlobalBuckets? = nil
     ) {
+        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start, seed: seed)
+        self.init(
+            profile,
+            seed: seed,
+            proxy: proxy,
+            schedule: schedule,
+            holdLimit: holdLimit,
+            global: global,
+            after: nil
+        )
+    }
+
+    /// The plan of `profile`, the first or the one after `last`.
+    init(
+        _ profile: Profile,
+        seed: UInt64,
+        proxy: String,
+        schedule: Schedule,
+        holdLimit: ByteCount,
+        global: GlobalBuckets?,
+        after last: Plan?
+    ) {
+        let start = schedule.start
         self.profile = profile
         self.seed = seed
         self.proxy = proxy
         self.holdLimit = holdLimit
-        schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start, seed: seed)
+        self.schedule = schedule
+        generation = last.map { $0.generation + 1 } ?? 1
+        accepted = last?.accepted ?? 0
         var faults = profile.faults
         var phaseOfFault = [Int?](repeating: nil, count: faults.count)
         for (index, phase) in profile.phases.enumerated() {
             faults += phase.faults
             phaseOfFault += [Int?](repeating: index, count: phase.faults.count)
         }
+        let phases = phaseOfFault.map { $0.map { profile.phases[$0].name } }
+        let identities =
+            last.map { FaultIdentities(faults, phases: phases, after: $0) } ?? FaultIdentities(faults.count)
         var sharedRates: [Int: BucketPair] = [:]
         for (index, fault) in faults.enumerated() {
             guard case .bandwidth(let bandwidth) = fault.kind else { continue }
+            let identity = identities[index]
             switch bandwidth.scope {
             case .connection, .client: continue
-            case .proxy: sharedRates[index] = BucketPair(bandwidth, start: start)
-            case .global: sharedRates[index] = global?[fault.name] ?? BucketPair(bandwidth, start: start)
+            case .proxy:
+                sharedRates[identity] = last?.sharedRates[identity] ?? BucketPair(bandwidth, start: start)
+            case .global:
+                sharedRates[identity] =
+                    global?[fault.name, bandwidth] ?? last?.sharedRates[identity] ?? BucketPair(bandwidth, start: start)
             }
         }
         self.faults = faults
-        asksForClient = faults.contains { fault in
-            if !fault.condition.clients.isEmpty { return true }
-            return if case .bandwidth(let bandwidth) = fault.kind { bandwidth.scope == .client } else { false }
-        }
+        self.identities = identities
+        asksForClient = faults.contains { $0.asksForClient }
         self.phaseOfFault = phaseOfFault
         self.sharedRates = sharedRates
-        struck = StruckFaults(faults)
+        clientRates = last?.clientRates ?? ClientRates()
+        struck = StruckFaults(faults, identities, after: last)
         gates = faults.indices.compactMap { index in
             guard let role = Gate.Role(faults[index]) else { return nil }
             return Gate(
-                fault: index,
+                fault: identities[index],
+                index: index,
                 role: role,
                 window: Window(faults[index].condition, phase: phaseOfFault[index], start: start)
             )
         }
-        turns = [Int](repeating: 0, count: faults.count)
+        turns = identities.map { last?.turn(of: $0) ?? 0 }
     }
+
+    /// The fault of an identity, as a strike has it.
+    public func fault(_ identity: Int) -> Fault { faults[identities.place(of: identity)] }
 
     /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
     /// where nobody asks for it or it isn't known.
@@ -93,46 +135,55 @@ public struct Plan: Sendable {
             let address = client.flatMap { IPAddress($0) }
             for (index, fault) in faults.enumerated() where isHit(fault, ordinal: accepted, key: key) {
                 guard fault.condition.admits(address), struck.allow(index) else { continue }
-                add(index, to: &draft, key: key, client: client)
+                if add(index, to: &draft, key: key, client: client, turn: turns[index]) { turns[index] += 1 }
             }
         }
         return draft.plan(schedule: schedule, holdLimit: holdLimit)
     }
 
-    /// Adds what a fault does that hits a connection, whose draws have this key.
-    private mutating func add(_ index: Int, to draft: inout ConnectionDraft, key: RandomKey, client: String?) {
+    /// Adds what a fault does that hits a connection, whose draws have this key. A connection that has begun already has
+    /// no `turn`, and is spared by what only happens at its beginning.
+    ///
+    /// - Returns: whether the fault acts on the links.
+    @discardableResult
+    func add(
+        _ index: Int,
+        to draft: inout ConnectionDraft,
+        key: RandomKey,
+        client: String?,
+        turn: Int?
+    ) -> Bool {
         let fault = faults[index]
+        let identity = identities[index]
         let window = window(of: index)
-        let isOn = window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
+        let isOn = turn != nil && window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
         if case .connect(let connect) = fault.kind {
-            if isOn { draft.beginning.add(connect, fault: index, window: window, key: key.adding(fault.name)) }
-            return
+            if isOn { draft.beginning.add(connect, fault: identity, window: window, key: key.adding(fault.name)) }
+            return false
         }
-        if fault.actsOnMessages {
-            draft.messageFault = draft.messageFault ?? index
-            draft.reading.messages = true
-            if let condition = fault.condition.http { draft.reading.add(condition) }
-        }
+        draft.noteReading(of: fault, identity)
         if let cause = Interruptions.Cause(fault.kind) {
-            draft.interruptions.append(Interruptions.Source(fault: index, window: window, cause: cause))
-            return
+            draft.interruptions.append(Interruptions.Source(fault: identity, window: window, cause: cause))
+            return false
         }
         if case .loss(let loss) = fault.kind, fault.condition.http == nil, isOn {
-            draft.beginning.add(ConnectDelay(loss, fault: index, key: key.adding(fault.name).adding("connect")))
+            draft.beginning.add(ConnectDelay(loss, fault: identity, key: key.adding(fault.name).adding("connect")))
         }
-        addToLinks(index, window, to: &draft, key: key, client: client)
-        turns[index] += 1
+        addToLinks(index, window, to: &draft, key: key, client: client, turn: turn)
+        return true
     }
 
     /// Adds what a fault does to the bytes of the directions that it acts on.
-    private mutating func addToLinks(
+    private func addToLinks(
         _ index: Int,
         _ window: Window,
         to draft: inout ConnectionDraft,
         key: RandomKey,
-        client: String?
+        client: String?,
+        turn: Int?
     ) {
         let fault = faults[index]
+        let identity = identities[index]
         let sharedRate = sharedRate(of: index, client: client)
         // A request and its response have one draw.
         let filter = MessageFilter(fault.condition.http, key: key.adding(fault.name))
@@ -140,26 +191,25 @@ public struct Plan: Sendable {
             let key = key.adding(direction, fault.name)
             let gate = fault.isGated ? MessageGate(filter) : nil
             if let pattern = fault.kind.pattern {
-                draft.reading.patterns[direction, default: []].append((index, pattern))
+                draft.reading.patterns[direction, default: []].append((identity, pattern))
             }
             if let alterer = Alterer(fault.kind, filter, key: key) {
-                draft.add(Link.AlterSlot(fault: index, window: window, alterer: alterer, gate: gate), on: direction)
+                draft.add(Link.AlterSlot(fault: identity, window: window, alterer: alterer, gate: gate), on: direction)
                 continue
             }
             if case .slowReader(let reader) = fault.kind, let window = reader.window {
                 draft.windows[direction] = min(window, draft.windows[direction] ?? window)
             }
-            if let (rank, stage) = stage(of: index, rate: sharedRate?[direction], filter, key: key) {
+            if let (rank, stage) = stage(of: index, rate: sharedRate?[direction], filter, key: key, turn: turn) {
                 draft.add(
-                    Link.Slot(fault: index, window: window, stage: stage, gate: gate),
-                    rank: rank,
+                    Link.Slot(fault: identity, rank: rank, window: window, stage: stage, gate: gate),
                     on: direction
                 )
             }
         }
     }
 
-    /// The fault that refuses every new connection at `now`, as an index into `faults`, and when to ask again.
+    /// The fault that refuses every new connection at `now`, by its identity, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
         standing(.refuses, at: now, schedule.stretch(at: now))
     }
@@ -174,12 +224,13 @@ public struct Plan: Sendable {
         if case .isNoHTTP = strike.effect { false } else { noteStrike(of: strike.fault) }
     }
 
-    /// The fault at an index has struck, see `note`.
+    /// The fault of an identity has struck, see `note`.
     @discardableResult
     package func noteStrike(of fault: Int) -> Bool {
-        guard struck.note(fault) else { return false }
-        let name = faults[fault].name
-        return gates.contains { faults[$0.fault].condition.after == name }
+        let place = identities.place(of: fault)
+        guard struck.note(place) else { return false }
+        let name = faults[place].name
+        return gates.contains { faults[$0.index].condition.after == name }
     }
 
     /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
@@ -206,25 +257,25 @@ public struct Plan: Sendable {
             proxy: proxy,
             connection: connection,
             direction: direction,
-            fault: faults[strike.fault].name,
+            fault: fault(strike.fault).name,
             offset: strike.offset,
             place: strike.place,
             effect: strike.effect
         )
     }
 
-    private func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
+    func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
         guard fault.condition.connections.contains(ordinal) else { return false }
         guard fault.condition.chance < .always else { return true }
         return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
     }
 
     /// The rate that a connection of `client` shares with others, if the fault is one.
-    private mutating func sharedRate(of index: Int, client: String?) -> BucketPair? {
-        if let rate = sharedRates[index] { return rate }
+    private func sharedRate(of index: Int, client: String?) -> BucketPair? {
+        if let rate = sharedRates[identities[index]] { return rate }
         guard case .bandwidth(let bandwidth) = faults[index].kind, bandwidth.scope == .client else { return nil }
         let start = schedule.start
-        return clientRates.pair(of: client, fault: index) { BucketPair(bandwidth, start: start) }
+        return clientRates.pair(of: client, fault: identities[index]) { BucketPair(bandwidth, start: start) }
     }
 
     func window(of index: Int) -> Window {
@@ -240,11 +291,12 @@ public struct Plan: Sendable {
         of index: Int,
         rate: SharedBucket?,
         _ filter: MessageFilter,
-        key: RandomKey
+        key: RandomKey,
+        turn: Int?
     ) -> (rank: Int, stage: Stage)? {
         switch faults[index].kind {
         case .cut(let cut):
-            let stage = CutStage(cut, fault: index, filter: filter, key: key, turn: turns[index])
+            let stage = CutStage(cut, fault: identities[index], filter: filter, key: key, turn: turn ?? .max)
             return stage.map { (0, .cut(Box($0))) }
         case .http(.answer):
             return (0, .http(HTTPStage(filter)))

@@ -1,4 +1,5 @@
 import FaultProfile
+import Synchronization
 import Units
 
 /// A shared rate in both directions, each apart.
@@ -25,21 +26,58 @@ struct BucketPair: Sendable {
 }
 
 /// The rates that several proxies share: those of the `bandwidth` faults whose scope is global, by the
-/// names of the faults. Made once by whoever starts the proxies, and given to the plan of each.
+/// names and the rates of the faults. Made once for each profile, and given to the plan of each proxy.
 public struct GlobalBuckets: Sendable {
-    private let pairs: [String: BucketPair]
+    private struct Key: Hashable {
+        let name: String
+        let bandwidth: Bandwidth
+    }
+
+    private let start: Moment
+    private let pairs: [Key: BucketPair]
 
     /// Makes the rates that `profile` has. Where they change as time goes by, they begin to at `start`.
     public init(_ profile: Profile, start: Moment) {
-        var pairs: [String: BucketPair] = [:]
-        for fault in profile.faults + profile.phases.flatMap(\.faults) {
+        self.init([profile], start: start, last: [:])
+    }
+
+    /// Makes the rates that the profiles of several proxies have.
+    public init(_ profiles: [Profile], start: Moment) {
+        self.init(profiles, start: start, last: [:])
+    }
+
+    private init(_ profiles: [Profile], start: Moment, last: [Key: BucketPair]) {
+        var pairs: [Key: BucketPair] = [:]
+        for fault in profiles.flatMap({ $0.faults + $0.phases.flatMap(\.faults) }) {
             guard case .bandwidth(let bandwidth) = fault.kind, bandwidth.scope == .global else { continue }
-            pairs[fault.name] = BucketPair(bandwidth, start: start)
+            let key = Key(name: fault.name, bandwidth: bandwidth)
+            pairs[key] = pairs[key] ?? last[key] ?? BucketPair(bandwidth, start: start)
         }
+        self.start = start
         self.pairs = pairs
     }
 
-    subscript(name: String) -> BucketPair? { pairs[name] }
+    /// The rates of other profiles; one that hasn't changed goes on.
+    public func applying(_ profiles: [Profile]) -> GlobalBuckets {
+        GlobalBuckets(profiles, start: start, last: pairs)
+    }
+
+    subscript(name: String, bandwidth: Bandwidth) -> BucketPair? { pairs[Key(name: name, bandwidth: bandwidth)] }
+}
+
+/// `ClientBuckets` for the loops of a proxy: asked for where a connection is accepted, or gets another plan.
+final class ClientRates: Sendable {
+    private let buckets = Mutex(ClientBuckets())
+
+    /// See `ClientBuckets.pair`.
+    func pair(of client: String?, fault: Int, make: () -> BucketPair) -> BucketPair {
+        buckets.withLock { $0.pair(of: client, fault: fault, make: make) }
+    }
+
+    /// Forgets the rates of faults that are gone.
+    func keep(_ isKept: (Int) -> Bool) {
+        buckets.withLock { $0.keep(isKept) }
+    }
 }
 
 /// The rates that the connections of a client share, for so many clients at a time.
@@ -62,6 +100,12 @@ struct ClientBuckets: Sendable {
     mutating func pair(of client: String?, fault: Int, make: () -> BucketPair) -> BucketPair {
         guard let client, hasRoom(for: client) else { return Self.pair(fault, in: &late, make) }
         return Self.pair(fault, in: &rates[client, default: [:]], make)
+    }
+
+    /// Forgets the rates of faults that are gone, by their identities.
+    mutating func keep(_ isKept: (Int) -> Bool) {
+        for client in Array(rates.keys) { rates[client] = rates[client]?.filter { isKept($0.key) } }
+        late = late.filter { isKept($0.key) }
     }
 
     private static func pair(_ fault: Int, in pairs: inout [Int: BucketPair], _ make: () -> BucketPair) -> BucketPair {

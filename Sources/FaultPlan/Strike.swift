@@ -3,7 +3,7 @@ import FaultProfile
 /// A fault that acted: what the journal is told. Which connection and direction it was is known to
 /// whoever took the strike from the link.
 public struct Strike: Hashable, Sendable {
-    /// The index of the fault in `Plan.faults`.
+    /// The identity of the fault, see `Plan.fault`: in the first generation of a plan its index in `Plan.faults`.
     public var fault: Int
     /// The offset at which the fault struck, where its position is what decided; `nil` where time did.
     public var offset: Int64?
@@ -50,7 +50,7 @@ public struct Strike: Hashable, Sendable {
         case closesLate
     }
 
-    /// Makes a strike of the fault at index `fault`.
+    /// Makes a strike of the fault of the identity `fault`.
     public init(fault: Int, offset: Int64?, place: MessagePlace? = nil, effect: Effect) {
         self.fault = fault
         self.offset = offset

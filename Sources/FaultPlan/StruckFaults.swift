@@ -4,7 +4,7 @@ import Synchronization
 /// Which faults of a proxy have struck, of those that others come after: one flag for each, set once and never taken
 /// back. Copies share the flags; no lock.
 struct StruckFaults: Sendable {
-    private final class Flag: Sendable {
+    final class Flag: Sendable {
         let isSet = Atomic<Bool>(false)
     }
 
@@ -13,16 +13,22 @@ struct StruckFaults: Sendable {
     /// The flag that each fault waits for, by the index of the fault; empty when none waits.
     private let awaited: [Flag?]
 
-    /// The record of `faults`, none of which has struck. Faults of one name share a flag; a name that no fault has is
-    /// waited for in vain.
-    init(_ faults: [Fault]) {
+    /// The record of `faults`, none of which has struck, but for those that were there in the `last` plan and were waited
+    /// for. Faults of one name share a flag; a name that no fault has is waited for in vain.
+    init(_ faults: [Fault], _ identities: FaultIdentities, after last: Plan?) {
         var byName: [String: Flag] = [:]
         for fault in faults {
-            if let name = fault.condition.after { byName[name] = byName[name] ?? Flag() }
+            guard let name = fault.condition.after, byName[name] == nil else { continue }
+            let places = faults.indices.filter { faults[$0].name == name }
+            let flag = places.lazy.compactMap { last?.flag(of: identities[$0]) }.first
+            byName[name] = flag ?? Flag()
         }
         flags = byName.isEmpty ? [] : faults.map { byName[$0.name] }
         awaited = byName.isEmpty ? [] : faults.map { $0.condition.after.flatMap { byName[$0] } }
     }
+
+    /// The flag of the fault at an index, if others come after it.
+    func flag(_ fault: Int) -> Flag? { fault < flags.count ? flags[fault] : nil }
 
     /// The fault at an index has struck; returns whether that is new and somebody waits for it.
     func note(_ fault: Int) -> Bool {

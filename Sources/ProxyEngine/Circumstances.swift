@@ -24,7 +24,7 @@ final class Circumstances {
     /// Since when the connection would be over, but for a listener that still has to refuse others.
     var isOverSince: Moment?
     /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
-    var answering: (request: Int64, fault: Int)?
+    var answering: (request: Int64, answer: HTTPAnswer)?
     /// Whether the answer is.
     var isAnswered = false
     /// The bytes that had passed, and when the last of them did, when this was last looked at.
@@ -40,6 +40,22 @@ final class Circumstances {
         hang = plan.hang
         reader = StreamReader(plan.reading)
         passed = (0, plan.opened)
+    }
+
+    /// Those of a connection that goes on with another generation of its plan, where `passed` bytes have passed by `now`.
+    init(_ last: Circumstances, _ update: ConnectionUpdate, reader: StreamReader, passed: Int64, now: Moment) {
+        // A connection that faults have concerned is looked at as one that they may concern.
+        isPlain = false
+        interruptions = update.interruptions(after: last.interruptions)
+        mayInterrupt = interruptions.arePossible
+        serverWindow = last.serverWindow
+        connectDelay = update.connectDelay(after: last.connectDelay)
+        hang = update.hang(after: last.hang)
+        self.reader = reader
+        answering = last.answering
+        isAnswered = last.isAnswered
+        // Idleness that nobody counted begins here.
+        self.passed = last.mayInterrupt ? last.passed : (passed, now)
     }
 
     /// What ends the connection at `now`, if something does.

@@ -43,16 +43,19 @@ final class Connection: LoopHandler {
     /// Closed until the upstream is connected to.
     let server: StreamSocket
     let ordinal: UInt64
-    let circumstances: Circumstances
+    /// When it was accepted.
+    let opened: Moment
+    /// These, the reader and the timer change with the plan alone, see `apply`.
+    var circumstances: Circumstances
     /// That of the circumstances; a reference to it through them would be counted.
-    private let reader: StreamReader
+    var reader: StreamReader
     var up: LinkPump
     var down: LinkPump
     var state = State.closed
     /// A connection that faults concern has one from the start, others when they need it, and that of the shard until
     /// then: what is there from the start isn't counted for each use.
-    private let timer: LoopTimer
-    private var lateTimer: LoopTimer?
+    var timer: LoopTimer
+    var lateTimer: LoopTimer?
     private var isTimed = false
     private var isQueued = false
     /// When the client is told that nobody could be reached, and when the next address is tried.
@@ -72,6 +75,7 @@ final class Connection: LoopHandler {
         self.shard = shard
         loop = shard.loop
         ordinal = plan.ordinal
+        opened = plan.opened
         circumstances = shard.circumstances(of: plan)
         server = StreamSocket(closedOn: loop)
         reader = circumstances.reader
@@ -116,12 +120,12 @@ final class Connection: LoopHandler {
     }
 
     override func socketIsReady(_ tag: Int) {
+        // Who has a turn to come waits for it, so that others come between.
+        if tag == Tag.turn { isQueued = false } else if isQueued, case .flowing = state { return }
         switch state {
         case .connecting(let address):
             if tag == Tag.server { finishConnecting(address) } else { _ = isDrained(at: loop.now) }
         case .flowing:
-            // Who has a turn to come waits for it, so that others come between.
-            if tag == Tag.turn { isQueued = false } else if isQueued { return }
             run()
         case .parting(let parting):
             step(parting)
@@ -254,7 +258,10 @@ final class Connection: LoopHandler {
             // The sink's own direction tells the source of the reset, in its turn, see `bringDown`.
             return false
         case .ended(.answer(let request, let fault)):
-            circumstances.answering = (request, fault)
+            guard case .http(.answer(let answer)) = shard.plan.fault(fault).kind else {
+                preconditionFailure("only an http fault with an answer ends a stream in front of a request")
+            }
+            circumstances.answering = (request, answer)
             return false
         case .ended(.finish) where direction == .downstream && circumstances.isAnswered:
             // The client may still be sending what nobody takes.
@@ -288,17 +295,14 @@ final class Connection: LoopHandler {
 
     /// Answers a request in the server's place.
     private func answer() {
-        guard let (request, fault) = circumstances.answering else { return }
+        guard let (request, answer) = circumstances.answering else { return }
         circumstances.answering = nil
         circumstances.isAnswered = true
         server.close()
-        guard case .http(.answer(let answer)) = shard.context.plan.faults[fault].kind else {
-            preconditionFailure("only an http fault with an answer ends a stream in front of a request")
-        }
         down.inject(reader.text(of: answer, to: request), in: loop)
     }
 
-    private func recordStrikes(of direction: Direction, at now: Moment) {
+    func recordStrikes(of direction: Direction, at now: Moment) {
         switch direction {
         case .upstream where !up.link.strikes.isEmpty:
             for strike in up.link.takeStrikes() { record(strike, direction, now) }
@@ -310,7 +314,7 @@ final class Connection: LoopHandler {
     }
 
     private func record(_ strike: Strike, _ direction: Direction?, _ now: Moment) {
-        shard.context.record(strike, connection: ordinal, direction: direction, at: now)
+        shard.context.record(strike, of: shard.plan, connection: ordinal, direction: direction, at: now)
     }
 
     /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
@@ -343,7 +347,7 @@ final class Connection: LoopHandler {
     /// refuses everybody: the two of them are on loops of their own, and the listener is waited for, for a while. Nothing
     /// passes meanwhile.
     private func mayFindListener(at now: Moment) -> Bool {
-        guard case .refused = shard.context.plan.admission(at: now).admission,
+        guard case .refused = shard.plan.admission(at: now).admission,
             !shard.context.isRefusing.load(ordering: .acquiring)
         else { return false }
         let since = circumstances.isOverSince ?? now

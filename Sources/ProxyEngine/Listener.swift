@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import FaultProfile
 import Synchronization
 import Units
 
@@ -36,11 +37,11 @@ final class Listener: LoopHandler, LoopTenant {
     /// Calls to accept in the next turn.
     private var acceptTurns = 1
 
-    init(loop: EventLoop, context: ProxyContext, shards: [Resident<Shard>]) {
+    init(loop: EventLoop, context: ProxyContext, plan: Plan, shards: [Resident<Shard>]) {
         self.loop = loop
         self.context = context
         self.shards = shards
-        plan = context.plan
+        self.plan = plan
     }
 
     /// Binds and listens, unless an outage refuses connections from the start.
@@ -162,6 +163,33 @@ final class Listener: LoopHandler, LoopTenant {
         timer.set(to: spacing.wake(for: until, now: now))
     }
 
+    /// Takes another profile, and has every loop take it. Connections that are accepted from here on follow it.
+    ///
+    /// `done` is called on some loop, with what changes, when all of them have it; at once with `nil` when the proxy has
+    /// stopped. No connection is waited for.
+    func apply(_ profile: Profile, global: GlobalBuckets?, done: @escaping @Sendable (PlanChange?) -> Void) {
+        guard socket != nil else { return done(nil) }
+        let change = plan.apply(profile, global: global)
+        // Before connections are ended, whose clients might come back at once.
+        spacing.refresh()
+        followOutages()
+        let count = Countdown(shards.count) { done(change) }
+        for shard in shards {
+            // Behind the connections that were planned before, and in front of those that come.
+            if shard.loop === loop {
+                shard.value.apply(change)
+                count.signal()
+            } else {
+                let isPosted = shard.loop.postBeyondLimit {
+                    shard.value.apply(change)
+                    count.signal()
+                }
+                // A loop that ends has no connections to change.
+                if !isPosted { count.signal() }
+            }
+        }
+    }
+
     private var isRefusing: Bool {
         if case .refused = admission { true } else { false }
     }
@@ -193,7 +221,7 @@ final class Listener: LoopHandler, LoopTenant {
 
     private func record(_ effect: Strike.Effect, _ fault: Int) {
         let strike = Strike(fault: fault, offset: nil, effect: effect)
-        context.record(strike, connection: nil, direction: nil, at: loop.now)
+        context.record(strike, of: plan, connection: nil, direction: nil, at: loop.now)
     }
 
     /// Leaves clients in the queue until a connection ends, or the limit does.

@@ -14,6 +14,7 @@ extension Proxy {
         journal: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void
     ) throws(ProxyError) -> Proxy {
+        let plan = Plan(configuration)
         let context = try ProxyContext(
             configuration,
             listen: listen,
@@ -21,9 +22,9 @@ extension Proxy {
             journal: journal,
             report: report
         )
-        let shards = loops.map { Resident(Shard(loop: $0, context: context), on: $0) }
+        let shards = loops.map { Resident(Shard(loop: $0, context: context, plan: plan), on: $0) }
         do throws(SystemError) {
-            return try opened(context, on: loops[0], shards, listen)
+            return try opened(context, plan, on: loops[0], shards, listen)
         } catch {
             configuration.registry.remove(context.route.id)
             throw .cannotListen(configuration.listen, error)
@@ -34,6 +35,11 @@ extension Proxy {
     package func stopSimulated() {
         listener.value.close()
         for shard in shards { shard.value.close() }
+    }
+
+    /// Takes another profile; see `apply`. `done` is called when all loops have it, with `nil` when the proxy has stopped.
+    package func applySimulated(_ profile: Profile, done: @escaping @Sendable (PlanChange?) -> Void) {
+        listener.value.apply(profile, global: nil, done: done)
     }
 
     /// What it has done so far.

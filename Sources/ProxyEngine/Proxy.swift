@@ -1,6 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
+import Synchronization
 import Units
 
 /// A proxy that runs: it listens, and treats every connection as its profile says.
@@ -11,22 +12,22 @@ public final class Proxy: Sendable {
     public let address: SocketAddress
     /// The moment at which its clock, and with it the first phase, begins or began.
     public let started: Moment
-    /// The phases of its profile on its clock.
-    public let schedule: Schedule
 
+    private let current: Mutex<Plan>
     let listener: Resident<Listener>
     let shards: [Resident<Shard>]
 
     init(
         context: ProxyContext,
+        plan: Plan,
         address: SocketAddress,
         listener: Resident<Listener>,
         shards: [Resident<Shard>]
     ) {
         configuration = context.configuration
         self.address = address
-        schedule = context.plan.schedule
-        started = context.plan.schedule.start
+        current = Mutex(plan)
+        started = plan.schedule.start
         self.listener = listener
         self.shards = shards
     }
@@ -47,6 +48,7 @@ public final class Proxy: Sendable {
     ) async throws(ProxyError) -> Proxy {
         let listenAddresses = try await resolve(configuration.listen)
         let upstreamAddresses = try await resolve(configuration.upstream)
+        let plan = Plan(configuration)
         let context = try ProxyContext(
             configuration,
             listen: listenAddresses[0],
@@ -57,14 +59,46 @@ public final class Proxy: Sendable {
         do throws(SystemError) {
             var shards: [Resident<Shard>] = []
             for loop in group.loops {
-                shards.append(try await loop.run { Resident(Shard(loop: loop, context: context), on: loop) })
+                shards.append(
+                    try await loop.run { Resident(Shard(loop: loop, context: context, plan: plan), on: loop) }
+                )
             }
-            return try await open(context, on: group.next(), shards, listenAddresses)
+            return try await open(context, plan, on: group.next(), shards, listenAddresses)
         } catch {
             configuration.registry.remove(context.route.id)
             throw error.isStopped ? .stopped : .cannotListen(configuration.listen, error)
         }
     }
+
+    /// Takes `profile` in place of the one before, on live connections as well, and returns when every loop has it. No
+    /// connection is waited for, and none loses a byte: each goes on from where it is.
+    ///
+    /// A fault that hasn't changed keeps what it has come to. One that begins counts from here: a rate doesn't make up for
+    /// the time before, a cut at an offset that has passed never strikes, and a delay holds nothing that is on its way
+    /// already. What a fault held that is gone passes on. Faults that act on messages of HTTP act on a connection whose
+    /// messages are read already, or on which no byte has passed. The seed, the clock and the numbers of connections go on.
+    ///
+    /// - Parameter globalBuckets: the rates that it shares with other proxies.
+    /// - Throws: `ProxyError.stopped` when the proxy has stopped; then nothing has changed.
+    @discardableResult
+    public func apply(_ profile: Profile, globalBuckets: GlobalBuckets? = nil) async throws(ProxyError) -> PlanChange {
+        let listener = listener
+        let change: PlanChange? = await withCheckedContinuation { continuation in
+            let isPosted = listener.loop.post {
+                listener.value.apply(profile, global: globalBuckets) { continuation.resume(returning: $0) }
+            }
+            if !isPosted { continuation.resume(returning: nil) }
+        }
+        guard let change else { throw .stopped }
+        current.withLock { if change.plan.generation > $0.generation { $0 = change.plan } }
+        return change
+    }
+
+    /// The profile that it has now.
+    public var profile: Profile { current.withLock { $0.profile } }
+
+    /// The phases of its profile on its clock.
+    public var schedule: Schedule { current.withLock { $0.schedule } }
 
     /// Stops listening and closes every connection. Calling it twice is fine.
     public func stop() async {
@@ -84,7 +118,7 @@ public final class Proxy: Sendable {
 
     /// The phase that runs at `moment`, if any.
     public func phase(at moment: Moment) -> Phase? {
-        schedule.stretch(at: moment).phase.map { configuration.profile.phases[$0] }
+        current.withLock { plan in plan.schedule.stretch(at: moment).phase.map { plan.profile.phases[$0] } }
     }
 
     private static func resolve(_ endpoint: Endpoint) async throws(ProxyError) -> [SocketAddress] {
@@ -97,12 +131,13 @@ public final class Proxy: Sendable {
 
     private static func open(
         _ context: ProxyContext,
+        _ plan: Plan,
         on loop: EventLoop,
         _ shards: [Resident<Shard>],
         _ addresses: [SocketAddress]
     ) async throws(SystemError) -> Proxy {
         let opened = try await loop.run { () -> Result<Proxy, SystemError> in
-            Result { () throws(SystemError) in try Proxy.opened(context, on: loop, shards, addresses[0]) }
+            Result { () throws(SystemError) in try Proxy.opened(context, plan, on: loop, shards, addresses[0]) }
         }
         return try opened.get()
     }
@@ -110,13 +145,14 @@ public final class Proxy: Sendable {
     /// Opens the listener; to be called on its loop.
     static func opened(
         _ context: ProxyContext,
+        _ plan: Plan,
         on loop: EventLoop,
         _ shards: [Resident<Shard>],
         _ wanted: SocketAddress
     ) throws(SystemError) -> Proxy {
-        let listener = Listener(loop: loop, context: context, shards: shards)
+        let listener = Listener(loop: loop, context: context, plan: plan, shards: shards)
         let address = try listener.open(wanted)
         let resident = Resident(listener, on: loop)
-        return Proxy(context: context, address: address, listener: resident, shards: shards)
+        return Proxy(context: context, plan: plan, address: address, listener: resident, shards: shards)
     }
 }

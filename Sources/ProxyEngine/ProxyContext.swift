@@ -11,8 +11,6 @@ final class ProxyContext: Sendable {
     let route: ProxyRoute
     /// What it does to notice that it forwards to itself.
     let duties: ProxyRegistry.Duties
-    /// The plan as it was at the start: it names the faults of a strike.
-    let plan: Plan
     let openConnections = Atomic<Int>(0)
     /// Whether the listener refuses everybody.
     let isRefusing = Atomic<Bool>(false)
@@ -27,8 +25,7 @@ final class ProxyContext: Sendable {
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
-    /// Makes the plan, whose clock starts now if nothing is said, and the route of a proxy at addresses that have been
-    /// looked up.
+    /// Makes the route of a proxy at addresses that have been looked up.
     ///
     /// - Throws: `ProxyError.forwardsToItself`.
     init(
@@ -39,14 +36,6 @@ final class ProxyContext: Sendable {
         report: @escaping @Sendable (ProxyEvent) -> Void
     ) throws(ProxyError) {
         self.configuration = configuration
-        plan = Plan(
-            profile: configuration.profile,
-            seed: configuration.seed,
-            proxy: configuration.name,
-            start: configuration.clockStart ?? MonotonicClock.now,
-            holdLimit: configuration.linkHoldLimit,
-            global: configuration.globalBuckets
-        )
         (route, duties) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
         self.journal = journal
         self.report = report
@@ -64,8 +53,8 @@ final class ProxyContext: Sendable {
     /// Has every loop release descriptors that nobody misses, and the listener wait meanwhile.
     func noteShortage() { descriptorsAreShort.withLock { $0 }?() }
 
-    /// Writes a strike into the journal, and lets begin what comes after it.
-    func record(_ strike: Strike, connection: UInt64?, direction: Direction?, at moment: Moment) {
+    /// Writes a strike of a fault of `plan` into the journal, and lets begin what comes after it.
+    func record(_ strike: Strike, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
         if plan.note(strike) {
             let call = admissionMayChange.withLock { $0 }
             call?()
@@ -75,4 +64,18 @@ final class ProxyContext: Sendable {
 
     /// Tells whoever started the proxy that something is wrong.
     func tell(_ event: ProxyEvent) { report(event) }
+}
+
+extension Plan {
+    /// The plan of a proxy that is about to start. Its clock starts now if nothing is said.
+    init(_ configuration: ProxyConfiguration) {
+        self.init(
+            profile: configuration.profile,
+            seed: configuration.seed,
+            proxy: configuration.name,
+            start: configuration.clockStart ?? MonotonicClock.now,
+            holdLimit: configuration.linkHoldLimit,
+            global: configuration.globalBuckets
+        )
+    }
 }

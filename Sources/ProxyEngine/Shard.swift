@@ -7,6 +7,8 @@ import Units
 final class Shard: LoopTenant {
     let loop: EventLoop
     let context: ProxyContext
+    /// The plan that the connections here follow; it names the faults of their strikes.
+    private(set) var plan: Plan
     /// So many connections at a time take enough memory for it to be given back when all have gone: 1,000.
     private static let manyConnections = 1_000
 
@@ -29,9 +31,10 @@ final class Shard: LoopTenant {
     /// The limits of connections whose ends are gone.
     var limits: DrainLimits { context.configuration.drainLimits }
 
-    init(loop: EventLoop, context: ProxyContext) {
+    init(loop: EventLoop, context: ProxyContext, plan: Plan) {
         self.loop = loop
         self.context = context
+        self.plan = plan
         connectWatch = ConnectWatch(loop: loop)
         memory = MemoryReturn(loop: loop)
         noTimer = LoopTimer(loop: loop, tag: 0, isCoarse: true)
@@ -56,6 +59,14 @@ final class Shard: LoopTenant {
         connections.append(connection)
         drainWatch.start()
         connection.start()
+    }
+
+    /// Has every connection go on with another generation of the plan, each from where it is.
+    func apply(_ change: PlanChange) {
+        plan = change.plan
+        let now = loop.now
+        // From the last, whose place is the only one that another connection takes when one ends.
+        for place in connections.indices.reversed() { connections[place].apply(change, at: now) }
     }
 
     /// What the faults of a connection need to know; one for all that no fault concerns.

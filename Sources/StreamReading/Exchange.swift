@@ -8,10 +8,15 @@ final class Exchange {
     private var waiting: [Message] = []
     private var number: Int64 = 0
     /// Whether messages are to have the targets of their requests, and the names of the fields that they are to have.
-    private let keepsTargets: Bool
-    private let fieldNames: [String]
+    private var keepsTargets = false
+    private var fieldNames: [String] = []
 
     init(_ interest: StreamInterest) {
+        follow(interest)
+    }
+
+    /// Keeps from the next request on what `interest` asks for.
+    func follow(_ interest: StreamInterest) {
         keepsTargets = interest.targets
         fieldNames = interest.fields.map { $0.lowercased() }
     }

@@ -4,15 +4,18 @@ import FaultProfile
 /// Finds the ends of a pattern in a stream, over the limits of reads (Knuth, Morris and Pratt): the first in each read,
 /// since whoever lets that pass lets the others of the same moment pass as well.
 struct PatternFinder {
-    private let fault: Int
+    /// The identity of the fault.
+    let fault: Int
     private let pattern: [UInt8]
     /// For each length of a match, the length of the longest match that is still one when the next byte differs.
     private let fallback: [Int]
     private var matched = 0
-    private var offset: Int64 = 0
+    private var offset: Int64
 
-    init(_ pattern: BytePattern, fault: Int) {
+    /// A finder that begins in front of the byte at `offset`.
+    init(_ pattern: BytePattern, fault: Int, from offset: Int64 = 0) {
         self.fault = fault
+        self.offset = offset
         self.pattern = pattern.bytes
         var fallback = [Int](repeating: 0, count: pattern.bytes.count + 1)
         var length = 0

@@ -13,12 +13,12 @@ public final class StreamReader {
     private var upstream: Side
     private var downstream: Side
     private let exchange: Exchange
-    private let readsMessages: Bool
+    private var readsMessages: Bool
     /// Whether the client went on with something that is no request. The responses to those before are read still, and
     /// nothing behind them.
     private var hasLostRequests = false
     /// Whether there is nothing to find, and so nothing to be read.
-    public let isIdle: Bool
+    public private(set) var isIdle: Bool
 
     private struct Side {
         var scanner: MessageScanner
@@ -33,6 +33,14 @@ public final class StreamReader {
         init(_ start: StartLine, _ patterns: [(fault: Int, pattern: BytePattern)]) {
             scanner = MessageScanner(start)
             finders = patterns.map { PatternFinder($0.pattern, fault: $0.fault) }
+        }
+
+        /// Looks for these patterns from `offset` on, and for those that were looked for already where it is.
+        mutating func follow(_ patterns: [(fault: Int, pattern: BytePattern)], from offset: Int64) {
+            finders = patterns.map { entry in
+                finders.first { $0.fault == entry.fault }
+                    ?? PatternFinder(entry.pattern, fault: entry.fault, from: offset)
+            }
         }
 
         /// When the unfinished head is let go; `distantFuture` where none is held, or nobody has to wait for it.
@@ -65,6 +73,30 @@ public final class StreamReader {
         exchange = Exchange(interest)
         upstream = Side(.request, interest.patterns[.upstream] ?? [])
         downstream = Side(.response, interest.patterns[.downstream] ?? [])
+    }
+
+    /// Finds what `interest` names from here on, where a link has taken so many bytes in each direction.
+    ///
+    /// Patterns are looked for from the next byte on. Messages are read on if they were read so far, or else from the
+    /// first byte of the connection: in the middle of one nobody can tell where the next begins.
+    public func follow(_ interest: StreamInterest, upstream up: Int64, downstream down: Int64) {
+        upstream.follow(interest.patterns[.upstream] ?? [], from: up)
+        downstream.follow(interest.patterns[.downstream] ?? [], from: down)
+        exchange.follow(interest)
+        if readsMessages, !interest.messages {
+            // An unfinished head is let go.
+            upstream.scanner.stop()
+            downstream.scanner.stop()
+        }
+        readsMessages = interest.messages && (readsMessages || up == 0 && down == 0)
+        rest()
+    }
+
+    /// Has nothing to read any more, once nothing is held.
+    private func rest() {
+        isIdle =
+            !readsMessages && upstream.finders.isEmpty && downstream.finders.isEmpty && upstream.held.isEmpty
+            && downstream.held.isEmpty
     }
 
     /// The bytes of an unfinished head, which are to be put in front of what is read next.
@@ -133,6 +165,7 @@ public final class StreamReader {
     /// - Returns: how many of them may be passed on, and what is to be done with the others. The link has to have taken
     ///   those (`Link.nextAlteration`, `Link.bytesArrived`) before it is told of more.
     public func read(_ bytes: Span<UInt8>, _ direction: Direction, at now: Moment, into link: inout Link) -> Portion {
+        defer { if !readsMessages { rest() } }
         switch direction {
         case .upstream: return readUpstream(bytes, at: now, into: &link)
         case .downstream: return readDownstream(bytes, at: now, into: &link)

@@ -175,9 +175,10 @@ struct LifecycleTests {
             journal: { _ in },
             report: { events.put($0) }
         )
+        let plan = Plan(profile: configuration.profile, seed: 1, proxy: "test", start: MonotonicClock.now)
         let address = try await loop.run {
-            let shard = Resident(Shard(loop: loop, context: context), on: loop)
-            let listener = Listener(loop: loop, context: context, shards: [shard])
+            let shard = Resident(Shard(loop: loop, context: context, plan: plan), on: loop)
+            let listener = Listener(loop: loop, context: context, plan: plan, shards: [shard])
             return Result { try listener.open(loopback()) }
         }.get()
         let client = try TestSocket.connected(to: address).get()

@@ -1,3 +1,5 @@
+import FaultProfile
+
 /// The faults of a world, as a profile, and what may be expected of connections under them.
 struct Weather {
     var faults: [String] = []
@@ -11,10 +13,25 @@ struct Weather {
     /// The bytes after which the only fault cuts one direction.
     var cut: (isDownstream: Bool, offset: Int, isReset: Bool)?
 
+    /// Draws faults that take the place of these while connections live: some stay, some go, some come.
+    func changed(_ dice: inout Dice, isHTTP: Bool) -> Weather {
+        var next = self
+        next.cut = nil
+        next.faults = faults.filter { _ in !dice.once(in: 2) }
+        if dice.once(in: 2) { next.phases = [] }
+        for _ in 0..<dice.number(0...2) { next.add(&dice, isHTTP: isHTTP) }
+        return next
+    }
+
     /// The profile's JSON.
     var profile: String {
         let phases = phases.isEmpty ? "" : ", \"phases\": [\(phases.joined(separator: ", "))]"
         return "{ \"name\": \"simulated\", \"faults\": [\(faults.joined(separator: ", "))]\(phases) }"
+    }
+
+    /// The profile.
+    func read() throws -> Profile {
+        try ProfileReader.profile(from: ProfileSource(file: "simulated.json", text: profile))
     }
 
     /// Draws the faults of a world.

@@ -22,6 +22,7 @@ public final class World {
     private final class Log: @unchecked Sendable {
         var journal: [String] = []
         var unacknowledged = 0
+        var changes = 0
         var trace: ((String) -> Void)?
     }
 
@@ -34,7 +35,9 @@ public final class World {
     private var dice: Dice
     private let network: SimulatedNetwork
     private let loops: [EventLoop]
+    /// The faults, and what they are changed to while connections live. What may be expected holds for all of them.
     private let weather: Weather
+    private let changes: [(moment: Moment, profile: Profile)]
     private let disturbances: Disturbances
     private let isHTTP: Bool
     private let proxy: Proxy
@@ -61,7 +64,7 @@ public final class World {
         self.seed = seed
         var dice = Dice(seed: seed)
         isHTTP = dice.once(in: 3)
-        weather = Weather.draw(&dice, isHTTP: isHTTP)
+        var weather = Weather.draw(&dice, isHTTP: isHTTP)
         disturbances = Disturbances.draw(&dice)
         let loopCount = dice.number(1...2)
         network = SimulatedNetwork(seed: seed ^ 0x5EED, disturbances: disturbances, loops: loopCount)
@@ -72,7 +75,20 @@ public final class World {
         conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
         trace?(weather.profile)
         trace?("\(disturbances)")
-        let profile = try ProfileReader.profile(from: ProfileSource(file: "simulated.json", text: weather.profile))
+        let profile = try weather.read()
+        var changes: [(Moment, Profile)] = []
+        if dice.once(in: 3) {
+            var moment = network.moment
+            for _ in 0..<dice.number(1...6) {
+                weather = weather.changed(&dice, isHTTP: isHTTP)
+                moment = moment.advanced(byNanoseconds: Int64(dice.spread(100_000...400_000_000)))
+                changes.append((moment, try weather.read()))
+                trace?("\(moment.nanoseconds): to become \(weather.profile)")
+            }
+            weather.cut = nil
+        }
+        self.weather = weather
+        self.changes = changes
         var configuration = ProxyConfiguration(
             name: "main",
             listen: Endpoint(host: "127.0.0.1", port: 4_000),
@@ -135,8 +151,17 @@ public final class World {
         trace("failure: \(text)")
     }
 
-    /// Puts the clients into the agenda.
+    /// Puts the clients, and the changes of the profile, into the agenda.
     private func plant() {
+        for (moment, profile) in changes {
+            network.agenda.add(
+                .run { [unowned self] in
+                    trace("change")
+                    proxy.applySimulated(profile) { [log] in if $0 != nil { log.changes += 1 } }
+                },
+                at: moment
+            )
+        }
         network.serve = { [unowned self] end in serve(end) }
         for index in 0..<dice.number(1...(conversation.response.count > 100_000 ? 2 : 6)) {
             let client = Peer(
@@ -268,6 +293,8 @@ public final class World {
             judge("clients", clients, "servers", servers)
             judge("servers", servers, "clients", clients)
         }
+        // The world may end before the last ones are due.
+        if log.changes > changes.count { fail("a change was told twice") }
         if isFair, isGentle, servers.count < clients.count { fail("a client never reached the server") }
         if let cut = weather.cut, isGentle, !disturbances.endsConnections, !isLimited { judge(cut) }
     }

@@ -144,6 +144,11 @@ public final class EventLoop: @unchecked Sendable {
     @discardableResult
     public func post(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.post(job) }
 
+    /// Leaves a job that must not be refused for want of room, from any thread: one that comes seldom, and that others
+    /// wait for. Returns `false`, and never runs the job, when the loop is stopping.
+    @discardableResult
+    public func postBeyondLimit(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.postBeyondLimit(job) }
+
     /// Runs `body` on the loop and waits for its result, from any task.
     ///
     /// - Throws: `SystemError` (ECANCELED) when the loop is stopping or its mailbox is full.

@@ -31,7 +31,8 @@ final class Mailbox: Sendable {
     func post(_ job: @escaping Job) -> Bool { post(job, limit: Mailbox.limit) }
 
     /// Leaves a job that must not be refused, such as the one that stops the loop, unless the mailbox is closed.
-    func postBeyondLimit(_ job: @escaping Job) { _ = post(job, limit: .max) }
+    @discardableResult
+    func postBeyondLimit(_ job: @escaping Job) -> Bool { post(job, limit: .max) }
 
     private func post(_ job: @escaping Job, limit: Int) -> Bool {
         let outcome = state.withLock { state -> (taken: Bool, first: Bool) in

@@ -3,6 +3,9 @@ extension StreamSocket {
     /// The address of this side; `nil` when the socket is closed.
     public var localAddress: SocketAddress? { isOpen ? loop.system.localAddress(of: descriptor) : nil }
 
+    /// The address of the peer; `nil` when the socket is closed, or the connection over.
+    public var peerAddress: SocketAddress? { isOpen ? .peer(of: descriptor) : nil }
+
     /// Sends at once what may wait for an end of the stream that doesn't come after all, see `sendScratch`.
     public func pushHeldBack() {
         loop.preconditionOnLoop()

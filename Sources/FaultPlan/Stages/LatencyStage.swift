@@ -55,6 +55,20 @@ struct LatencyStage {
     /// What it has worked out so far, see `Link.work`.
     var work: Int { draws.cost / 4 }
 
+    /// Begins in the middle of a stream, see `Stage.begin`.
+    mutating func begin(at position: Int64) { (arrived, released, batchStart) = (position, position, position) }
+
+    /// Forgets an end of the stream, see `Stage.withdrawEnd`.
+    mutating func withdrawEnd(behind position: Int64) {
+        end = -1
+        arrived = min(arrived, position)
+        released = min(released, position)
+        guard count > 0 else { return }
+        // The end was the last to come.
+        let last = (head + count - 1) & (stretches.count - 1)
+        stretches[last].end = min(stretches[last].end, position)
+    }
+
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         let now = visit.now.nanoseconds
         if reach.hasEnded { end = reach.position }

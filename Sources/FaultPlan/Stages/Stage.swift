@@ -236,6 +236,22 @@ enum Stage {
         }
     }
 
+    /// Begins in the middle of a stream: what has come to `position` has passed already. To be called before the first
+    /// question.
+    mutating func begin(at position: Int64) {
+        // The others go by how far the stream has come when they are asked first.
+        guard case .latency(var stage) = self else { return }
+        stage.value.begin(at: position)
+        self = .latency(stage)
+    }
+
+    /// Forgets an end of the stream behind `position`, which another stage had made and has been lifted.
+    mutating func withdrawEnd(behind position: Int64) {
+        guard case .latency(var stage) = self else { return }
+        stage.value.withdrawEnd(behind: position)
+        self = .latency(stage)
+    }
+
     /// Gives back what the stage shares with other links.
     mutating func leave() {
         guard case .sharedBandwidth(var stage) = self else { return }

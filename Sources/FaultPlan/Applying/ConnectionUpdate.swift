@@ -1,0 +1,91 @@
+import FaultProfile
+import Units
+
+/// What another generation of a plan makes of one live connection: the faults that begin on it, and those that go on.
+public struct ConnectionUpdate: Sendable {
+    private let change: PlanChange
+    private let upstream: LinkUpdate
+    private let downstream: LinkUpdate
+    private let interruptions: [Interruptions.Source]
+    private let opened: Moment
+
+    init(_ change: PlanChange, _ draft: ConnectionDraft) {
+        self.change = change
+        opened = draft.opened
+        interruptions = draft.interruptions
+        upstream = LinkUpdate(slots: draft.slots(.upstream), alterSlots: draft.alterSlots(.upstream))
+        downstream = LinkUpdate(slots: draft.slots(.downstream), alterSlots: draft.alterSlots(.downstream))
+    }
+
+    /// Whether no fault begins on the connection.
+    public var isEmpty: Bool { upstream.isEmpty && downstream.isEmpty && interruptions.isEmpty }
+
+    /// Has both links go on in the new generation at `now`, each from where it is.
+    ///
+    /// - Returns: what has to be read of the bytes from here on.
+    public func apply(to up: inout Link, _ down: inout Link, at now: Moment) -> StreamInterest {
+        let interest = interest(up, down)
+        up.apply(upstream, change, messageFault: interest.fault, opened: opened, at: now)
+        down.apply(downstream, change, messageFault: interest.fault, opened: opened, at: now)
+        return interest.reading
+    }
+
+    /// What ends the connection as a whole from here on, where it was `last` so far.
+    public func interruptions(after last: Interruptions) -> Interruptions {
+        let kept = last.sources.filter { change.isKept($0.fault) }.map { source in
+            Interruptions.Source(
+                fault: source.fault,
+                window: isBeginning(source.cause) ? source.window : change.plan.window(ofIdentity: source.fault),
+                cause: source.cause
+            )
+        }
+        return Interruptions(sources: kept + interruptions, schedule: change.plan.schedule, opened: opened)
+    }
+
+    /// For how long nobody accepts the connection, where it was `last` so far.
+    public func hang(after last: Hang) -> Hang {
+        let kept = last.sources.filter { change.isKept($0.fault) }
+            .map { Hang.Source(fault: $0.fault, window: change.plan.window(ofIdentity: $0.fault)) }
+        return Hang(sources: kept, schedule: change.plan.schedule, opened: opened)
+    }
+
+    /// The wait before the server is connected to, if its fault goes on.
+    public func connectDelay(after last: ConnectDelay?) -> ConnectDelay? {
+        last.flatMap { change.isKept($0.strike.fault) ? $0 : nil }
+    }
+
+    private func isBeginning(_ cause: Interruptions.Cause) -> Bool {
+        if case .beginning = cause { true } else { false }
+    }
+
+    /// What the faults that go on and those that begin have to know of the bytes, and the first that acts on messages.
+    private func interest(_ up: Link, _ down: Link) -> (reading: StreamInterest, fault: Int?) {
+        var reading = StreamInterest()
+        var first: Int?
+        for (link, update) in [(up, upstream), (down, downstream)] {
+            let identities = link.faultIdentities.filter(change.isKept) + update.identities
+            for identity in identities {
+                let fault = change.plan.fault(identity)
+                if let pattern = fault.kind.pattern {
+                    reading.patterns[link.direction, default: []].append((identity, pattern))
+                }
+                guard fault.actsOnMessages else { continue }
+                first = min(first ?? identity, identity)
+                reading.messages = true
+                if let condition = fault.condition.http { reading.add(condition) }
+            }
+        }
+        return (reading, first)
+    }
+}
+
+/// The faults that begin on one link.
+struct LinkUpdate: Sendable {
+    /// Those with stages, in their order.
+    let slots: [Link.Slot]
+    /// Those that change bytes.
+    let alterSlots: [Link.AlterSlot]
+
+    var isEmpty: Bool { slots.isEmpty && alterSlots.isEmpty }
+    var identities: [Int] { slots.map(\.fault) + alterSlots.map(\.fault) }
+}

@@ -1,0 +1,104 @@
+import FaultProfile
+import Units
+
+extension Link {
+    /// Bytes that were taken from the source, those included that have vanished.
+    public var taken: Int64 { arrived + (faults.isEmpty ? 0 : faults[0].marks.vanished) }
+
+    /// The identities of the faults on it.
+    var faultIdentities: [Int] { faults.isEmpty ? [] : faults[0].identities }
+
+    /// Goes on at `now` with the faults of another generation. Nothing that has passed is looked at again, and nothing is
+    /// lost: what a fault held that is gone passes on.
+    mutating func apply(
+        _ update: LinkUpdate,
+        _ change: PlanChange,
+        messageFault: Int?,
+        opened: Moment,
+        at now: Moment
+    ) {
+        if isFinished { return }
+        if faults.isEmpty {
+            guard !update.isEmpty || messageFault != nil else { return }
+            faults = [
+                LinkFaults(
+                    slots: [],
+                    alterSlots: [],
+                    messageFault: messageFault,
+                    schedule: change.plan.schedule,
+                    opened: opened
+                )
+            ]
+        }
+        let position = arrived + (sourceEnd == nil ? 0 : 1)
+        let traits = faults[0].apply(update, change, messageFault: messageFault, position: position, at: now)
+        follow(traits, hasStages: !faults[0].slots.isEmpty, altersBytes: !faults[0].alterSlots.isEmpty)
+    }
+}
+
+extension LinkFaults {
+    /// The identities of the faults on the link.
+    var identities: [Int] { slots.map(\.fault) + alterSlots.map(\.fault) }
+
+    /// Goes on with the faults of another generation, with the stream at `position` in front of the first stage.
+    ///
+    /// Stages that go on keep their order and what they have come to. One that begins is put in front of those of its rank,
+    /// at the point to which the stream has come there: what others of its rank hold has passed it.
+    mutating func apply(
+        _ update: LinkUpdate,
+        _ change: PlanChange,
+        messageFault: Int?,
+        position: Int64,
+        at now: Moment
+    ) -> StageTraits {
+        let plan = change.plan
+        schedule = plan.schedule
+        stretch = plan.schedule.stretch(at: now)
+        self.messageFault = messageFault
+        if let stop, !change.isKept(stop.fault) {
+            self.stop = nil
+            for index in slots.indices { slots[index].withdrawEnd(behind: position) }
+        }
+        let beginning = update.slots.map { slot in
+            var slot = slot
+            slot.begin(at: min(position, slots.last { $0.rank < slot.rank }?.passed ?? position))
+            return slot
+        }
+        slots = kept(slots, change, beginning)
+        for index in slots.indices { slots[index].follow(plan.window(ofIdentity: slots[index].fault)) }
+        alterSlots = alterSlots.filter { change.isKept($0.fault) } + update.alterSlots
+        for index in alterSlots.indices { alterSlots[index].follow(plan.window(ofIdentity: alterSlots[index].fault)) }
+        alterationsLookedAt = nil
+        hasRates = slots.contains { $0.isRate }
+        hasWindows = slots.contains { !$0.isAlwaysOpen }
+        if !slots.contains(where: { $0.stage.isSender }) { sentLimit = .max }
+        if !beginning.isEmpty { spacing.refresh() }
+        // A delay that begins doesn't count from before.
+        if let first = slots.first(where: { $0.holds }), beginning.contains(where: { $0.fault == first.fault }) {
+            begin(at: now)
+        }
+        return StageTraits(slots)
+    }
+
+    /// The stages that go on, and among them those that begin; the others give back what they share.
+    private func kept(
+        _ old: [Link.Slot],
+        _ change: PlanChange,
+        _ beginning: [Link.Slot]
+    ) -> [Link.Slot] {
+        var rest = beginning[...]
+        var result: [Link.Slot] = []
+        for var slot in old {
+            guard change.isKept(slot.fault) else {
+                slot.stage.leave()
+                continue
+            }
+            while let next = rest.first, next.rank <= slot.rank {
+                result.append(next)
+                rest.removeFirst()
+            }
+            result.append(slot)
+        }
+        return result + rest
+    }
+}

@@ -1,0 +1,48 @@
+import FaultPlan
+import FaultProfile
+import Units
+
+/// A connection in virtual time whose plan changes. One of its directions is pumped.
+struct LivePump {
+    private(set) var plan: Plan
+    private var other: Link
+    private let isUpstream: Bool
+    var pump: Pump
+
+    /// The first connection of `profile`.
+    init(
+        _ profile: Profile,
+        seed: UInt64 = 1,
+        upstream isUpstream: Bool = false,
+        holdLimit: ByteCount = Link.defaultHoldLimit
+    ) {
+        plan = Plan.of(profile, seed: seed, holdLimit: holdLimit)
+        let connection = plan.accept(at: .zero)
+        self.isUpstream = isUpstream
+        other = isUpstream ? connection.downstream : connection.upstream
+        pump = Pump(isUpstream ? connection.upstream : connection.downstream, holdLimit: holdLimit)
+    }
+
+    init(_ faults: Fault..., waiting: Int64? = 0) {
+        self.init(.of(faults))
+        pump.waiting = waiting
+    }
+
+    /// Goes on with `profile` from now.
+    @discardableResult
+    mutating func apply(_ profile: Profile) -> StreamInterest {
+        let update = plan.apply(profile).update(connection: 1, opened: .zero, client: nil)
+        return isUpstream
+            ? update.apply(to: &pump.link, &other, at: pump.now) : update.apply(to: &other, &pump.link, at: pump.now)
+    }
+
+    /// The same with these faults alone.
+    @discardableResult
+    mutating func apply(_ faults: Fault...) -> StreamInterest { apply(.of(faults)) }
+
+    /// Runs until so many milliseconds; returns what the sink has then.
+    mutating func run(_ milliseconds: Int64) -> Int64 {
+        pump.run(until: .milliseconds(milliseconds))
+        return pump.link.delivered
+    }
+}
