@@ -44,11 +44,10 @@ BUGS = [
     ("an interrupted call isn't made again", "Sources/EventLoop/System/SystemCalls.swift",
      "if result >= 0 || errno != EINTR { return result }",
      "if result < 0, errno == EINTR { errno = EAGAIN }\n            return result"),
-    ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listener+Shortage.swift",
-     "        // Whatever becomes of the answers.\n        retry()\n", ""),
-    ("a byte too many passes a cut", "Sources/ProxyEngine/LinkPump.swift",
-     "min(count, Int(decision.writeOffset - link.delivered)) : 0",
-     "min(count, Int(decision.writeOffset - link.delivered) + 1) : 0"),
+    ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listener.swift",
+     "            if !isRefusing { listenAgain(socket) }\n", ""),
+    ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
+     "passing.reach.hasEnded && delivered == endOffset ? takeEnd()", "passing.reach.hasEnded ? takeEnd()"),
 ]
 
 

@@ -20,8 +20,8 @@ struct Conversation {
     /// Bytes that mean nothing, both ways at once or an answer behind a question.
     static func plain(_ dice: inout Dice, most: Int) -> Conversation {
         var conversation = Conversation(
-            request: bytes(dice.spread(0...most), &dice),
-            response: bytes(dice.spread(0...most), &dice)
+            request: bytes(dice.once(in: 2) ? dice.spread(0...most) : dice.number(0...most), &dice),
+            response: bytes(dice.once(in: 2) ? dice.spread(0...most) : dice.number(0...most), &dice)
         )
         if dice.once(in: 2) {
             conversation.serverGates = [(conversation.request.count, conversation.response.count)]
