@@ -8,16 +8,8 @@ let stopsAtWarnings = Context.environment["SQUALL_STRICT"] == "1"
 /// Whether the documentation is to be made (`make docs`), which takes a plugin that nothing else needs.
 let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
 
-/// What every target of ours is compiled with. That accesses don't overlap is checked in debug builds, which is where the
-/// tests run. See docs/decisions/0017-fewer-instructions-for-a-message.md.
-let strict: [SwiftSetting] =
-    (stopsAtWarnings ? [.treatAllWarnings(as: .error)] : [])
-    + [
-        .unsafeFlags(
-            ["-enforce-exclusivity=unchecked", "-cross-module-optimization"],
-            .when(configuration: .release)
-        )
-    ]
+/// What every target of ours is compiled with.
+let strict: [SwiftSetting] = stopsAtWarnings ? [.treatAllWarnings(as: .error)] : []
 
 /// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop`.
 let strictAndSafe: [SwiftSetting] = strict + [.strictMemorySafety()]

@@ -12,7 +12,6 @@
 #include <event2/thread.h>
 #include <linux/filter.h>
 #include <linux/sockios.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -20,7 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -161,89 +159,6 @@ static inline int squall_timerfd(void) {
 static inline void squall_timerfd_set(int descriptor, int64_t moment) {
     struct itimerspec when = {.it_value = {.tv_sec = moment / 1000000000, .tv_nsec = moment % 1000000000}};
     timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, 0);
-}
-
-/// Gives freed memory back to the system (malloc_trim(3)). What is free at the end of a thread's own arena stays where it
-/// is in that, up to a threshold which the C library raises as it goes; freeing a large piece has it look there.
-static inline void squall_give_memory_back(void) {
-    enum { threshold = 128 << 10, large = 96 << 10 };
-    mallopt(M_TRIM_THRESHOLD, threshold);
-    void *volatile piece = malloc(large);
-    free(piece);
-    malloc_trim(0);
-}
-
-// libevent keeps a small record of each descriptor for as long as a loop lives. Among the memory of connections such
-// records would keep the pages from going back to the system when the connections have gone, so they have pages of
-// their own. In front of each piece of memory stands its size.
-struct squall_record {
-    union {
-        size_t size;
-        struct squall_record *next;
-    };
-    size_t unused;
-    char content[16];
-};
-
-/// The records of the calling thread that are free.
-static inline struct squall_record **squall_free_records(void) {
-    static __thread struct squall_record *first;
-    return &first;
-}
-
-static inline void *squall_allocate(size_t size) {
-    enum { recordsAtOnce = 2048 };
-    struct squall_record **free = squall_free_records(), *record = *free;
-    if (size > sizeof record->content) {
-        record = size > SIZE_MAX - sizeof *record ? 0 : (struct squall_record *)malloc(sizeof *record + size);
-        if (!record) return 0;
-        record->size = size;
-        return record->content;
-    }
-    if (!record) {
-        struct squall_record *block = (struct squall_record *)malloc(recordsAtOnce * sizeof *block);
-        if (!block) return 0;
-        for (int i = 0; i < recordsAtOnce; i++) {
-            block[i].next = *free;
-            *free = &block[i];
-        }
-        record = *free;
-    }
-    *free = record->next;
-    record->size = size;
-    return record->content;
-}
-
-static inline void squall_deallocate(void *content) {
-    if (!content) return;
-    struct squall_record *record = (struct squall_record *)((char *)content - offsetof(struct squall_record, content));
-    if (record->size > sizeof record->content) {
-        free(record);
-    } else {
-        record->next = *squall_free_records();
-        *squall_free_records() = record;
-    }
-}
-
-static inline void *squall_reallocate(void *content, size_t size) {
-    if (!content) return squall_allocate(size);
-    struct squall_record *record = (struct squall_record *)((char *)content - offsetof(struct squall_record, content));
-    if (record->size > sizeof record->content && size > sizeof record->content) {
-        record = size > SIZE_MAX - sizeof *record ? 0 : (struct squall_record *)realloc(record, sizeof *record + size);
-        if (!record) return 0;
-        record->size = size;
-        return record->content;
-    }
-    void *moved = squall_allocate(size);
-    if (!moved) return 0;
-    memcpy(moved, content, record->size < size ? record->size : size);
-    squall_deallocate(content);
-    return moved;
-}
-
-/// Has libevent take its memory from here. To be called once, before anything else of libevent.
-static inline void squall_keep_records_apart(void) {
-    event_set_mem_functions(squall_allocate, squall_reallocate, squall_deallocate);
 }
 
 /// Prepares the calling thread to be a loop: names it in what ps and perf show (15 bytes of the name are

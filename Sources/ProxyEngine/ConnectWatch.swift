@@ -44,11 +44,6 @@ final class ConnectWatch: LoopHandler {
         if !waiting.isEmpty { timer?.set(to: now.advanced(byNanoseconds: ConnectWatch.pause)) }
     }
 
-    /// Gives room back that nobody uses.
-    func shrink() {
-        if waiting.isEmpty { waiting = [] }
-    }
-
     /// Lets go of the timer.
     func close() {
         timer?.cancel()

@@ -29,9 +29,8 @@ final class Connection: LoopHandler {
         case closed
     }
 
-    /// How long the listener is waited for when an outage refuses everybody, 100 ms, and how often it is looked at: 20 µs.
+    /// How long the listener is waited for when an outage refuses everybody: 100 ms.
     private static let listenerPatience: Int64 = 100_000_000
-    private static let listenerPause: Int64 = 20_000
 
     /// The place in the shard's list.
     var position = 0
@@ -351,9 +350,11 @@ final class Connection: LoopHandler {
             !shard.context.isRefusing.load(ordering: .acquiring)
         else { return false }
         let since = circumstances.isOverSince ?? now
+        let deadline = since.advanced(byNanoseconds: Connection.listenerPatience)
+        guard now < deadline else { return false }
+        if circumstances.isOverSince == nil { shard.awaitRefusal(self) }
         circumstances.isOverSince = since
-        guard (now - since).nanoseconds < Connection.listenerPatience else { return false }
-        setTimer(to: now.advanced(byNanoseconds: Connection.listenerPause))
+        setTimer(to: deadline)
         return true
     }
 

@@ -8,7 +8,7 @@ import Units
 /// Bytes go through the loop's scratch buffer in one receive and one send. Only what may not leave
 /// yet, or what the sink does not take, is put into memory of the connection's own. Bytes in bulk that nobody has to
 /// see or keep go through a pipe instead, where the kernel doesn't copy them.
-struct LinkPump {
+struct LinkPump: ~Copyable {
     /// What has become of the link.
     enum Outcome {
         /// Nothing more can happen before a socket is ready or `wake` has come.

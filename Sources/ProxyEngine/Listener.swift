@@ -210,6 +210,8 @@ final class Listener: LoopHandler, LoopTenant {
         case (.open, .refused), (.unanswered, .refused):
             socket.suspend()
             context.isRefusing.store(true, ordering: .releasing)
+            // Those whose clients might have connected again wait for it.
+            for shard in shards { shard.loop.post { shard.value.refusalHasBegun() } }
         case (.open, .unanswered), (.refused, .unanswered):
             // Before it listens again, so that nobody slips in between.
             if !socket.stopAnswering() { context.tell(.answersByItself) }

@@ -66,11 +66,15 @@ final class Parting {
             defer { pause = min(pause * 2, Parting.longestPause) }
             return .waiting(min(deadline, now.advanced(byNanoseconds: pause)))
         case .close:
-            guard now < deadline, dropped <= dropLimit, !hasClosed() else {
+            if hasClosed() {
                 receiver.close()
                 return .done(unacknowledged: 0)
             }
-            return .waiting(deadline)
+            guard now >= deadline || dropped > dropLimit else { return .waiting(deadline) }
+            // What is left unread makes a reset of the close, which throws away what the receiver hasn't acknowledged.
+            let lost = receiver.receivable() > 0 ? receiver.unacknowledged() : 0
+            receiver.close()
+            return .done(unacknowledged: lost)
         }
     }
 

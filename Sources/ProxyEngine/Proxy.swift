@@ -103,8 +103,9 @@ public final class Proxy: Sendable {
     /// Stops listening and closes every connection. Calling it twice is fine.
     public func stop() async {
         let listener = listener
-        _ = try? await listener.loop.run { listener.value.close() }
-        for shard in shards { _ = try? await shard.loop.run { shard.value.close() } }
+        // A loop that has ended has closed them itself.
+        _ = try? await listener.loop.run(beyondLimit: true) { listener.value.close() }
+        for shard in shards { _ = try? await shard.loop.run(beyondLimit: true) { shard.value.close() } }
     }
 
     /// What the proxy has done so far, all loops together.

@@ -9,18 +9,15 @@ final class Shard: LoopTenant {
     let context: ProxyContext
     /// The plan that the connections here follow; it names the faults of their strikes.
     private(set) var plan: Plan
-    /// So many connections at a time take enough memory for it to be given back when all have gone: 1,000.
-    private static let manyConnections = 1_000
 
     private var connections: [Connection] = []
+    /// The connections that an outage ends as soon as the listener refuses everybody; some may have ended since.
+    private var awaitsRefusal: [Connection] = []
     private var past = Statistics()
     /// When something was late last: what had been due before then was late for the same reason.
     private var lastLate = Moment(nanoseconds: .min)
     private var isTenant = false
     private var isClosed = false
-    /// The most connections at a time since memory was last given back.
-    private var most = 0
-    private let memory: MemoryReturn
     private var plain: Circumstances?
     /// The timer of connections that have none; nobody sets it.
     let noTimer: LoopTimer
@@ -36,7 +33,6 @@ final class Shard: LoopTenant {
         self.context = context
         self.plan = plan
         connectWatch = ConnectWatch(loop: loop)
-        memory = MemoryReturn(loop: loop)
         noTimer = LoopTimer(loop: loop, tag: 0, isCoarse: true)
     }
 
@@ -90,16 +86,7 @@ final class Shard: LoopTenant {
             connections[connection.position] = last
             last.position = connection.position
         }
-        most = max(most, connections.count + 1)
-        if connections.isEmpty {
-            loop.giveBackPipes()
-            if most >= Shard.manyConnections {
-                most = 0
-                connections = []
-                connectWatch.shrink()
-                loop.callSoon(memory, tag: 0)
-            }
-        }
+        if connections.isEmpty { loop.giveBackPipes() }
         context.connectionEnded()
     }
 
@@ -136,9 +123,22 @@ final class Shard: LoopTenant {
         context.tell(.late(lateness))
     }
 
+    /// Calls the connection back once the listener refuses everybody.
+    func awaitRefusal(_ connection: Connection) {
+        awaitsRefusal.append(connection)
+    }
+
+    /// The listener refuses everybody now.
+    func refusalHasBegun() {
+        let waiting = awaitsRefusal
+        awaitsRefusal = []
+        for connection in waiting { connection.timerFired(Connection.Tag.timer) }
+    }
+
     /// Ends every connection and takes no more.
     func close() {
         isClosed = true
+        awaitsRefusal = []
         while let connection = connections.last { connection.abandon(reset: false) }
         connectWatch.close()
         drainWatch.close()
@@ -158,19 +158,5 @@ final class Shard: LoopTenant {
             total.lostBytes += connection.lostBytes
         }
         return total
-    }
-}
-
-/// Gives memory back to the system, once the connections that had it are really gone.
-private final class MemoryReturn: LoopHandler {
-    private let loop: EventLoop
-
-    init(loop: EventLoop) {
-        self.loop = loop
-    }
-
-    override func socketIsReady(_ tag: Int) {
-        // What was buried in the turn before has gone by the next.
-        if tag == 0 { loop.callSoon(self, tag: 1) } else { loop.giveBackMemory() }
     }
 }

@@ -89,11 +89,6 @@ final class DoubtList: LoopHandler {
         timer.set(to: loop.now.advanced(byNanoseconds: DoubtList.patience))
     }
 
-    /// Gives room back that nobody uses.
-    func shrink() {
-        if entries.isEmpty { entries = [] }
-    }
-
     /// Lets go of the timer, when the loop ends.
     func close() {
         timer?.cancel()

@@ -39,9 +39,6 @@ public final class EventLoop: @unchecked Sendable {
     /// With so many objects buried in a turn, the list of them is made anew: 256.
     private static let fullGraveyard = 256
 
-    /// What is to be done once in the process, before anything of libevent is used.
-    private static let prepareLibevent: Void = squall_keep_records_apart()
-
     /// Makes a loop and starts its thread.
     public convenience init(index: Int = 0) throws(SystemError) {
         try self.init(index: index, base: EventLoop.makeBase(), simulation: nil)
@@ -56,7 +53,6 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     private static func makeBase() throws(SystemError) -> OpaquePointer {
-        prepareLibevent
         guard let config = event_config_new() else { throw .last("event_config_new") }
         defer { event_config_free(config) }
         // One thread per base, so no locks; and no time is asked for, because libevent has no timer here.
@@ -151,10 +147,15 @@ public final class EventLoop: @unchecked Sendable {
 
     /// Runs `body` on the loop and waits for its result, from any task.
     ///
-    /// - Throws: `SystemError` (ECANCELED) when the loop is stopping or its mailbox is full.
-    public func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws(SystemError) -> Result {
+    /// - Parameter beyondLimit: whether a full mailbox takes it all the same.
+    /// - Throws: `SystemError` (ECANCELED) when the loop is stopping, or its mailbox is full.
+    public func run<Result: Sendable>(
+        beyondLimit: Bool = false,
+        _ body: @escaping @Sendable () -> Result
+    ) async throws(SystemError) -> Result {
         let result: Result? = await withCheckedContinuation { continuation in
-            if !post({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
+            let job = { @Sendable in continuation.resume(returning: body()) }
+            if !(beyondLimit ? postBeyondLimit(job) : post(job)) { continuation.resume(returning: nil) }
         }
         guard let result else { throw SystemError(call: "event loop", code: ECANCELED) }
         return result
@@ -204,16 +205,6 @@ public final class EventLoop: @unchecked Sendable {
         giveBackDescriptors()
         // Tenants may leave while they are asked.
         return tenants.reduce(0) { $0 + $1.releaseDescriptors() }
-    }
-
-    /// Gives freed memory back to the system, and what the loop's lists had room for and don't need; takes a
-    /// millisecond or so. For when many connections have gone.
-    public func giveBackMemory() {
-        preconditionOnLoop()
-        doubts.shrink()
-        timers.shrink()
-        slabs.drain()
-        squall_give_memory_back()
     }
 
     /// Stops the loop after the jobs that wait, and waits until its thread has ended. Calling it twice is fine.

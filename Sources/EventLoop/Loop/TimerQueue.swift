@@ -77,11 +77,6 @@ final class TimerQueue {
         sink(from: last.timer._withUnsafeGuaranteedRef { $0.place })
     }
 
-    /// Gives room back that nobody uses.
-    func shrink() {
-        if heap.isEmpty { heap = [] }
-    }
-
     /// Calls the handlers of the timers whose moment has come. To be called when the system's timer has rung, and in each
     /// turn while one `isNear`.
     func fire(_ clock: () -> Moment) {

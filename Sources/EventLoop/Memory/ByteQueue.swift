@@ -2,8 +2,8 @@ import Glibc
 
 /// Bytes that have been received and wait to be sent, in slabs of the loop's pool. An empty queue has none.
 ///
-/// Belongs to one loop. Whoever owns it calls `removeAll` before letting it go.
-public struct ByteQueue {
+/// Belongs to one loop, and is never copied. Its owner calls `removeAll` before letting it go.
+public struct ByteQueue: ~Copyable {
     private var first: UnsafeMutablePointer<Slab>?
     private var last: UnsafeMutablePointer<Slab>?
     /// The bytes in the queue.

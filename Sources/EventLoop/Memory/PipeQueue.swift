@@ -3,8 +3,8 @@ import CLibevent
 /// Bytes that the kernel has moved from a socket into a pipe and keeps there until they are sent: nobody sees or copies
 /// them on their way (splice(2)). An empty queue has no pipe.
 ///
-/// Belongs to one loop. Whoever owns it calls `removeAll` before letting it go.
-public struct PipeQueue {
+/// Belongs to one loop, and is never copied. Its owner calls `removeAll` before letting it go.
+public struct PipeQueue: ~Copyable {
     private var pipe: UnsafeMutablePointer<Pipe>?
 
     /// An empty queue.
