@@ -285,7 +285,7 @@ let package = Package(
         .target(name: "TestProtocols", path: "Tests/TestProtocols", swiftSettings: strict),
         .target(
             name: "TestSockets",
-            dependencies: ["CLibevent", "EventLoop"],
+            dependencies: ["CLibevent", "EventLoop", "Units"],
             path: "Tests/TestSockets",
             swiftSettings: strict
         ),

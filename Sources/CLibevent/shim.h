@@ -34,10 +34,19 @@
 ssize_t splice(int, __off64_t *, int, __off64_t *, size_t, unsigned);
 int pipe2(int[2], int);
 int accept4(int, struct sockaddr *, socklen_t *, int);
+int dup3(int, int, int);
 
 /// accept4(2), non-blocking and close-on-exec from the first moment.
 static inline int squall_accept(int listener) {
     return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// Puts the socket `from` in the place of `to`, which is closed, and stays close-on-exec (dup3(2)); -1 with errno.
+static inline int squall_replace(int from, int to) {
+    int result;
+    do result = dup3(from, to, O_CLOEXEC);
+    while (result < 0 && (errno == EINTR || errno == EBUSY));
+    return result;
 }
 
 /// Bytes in the send queue that the receiver's kernel hasn't acknowledged, or -1 with errno (SIOCOUTQ, tcp(7)).

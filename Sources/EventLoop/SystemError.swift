@@ -43,6 +43,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isReaderGone: Bool { code == EPIPE }
     /// Whether the process, or the system, has no descriptor left.
     public var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+    /// Whether the server's queue of connections is full, which connect(2) tells of Unix-domain sockets alone.
+    public var isQueueFull: Bool { call == "connect" && code == EAGAIN }
     /// Whether another socket has the address already.
     public var isAddressInUse: Bool { code == EADDRINUSE }
 }

@@ -46,15 +46,18 @@ public struct Profile: Hashable, Sendable {
 public struct ProxyDefinition: Hashable, Sendable {
     /// The name in the journal and in the seed of its draws. Unique in the profile.
     public var name: String
-    /// Where it listens, `host:port`; port 0 takes a free one.
+    /// Where it listens, `host:port` or `unix:path`; port 0 takes a free one.
     public var listen: String
-    /// Where it forwards to, `host:port`.
+    /// The permissions of the Unix socket that it listens on; `nil` is 0600.
+    public var mode: SocketPermissions?
+    /// Where it forwards to, `host:port` or `unix:path`.
     public var upstream: String
 
     /// Makes a definition; addresses aren't checked here.
-    public init(name: String, listen: String, upstream: String) {
+    public init(name: String, listen: String, mode: SocketPermissions? = nil, upstream: String) {
         self.name = name
         self.listen = listen
+        self.mode = mode
         self.upstream = upstream
     }
 }

@@ -13,8 +13,8 @@ extension Connection {
         static let roundLimit = 8
 
         var deadline: Moment
-        /// What it had to acknowledge when it was last looked at.
-        var unacknowledged: Int
+        /// What it had still to take when it was last looked at.
+        var queued: Int
         /// The bytes of it that were dropped since it last took something.
         var dropped = 0
         /// Whether its stream has ended.
@@ -48,18 +48,19 @@ extension Connection {
         }
         let now = loop.now
         let limits = shard.limits
-        let unacknowledged = peer.unacknowledged()
+        let queued = peer.queuedAtPeer()
         let deadline = now + limits.resetGrace
-        var state = untaken ?? Untaken(deadline: deadline, unacknowledged: unacknowledged)
-        if unacknowledged < state.unacknowledged {
+        var state = untaken ?? Untaken(deadline: deadline, queued: queued)
+        if queued < state.queued {
             // It takes something, if not enough for the system to call it writable.
-            (state.deadline, state.unacknowledged, state.dropped) = (deadline, unacknowledged, 0)
+            (state.deadline, state.queued, state.dropped) = (deadline, queued, 0)
         }
         let hasGone = drop(from: peer, &state)
         untaken = state
         let hasTime = now < state.deadline && state.dropped <= limits.resetDropLimit
         guard !hasGone, hasTime else {
-            if !hasGone { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: unacknowledged)) }
+            let bytes = peer.unacknowledged()
+            if !hasGone, bytes > 0 { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: bytes)) }
             abandon(reset: true)
             return nil
         }

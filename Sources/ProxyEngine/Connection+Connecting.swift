@@ -6,6 +6,8 @@ import Units
 extension Connection {
     /// The pause before another try where there was no descriptor for the socket to the server: 20 ms.
     private static let shortagePause: Int64 = 20_000_000
+    /// The same where the queue of a Unix-domain socket was full, which TCP's handshake waits for: 5 ms.
+    private static let queuePause: Int64 = 5_000_000
 
     func beginConnecting(at now: Moment) {
         // A second time when descriptors were short the first time.
@@ -26,7 +28,10 @@ extension Connection {
             setTimer(to: circumstances.nextInterruption(after: now))
         } catch {
             if error.isOutOfDescriptors, now < connectDeadline {
-                awaitDescriptors(now)
+                shard.context.noteShortage()
+                connectAgain(after: Connection.shortagePause, now)
+            } else if error.isQueueFull, now < connectDeadline {
+                connectAgain(after: Connection.queuePause, now)
             } else {
                 failToConnect(address, error)
             }
@@ -43,10 +48,9 @@ extension Connection {
         }
     }
 
-    /// Tries again as soon as connections whose ends are gone may have been released.
-    private func awaitDescriptors(_ now: Moment) {
-        shard.context.noteShortage()
-        let next = min(now.advanced(byNanoseconds: Connection.shortagePause), connectDeadline)
+    /// Tries again when connections whose ends are gone may have been released, or the server may have accepted one.
+    private func connectAgain(after pause: Int64, _ now: Moment) {
+        let next = min(now.advanced(byNanoseconds: pause), connectDeadline)
         state = .delayed(until: next)
         setTimer(to: min(next, circumstances.nextInterruption(after: now)))
     }

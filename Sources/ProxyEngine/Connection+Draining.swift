@@ -51,7 +51,7 @@ extension Connection {
     }
 
     private func end(of socket: StreamSocket) -> DrainPolicy.End {
-        if !socket.isOpen || socket.isBroken() { return .gone }
+        if !socket.isOpen || socket.isBroken() || socket.hasPeerClosed { return .gone }
         return socket.hasPeerEnded ? .ended : .open
     }
 

@@ -46,7 +46,13 @@ final class Listener: LoopHandler, LoopTenant {
 
     /// Binds and listens, unless an outage refuses connections from the start.
     func open(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
-        let socket = try ListeningSocket(address, on: loop, handler: self, tag: Tag.socket)
+        let socket = try ListeningSocket(
+            address,
+            permissions: context.configuration.listenPermissions,
+            on: loop,
+            handler: self,
+            tag: Tag.socket
+        )
         self.socket = socket
         context.registry.note(context.route.id, listensOn: socket.address)
         loop.add(self)

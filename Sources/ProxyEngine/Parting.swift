@@ -4,7 +4,8 @@ import Units
 
 /// The last socket of a connection that is being ended, until its receiver has everything.
 ///
-/// A reset throws away what the receiver's kernel has not acknowledged, so it waits for that. A receiver that is busy
+/// A reset throws away what the receiver's kernel has not acknowledged, so it waits for that, though not on a
+/// Unix-domain socket, where nothing is thrown away. A receiver that is busy
 /// sending would never come to receive, so what it sends meanwhile is read and dropped. A close
 /// whose socket still holds unread bytes would become a reset, so what the receiver sends is read and
 /// dropped until it closes as well.

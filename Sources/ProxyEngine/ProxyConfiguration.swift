@@ -9,6 +9,9 @@ public struct ProxyConfiguration: Sendable {
     public var name: String
     /// Where to listen; port 0 takes a free one.
     public var listen: Endpoint
+    /// Who may connect to a Unix-domain socket that has a path: whoever may write its file. The owner alone if nothing is
+    /// said.
+    public var listenPermissions = SocketPermissions.ownerOnly
     /// Where to forward to.
     public var upstream: Endpoint
     /// The faults.

@@ -16,6 +16,8 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unresolved(let endpoint, let error):
             "can't find the address of “\(endpoint.host)”: \(error); check the spelling, or give a numeric address"
+        case .cannotListen(let endpoint, let error) where error.isAddressInUse && endpoint.unix != nil:
+            "can't listen on \(endpoint): \(error); stop the program that listens there, or take another name"
         case .cannotListen(let endpoint, let error) where error.isAddressInUse:
             "can't listen on \(endpoint): \(error); stop what has the port, or take another (port 0 takes a free one)"
         case .cannotListen(let endpoint, let error):

@@ -120,11 +120,16 @@ package final class ProxyRegistry: Sendable {
 
     private static func assignDuties(_ state: State) {
         let entries = state.routes.values
-        let listening = Set(entries.map(\.route.listen.port))
-        let wanted = Set(entries.flatMap { $0.route.upstream.map(\.port) })
+        // Clients of Unix-domain sockets have no address by which they could be found again.
+        let listening = Set(entries.map(\.route.listen).filter { $0.unix == nil }.map(\.port))
+        let wanted = Set(entries.flatMap { $0.route.upstream.filter { $0.unix == nil }.map(\.port) })
         for (route, duties) in entries {
-            duties.keepsFlows.store(route.upstream.contains { listening.contains($0.port) }, ordering: .relaxed)
-            duties.asksForFlows.store(wanted.contains(route.listen.port), ordering: .relaxed)
+            let keeps = route.upstream.contains { $0.unix == nil && listening.contains($0.port) }
+            duties.keepsFlows.store(keeps, ordering: .relaxed)
+            duties.asksForFlows.store(
+                route.listen.unix == nil && wanted.contains(route.listen.port),
+                ordering: .relaxed
+            )
         }
     }
 

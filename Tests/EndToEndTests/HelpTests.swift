@@ -7,7 +7,8 @@ import Testing
     static let options: [String: [String]] = [
         "demo": ["--size", "--seed", "--direction", "--keep", "--events"],
         "run": [
-            "--listen", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit", "--journal",
+            "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
+            "--journal",
             "--start-at", "--threads",
         ],
         "plan": ["--size", "--direction", "--seed", "--name", "--head", "--client", "--until", "--svg", "--events"],

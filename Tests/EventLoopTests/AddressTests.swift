@@ -18,6 +18,18 @@ struct AddressTests {
         #expect(Endpoint(written) == endpoint)
     }
 
+    @Test(arguments: ["unix:/run/app.sock", "unix:app.sock", "unix:@app", "unix:/a:80"])
+    func `an endpoint is the name of a Unix socket as well`(_ text: String) async throws {
+        let endpoint = try #require(Endpoint(text))
+        #expect(endpoint.unix?.description == text)
+        #expect(endpoint.description == text)
+        #expect(endpoint.host.isEmpty && endpoint.port == 0 && !endpoint.hasFreePort)
+        let addresses = try await Resolver.resolve(endpoint)
+        #expect(addresses.map(\.description) == [text])
+        #expect(addresses[0].with(port: 80) == addresses[0])
+        #expect(Endpoint("unix:") == nil && Endpoint("unix:80") == nil)
+    }
+
     @Test(arguments: [
         "", ":", ":80", "localhost", "localhost:", "localhost:http", "localhost:65536", "localhost:-1", "localhost:+1",
         "localhost: 80", "local host:80", " localhost:80", "localhost:80 ", "::1:80", "::1", "[::1]", "[::1]:", "[]:80",

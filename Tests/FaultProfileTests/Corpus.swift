@@ -1,5 +1,8 @@
 /// Documents that are JSON, judged by the reader and by the schema.
 enum Corpus {
+    /// A path of a byte more than a socket may have.
+    private static let long = "/" + String(repeating: "a", count: 107)
+
     /// Both take these.
     static let valid =
         ["{ \"name\": \"x\" }"]
@@ -8,6 +11,9 @@ enum Corpus {
             #""summary": """#, #""source": "a table""#, #""repeat": false"#, #""$schema": "anything""#,
             #""faults": []"#, #""phases": []"#,
             #""proxies": [ { "name": "p", "listen": "[::1]:0", "upstream": "a_b.c:65535" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:/s", "mode": "0660", "upstream": "unix:@app" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:a b:0", "mode": "600", "upstream": "unix:./80" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:@a/", "upstream": "unix:s" } ]"#,
             #""phases": [ { "name": "p" } ]"#, #""phases": [ { "name": "p", "for": "1 ms", "faults": [] } ]"#,
             #""phases": [ { "name": "p", "for": "2 s", "jitter": "1.9 s" } ]"#,
             #""phases": [ { "name": "p", "for": "2 s", "jitter": "0 s" } ]"#,
@@ -105,6 +111,15 @@ enum Corpus {
             #""proxies": [ { "name": "p", "listen": "a-:1", "upstream": "h:1" } ]"#,
             #""proxies": [ { "name": "p", "listen": "http://h:1", "upstream": "h:1" } ]"#,
             #""proxies": [ { "name": "p", "listen": "h:1\n", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:@", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:/", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:80", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:/a\n", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:/s", "mode": "1660", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:/s", "mode": "0680", "upstream": "h:1" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "unix:/s", "mode": 660, "upstream": "h:1" } ]"#,
+            "\"proxies\": [ { \"name\": \"p\", \"listen\": \"unix:\(long)\", \"upstream\": \"h:1\" } ]",
         ])
         + faults([
             "", #""kind": "banana""#, #""kind": "latency""#, #""kind": "latency", "delay": "250""#,

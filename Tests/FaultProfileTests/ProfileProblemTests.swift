@@ -76,6 +76,39 @@ import Testing
             "1:76: the proxy “a” forwards to itself (write the server's address, or listen on another port)"
         ),
         (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:/s\", \"upstream\": \"h:2\" },\n"
+                + "{ \"name\": \"b\", \"listen\": \"unix:/s\", \"upstream\": \"h:3\" }] }",
+            "2:26: “unix:/s” is where another proxy listens (line 1) (take another path)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:/a:0\", \"upstream\": \"unix:/a:0\" }] }",
+            "1:78: the proxy “a” forwards to itself (write the server's address, or listen on another path)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:\", \"upstream\": \"h:2\" }] }",
+            "1:53: “unix:” has no name (write a path such as “unix:/run/app.sock”, or an abstract name such as "
+                + "“unix:@app”)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"h:1\", \"upstream\": \"unix:/d/\" }] }",
+            "1:72: “/d/” is a folder (write the path of the socket in it)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"h:1\", \"mode\": \"0660\",\n"
+                + "\"upstream\": \"h:2\" }] }",
+            "1:68: “mode” is for a Unix socket with a path, and the proxy listens on “h:1” (delete it)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:/s\", \"mode\": \"rw\",\n"
+                + "\"upstream\": \"h:2\" }] }",
+            "1:72: “rw” is no file mode (write three octal digits, such as “0600” or “0660”)"
+        ),
+        (
+            "{ \"name\": \"x\", \"proxies\": [{ \"name\": \"a\", \"listen\": \"unix:/s\", \"mode\": 660,\n"
+                + "\"upstream\": \"h:2\" }] }",
+            "1:72: “mode” is a file mode, not a number (write three octal digits in quotes, such as “\"0660\"”)"
+        ),
+        (
             "{ \"name\": \"x\", \"extends\": \"\" }",
             "1:27: “extends” is empty (write the name of a shipped profile or a "
                 + "path)"

@@ -47,6 +47,7 @@ import Testing
             .chance,
             .connections,
             .connectionNumber, .connectionCount, .bit, .age, .clients, .duty, .listenAddress, .upstreamAddress,
+            .fileMode,
             .cutOffsets,
             .sizeRange,
             .quantiles, .spikes,

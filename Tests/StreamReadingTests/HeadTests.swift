@@ -69,6 +69,33 @@ struct HeadTests {
         #expect(conversation.toServer.strikes.map(\.effect) == [.cuts(.reset)])
     }
 
+    @Test(arguments: ["\r\n", "\n"], ["\r\n", "\n"])
+    func `ends with its first empty line, wherever that stands`(lineEnd: String, emptyLine: String) {
+        for length in 0..<5 {
+            let head =
+                "POST /\(String(repeating: "a", count: length)) HTTP/1.1\r\nContent-Length: 10\(lineEnd)\(emptyLine)"
+            for readSize in [1, 2, 3, head.utf8.count - 1, 1 << 16] {
+                var conversation = Conversation(Self.fault, readSize: readSize)
+                conversation.request(head + "\n\r\n\n567890")
+                #expect(conversation.toServer.text == head + "\n\r\n\n", "\(length) \(readSize)")
+            }
+        }
+    }
+
+    @Test
+    func `has only those of its fields in a message that faults ask for`() {
+        let condition = HTTPCondition(fields: [HTTPCondition.FieldPattern(name: "X-B", value: TextPattern("*"))])
+        var plan = Plan(
+            profile: Profile(name: "test", faults: [.cut(.at(ByteCount(1)), of: .body, when: condition)]),
+            seed: 1,
+            proxy: "proxy",
+            start: .zero
+        )
+        let reading = plan.accept(at: .zero).reading
+        #expect(reading.fields == ["X-B"])
+        #expect(!reading.targets)
+    }
+
     @Test
     func `with a field of several lines has its value in one`() {
         let condition = HTTPCondition(fields: [HTTPCondition.FieldPattern(name: "x", value: TextPattern("a b c"))])

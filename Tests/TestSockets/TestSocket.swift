@@ -2,6 +2,7 @@ import CLibevent
 import EventLoop
 import Glibc
 import Synchronization
+import Units
 
 /// A blocking socket of a test, whose calls fail after `patience` instead of hanging.
 package final class TestSocket: Sendable {
@@ -21,9 +22,13 @@ package final class TestSocket: Sendable {
     deinit { close() }
 
     /// A new socket, which no program has that a test starts meanwhile: its connection would live as long as that.
-    private static func opened(isIPv6: Bool, flags: __socket_type = __socket_type(0)) -> Int32 {
+    private static func opened(
+        isIPv6: Bool = false,
+        isUnix: Bool = false,
+        flags: __socket_type = __socket_type(0)
+    ) -> Int32 {
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | flags.rawValue
-        return socket(isIPv6 ? AF_INET6 : AF_INET, Int32(type), 0)
+        return socket(isUnix ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET, Int32(type), 0)
     }
 
     package func close() {
@@ -36,11 +41,16 @@ package final class TestSocket: Sendable {
         to address: SocketAddress,
         from source: SocketAddress? = nil
     ) -> Result<TestSocket, Errno> {
-        let descriptor = opened(isIPv6: address.isIPv6)
+        let descriptor = opened(isIPv6: address.isIPv6, isUnix: address.unix != nil)
         let socket = TestSocket(descriptor: descriptor)
         if let source { precondition(bindErrno(descriptor, source) == 0, "can't bind") }
         let code = withAddress(address) { connect(descriptor, $0, $1) }
         return code == 0 ? .success(socket) : .failure(Errno(code: errno))
+    }
+
+    /// The errno of connecting to `address`; 0 where somebody listens.
+    package static func errnoOfConnecting(to address: SocketAddress) -> Int32 {
+        if case .failure(let error) = connected(to: address) { error.code } else { 0 }
     }
 
     /// A socket that has begun to connect to `address` and may never succeed.
@@ -60,6 +70,14 @@ package final class TestSocket: Sendable {
         precondition(bindErrno(descriptor, loopback(isIPv6: isIPv6)) == 0, "can't bind")
         precondition(listen(descriptor, backlog) == 0, "can't listen")
         return (socket, loopback(port: socket.localAddress.port, isIPv6: isIPv6))
+    }
+
+    /// A listening Unix-domain socket, whose file stays when it is closed.
+    package static func listening(at name: UnixSocketName, backlog: Int32 = 128) -> TestSocket {
+        let socket = TestSocket(descriptor: opened(isUnix: true))
+        precondition(bindErrno(socket.descriptor, SocketAddress(unix: name)) == 0, "can't bind")
+        precondition(listen(socket.descriptor, backlog) == 0, "can't listen")
+        return socket
     }
 
     /// A socket on a port of 127.0.0.1 on which nobody listens, nor will as long as the socket is there.
@@ -212,6 +230,7 @@ package final class TestSocket: Sendable {
         _ address: SocketAddress,
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
+        if let name = address.unix { return withAddress(of: name, body) }
         if address.isIPv6 {
             var six = sockaddr_in6()
             six.sin6_family = sa_family_t(AF_INET6)
@@ -232,6 +251,71 @@ package final class TestSocket: Sendable {
                 body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
+    }
+}
+
+extension TestSocket {
+    private static func withAddress<Result>(
+        of name: UnixSocketName,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = (name.isAbstract ? [0] : []) + name.text.utf8.dropFirst(name.isAbstract ? 1 : 0)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let length = MemoryLayout<sockaddr_un>.size - 108 + bytes.count
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(length)) }
+        }
+    }
+}
+
+/// A new folder of a test with a short path, which goes with all that is in it.
+package final class TestFolder: Sendable {
+    /// Its path.
+    package let path: String
+
+    package init() {
+        var template = Array("/tmp/sq-XXXXXX".utf8CString)
+        precondition(mkdtemp(&template) != nil, "can't make a folder")
+        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    deinit {
+        for name in names { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    /// The address of the Unix-domain socket `name` in it.
+    package func address(_ name: String = "s") throws -> SocketAddress {
+        SocketAddress(unix: try UnixSocketName(parsing: "unix:\(path)/\(name)"))
+    }
+
+    /// What is in it.
+    package var names: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The permissions of a file in it; `nil` where there is none.
+    package func permissions(of name: String) -> UInt32? {
+        var status = stat()
+        return lstat("\(path)/\(name)", &status) == 0 ? status.st_mode & 0o777 : nil
+    }
+
+    /// Makes a file in it.
+    package func write(_ name: String) {
+        let descriptor = open("\(path)/\(name)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
+        precondition(descriptor >= 0, "can't make a file")
+        Glibc.close(descriptor)
     }
 }
 

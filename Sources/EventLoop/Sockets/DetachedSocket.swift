@@ -5,10 +5,13 @@ import Synchronization
 public final class DetachedSocket: Sendable {
     private let descriptor: Atomic<Int32>
     private let system: SystemCalls
+    /// Whether it is a Unix-domain socket.
+    let isUnix: Bool
 
-    init(_ descriptor: Int32, _ system: SystemCalls) {
+    init(_ descriptor: Int32, _ system: SystemCalls, isUnix: Bool) {
         self.system = system
         self.descriptor = Atomic(descriptor)
+        self.isUnix = isUnix
     }
 
     deinit {
@@ -19,7 +22,8 @@ public final class DetachedSocket: Sendable {
     /// The descriptor, for its new owner; −1 when it has been taken already.
     func take() -> Int32 { descriptor.exchange(-1, ordering: .acquiringAndReleasing) }
 
-    /// The address of the peer; `nil` when the connection is over, or the socket has been taken.
+    /// The address of the peer; `nil` when the connection is over, the socket has been taken, or is a Unix-domain socket,
+    /// whose clients have no address.
     public var peer: SocketAddress? {
         let descriptor = descriptor.load(ordering: .acquiring)
         return descriptor >= 0 ? system.peerAddress(of: descriptor) : nil

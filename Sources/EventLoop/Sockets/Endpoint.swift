@@ -1,18 +1,35 @@
-/// Where to listen or connect, as a person writes it: a host name or address, and a port.
+import Units
+
+/// Where to listen or connect, as a person writes it: a host name or address and a port, or a Unix-domain socket.
 public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
-    /// The name or numeric address, without brackets.
+    /// The name or numeric address, without brackets; empty for a Unix-domain socket.
     public let host: String
-    /// The port, 0…65,535.
+    /// The port, 0…65,535; 0 for a Unix-domain socket.
     public let port: UInt16
+    /// The Unix-domain socket; `nil` for a host and a port.
+    public let unix: UnixSocketName?
 
     /// Makes an endpoint of its parts.
     public init(host: String, port: UInt16) {
         self.host = host
         self.port = port
+        unix = nil
     }
 
-    /// Reads "host:port", "127.0.0.1:80" or "[::1]:80"; `nil` for anything else.
+    /// Makes the endpoint of a Unix-domain socket.
+    public init(unix: UnixSocketName) {
+        host = ""
+        port = 0
+        self.unix = unix
+    }
+
+    /// Reads "host:port", "127.0.0.1:80", "[::1]:80" or "unix:/run/app.sock"; `nil` for anything else.
     public init?(_ text: String) {
+        if UnixSocketName.isMeant(by: text) {
+            guard let unix = try? UnixSocketName(parsing: text) else { return nil }
+            self.init(unix: unix)
+            return
+        }
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let port = UInt16(digits) else {
@@ -31,6 +48,12 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
-    /// "localhost:80", or "[::1]:80" for an address of IPv6.
-    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// Whether it is a host with the port 0, which is one to listen on and none to connect to.
+    public var hasFreePort: Bool { unix == nil && port == 0 }
+
+    /// "localhost:80", "[::1]:80" for an address of IPv6, or "unix:/run/app.sock".
+    public var description: String {
+        if let unix { return unix.description }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
 }

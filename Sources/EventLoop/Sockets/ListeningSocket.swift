@@ -1,7 +1,8 @@
 import CLibevent
 import Glibc
+import Units
 
-/// A socket that accepts connections.
+/// A socket that accepts connections: TCP, or a Unix-domain stream socket.
 public final class ListeningSocket {
     /// Connections that wait to be accepted at most, as listen(2) has it (the system may lower it).
     public static let backlog: Int32 = 4_096
@@ -27,25 +28,47 @@ public final class ListeningSocket {
     private unowned(unsafe) let handler: LoopHandler
     private let tag: Int
     private var isOpen = true
+    /// The name of a Unix-domain socket, and its file; `nil` for TCP.
+    private var unix: UnixListener?
     /// The descriptor that was accepted last.
     private var lastAccepted: Int32
 
-    /// Binds and listens; `handler` is told when somebody waits. Port 0 takes a free port.
+    /// Binds and listens; `handler` is told when somebody waits. Port 0 takes a free port. The file of a Unix-domain
+    /// socket gets `permissions` before anybody can connect; one that nobody listens on any more is replaced.
     ///
     /// - Throws: `SystemError` with the call that failed; `isAddressInUse` tells the usual one.
-    public init(_ wanted: SocketAddress, on loop: EventLoop, handler: LoopHandler, tag: Int) throws(SystemError) {
+    public init(
+        _ wanted: SocketAddress,
+        permissions: SocketPermissions = .ownerOnly,
+        on loop: EventLoop,
+        handler: LoopHandler,
+        tag: Int
+    ) throws(SystemError) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.handler = handler
         self.tag = tag
-        descriptor = try loop.system.listen(on: wanted)
-        lastAccepted = descriptor
-        guard let address = loop.system.localAddress(of: descriptor) else {
-            let error = SystemError.last("getsockname")
-            loop.system.close(descriptor)
-            throw error
+        if let name = wanted.unix {
+            var unix = UnixListener(name, permissions)
+            descriptor = try unix.open()
+            guard Glibc.listen(descriptor, ListeningSocket.backlog) == 0 else {
+                let error = SystemError.last("listen")
+                unix.removeFile()
+                Glibc.close(descriptor)
+                throw error
+            }
+            self.unix = unix
+            address = wanted
+        } else {
+            descriptor = try loop.system.listen(on: wanted)
+            guard let bound = loop.system.localAddress(of: descriptor) else {
+                let error = SystemError.last("getsockname")
+                loop.system.close(descriptor)
+                throw error
+            }
+            address = bound
         }
-        self.address = address
+        lastAccepted = descriptor
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
         loop.system.watch(
@@ -74,7 +97,7 @@ public final class ListeningSocket {
         let accepted = loop.system.accept(descriptor, last: lastAccepted)
         if accepted >= 0 {
             lastAccepted = accepted
-            return .accepted(DetachedSocket(accepted, loop.system))
+            return .accepted(DetachedSocket(accepted, loop.system, isUnix: unix != nil))
         }
         switch errno {
         case EAGAIN: return .none
@@ -99,10 +122,15 @@ public final class ListeningSocket {
         loop.system.watchAgain(watcher, of: loop)
     }
 
-    /// Refuses connections (the client sees ECONNREFUSED, and those that wait are reset) and keeps the port.
+    /// Refuses connections (the client sees ECONNREFUSED, and those that wait are reset) and keeps the port, or the file
+    /// of a Unix-domain socket. An abstract name is free meanwhile.
     public func suspend() {
         loop.preconditionOnLoop()
         loop.system.unwatch(watcher)
+        if unix != nil {
+            unix?.refuse(descriptor)
+            return
+        }
         loop.system.suspendListening(descriptor)
     }
 
@@ -121,7 +149,12 @@ public final class ListeningSocket {
     /// - Throws: `SystemError` of listen(2).
     public func resume(answering: Bool = true) throws(SystemError) {
         loop.preconditionOnLoop()
-        try loop.system.resumeListening(descriptor, answering: answering)
+        if unix != nil {
+            try unix?.bindAgain(descriptor)
+            if Glibc.listen(descriptor, answering ? ListeningSocket.backlog : 0) != 0 { throw .last("listen") }
+        } else {
+            try loop.system.resumeListening(descriptor, answering: answering)
+        }
         if answering { watch() }
     }
 
@@ -136,13 +169,15 @@ public final class ListeningSocket {
     /// Leaves whoever connects without an answer, and those that wait unaccepted, until `resume`: what comes
     /// for the socket is thrown away, so a client goes on trying until it gives up.
     ///
-    /// - Returns: `false` where the system has no such filter. Then the queue is made as short as it can be, so
-    ///   one more client may find itself connected, and hears nothing.
+    /// - Returns: `false` where the system has no such filter, as for Unix-domain sockets. Then the queue is made as short
+    ///   as it can be, so one more client may find itself connected, and hears nothing.
     @discardableResult
     public func stopAnswering() -> Bool {
         loop.preconditionOnLoop()
         loop.system.unwatch(watcher)
-        return loop.system.stopAnswering(descriptor)
+        guard let unix else { return loop.system.stopAnswering(descriptor) }
+        if unix.isBound { Glibc.listen(descriptor, 0) }
+        return false
     }
 
     /// Has a listening socket of the system give no answers; `false` where it can't.
@@ -152,12 +187,14 @@ public final class ListeningSocket {
         return false
     }
 
-    /// Closes the socket; calling it twice is fine.
+    /// Closes the socket, and removes the file of a Unix-domain socket if it is still this one's; calling it twice is
+    /// fine.
     public func close() {
         loop.preconditionOnLoop()
         guard isOpen else { return }
         isOpen = false
         loop.system.unwatch(watcher)
+        unix?.removeFile()
         loop.system.close(descriptor)
     }
 

@@ -2,11 +2,13 @@ import Glibc
 
 extension SocketAddress {
     /// Whether a connection to this address arrives at a socket of this machine that listens on `listener`: on the same
-    /// address, or on every address of the family where this one is the machine's own. As a destination, the address that
-    /// stands for every address means loopback, and an IPv4 address written as one of IPv6 means IPv4.
+    /// address, or on every address of the family where this one is the machine's own; for Unix-domain sockets, on the same
+    /// name or file. As a destination, the address that stands for every address means loopback, and an IPv4 address
+    /// written as one of IPv6 means IPv4.
     ///
     /// - Parameter ownHosts: the addresses of the machine's interfaces, see `ownHosts`.
     public func reaches(_ listener: SocketAddress, ownHosts: Set<String>) -> Bool {
+        if unix != nil || listener.unix != nil { return reachesUnixSocket(of: listener) }
         let destination = destination
         let listener = listener.canonical
         guard listener.port != 0, destination.port == listener.port, destination.isIPv6 == listener.isIPv6 else {

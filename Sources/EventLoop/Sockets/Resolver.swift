@@ -13,6 +13,7 @@ public enum Resolver {
     /// A numeric host is read at once, anything else is looked up on a thread of its own.
     /// - Throws: `SystemError` of getaddrinfo when the name has no address.
     public static func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
+        if let unix = endpoint.unix { return [SocketAddress(unix: unix)] }
         if let address = SocketAddress(numericHost: endpoint.host, port: endpoint.port) { return [address] }
         let result: Result<[SocketAddress], SystemError> = await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: lookUp(endpoint)) }

@@ -1,17 +1,26 @@
 import CLibevent
 import Glibc
+import Units
 
-/// The address of a socket: IPv4 or IPv6, and a port.
+/// The address of a socket: IPv4 or IPv6 and a port, or the name of a Unix-domain socket.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The numeric host: "127.0.0.1" or "::1".
+    /// The numeric host: "127.0.0.1" or "::1"; empty for a Unix-domain socket.
     public let host: String
-    /// The port, 0…65,535.
+    /// The port, 0…65,535; 0 for a Unix-domain socket.
     public let port: UInt16
+    /// The name of a Unix-domain socket; `nil` for IPv4 and IPv6.
+    public let unix: UnixSocketName?
     /// Whether the address is one of IPv6.
     public let isIPv6: Bool
     private let scope: UInt32
     /// Whether it is one of this machine that no other can reach: 127.0.0.0/8 or ::1.
     public let isLoopback: Bool
+
+    /// The address of a Unix-domain socket.
+    public init(unix: UnixSocketName) {
+        (host, port, isIPv6, scope, isLoopback) = ("", 0, false, 0, false)
+        self.unix = unix
+    }
 
     /// Reads a numeric address; `nil` when `host` isn't one.
     public init?(numericHost host: String, port: UInt16) {
@@ -26,6 +35,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
         self.host = host
         self.port = port
+        unix = nil
         scope = 0
         isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
@@ -52,12 +62,13 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             return nil
         }
         host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        unix = nil
         isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
     /// This address with another port.
     public func with(port: UInt16) -> SocketAddress {
-        SocketAddress(host: host, port: port, isIPv6: isIPv6, scope: scope)
+        unix == nil ? SocketAddress(host: host, port: port, isIPv6: isIPv6, scope: scope) : self
     }
 
     private init(host: String, port: UInt16, isIPv6: Bool, scope: UInt32) {
@@ -65,6 +76,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
         self.isIPv6 = isIPv6
         self.scope = scope
+        unix = nil
         isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
@@ -72,13 +84,17 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         isIPv6 ? host == "::1" : host.hasPrefix("127.")
     }
 
-    /// "127.0.0.1:8080" or "[::1]:8080".
-    public var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// "127.0.0.1:8080", "[::1]:8080" or "unix:/run/app.sock".
+    public var description: String {
+        if let unix { return unix.description }
+        return isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
 
-    var family: Int32 { isIPv6 ? AF_INET6 : AF_INET }
+    var family: Int32 { unix != nil ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET }
 
     /// Calls `body` with the address as the system wants it.
     func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        if let unix { return SocketAddress.withSystemAddress(of: unix, body) }
         if isIPv6 {
             var six = sockaddr_in6()
             six.sin6_family = sa_family_t(AF_INET6)

@@ -1,7 +1,7 @@
 import CLibevent
 import Glibc
 
-/// A connected, or connecting, TCP socket of one loop, watched edge-triggered.
+/// A connected, or connecting, socket of one loop, watched edge-triggered: TCP, or a Unix-domain stream socket.
 ///
 /// `isReadable` and `isWritable` say what the loop has heard and no call has denied since; the handler
 /// is called when one of them comes true. The socket is registered with the loop once, for everything,
@@ -42,6 +42,8 @@ public final class StreamSocket {
     /// Whether the loop has heard of what may be an error since the system was last asked for one.
     private var hasNews = false
     private var stampsArrivals = false
+    /// Whether it is a Unix-domain socket, see `StreamSocket+Unix`.
+    public private(set) var isUnix = false
     /// Whether the system probes the peer, see `probe`.
     public internal(set) var isProbed = false
 
@@ -65,6 +67,7 @@ public final class StreamSocket {
         guard descriptor >= 0 else { return nil }
         // The listening socket has handed TCP_NODELAY on, see tcp(7).
         self.init(descriptor, loop)
+        isUnix = detached.isUnix
     }
 
     /// A socket of `loop` that is closed, until `connect` opens it.
@@ -92,6 +95,7 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         precondition(descriptor < 0, "a socket is closed before it connects anew")
         let descriptor = try made(for: address)
+        isUnix = address.unix != nil
         if let receiveBuffer { loop.system.setReceiveBuffer(receiveBuffer, descriptor) }
         loop.system.endPacing(descriptor, for: address)
         if loop.system.connect(descriptor, to: address) != 0, errno != EINPROGRESS, errno != EINTR {
@@ -99,7 +103,7 @@ public final class StreamSocket {
             loop.system.close(descriptor)
             throw error
         }
-        loop.system.setNoDelay(descriptor)
+        if !isUnix { loop.system.setNoDelay(descriptor) }
         self.descriptor = descriptor
         (failure, hasNews, hasPeerEnded) = (nil, false, false)
     }
@@ -253,12 +257,6 @@ public final class StreamSocket {
         return sent(loop.system.send(descriptor, vectors, used: used), of: length)
     }
 
-    /// The bytes that wait to be received; 0 also when only the end does, or an error.
-    public func receivable() -> Int { Int(max(0, loop.system.receivable(descriptor))) }
-
-    /// The bytes sent that the receiver's kernel has not acknowledged; 0 on a broken connection.
-    public func unacknowledged() -> Int { isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor))) }
-
     /// Whether the connection is broken, as a rule by a reset. Asks the system: after the peer's end of
     /// stream a receive goes on to tell that end, and nothing else tells of a reset behind it.
     public func isBroken() -> Bool {
@@ -289,11 +287,12 @@ public final class StreamSocket {
         isWritable = false
     }
 
-    /// Closes the socket with a reset (RST); what the peer has not acknowledged is lost.
+    /// Closes the socket with a reset (RST); what the peer has not acknowledged is lost. A Unix-domain socket has its
+    /// nearest equivalent, see `StreamSocket+Unix`.
     public func reset() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        loop.system.setLingerZero(descriptor)
+        if !isUnix { loop.system.setLingerZero(descriptor) }
         close()
     }
 
@@ -306,15 +305,14 @@ public final class StreamSocket {
     }
 
     /// Has `receive` note in `EventLoop.arrival` when bytes came, as the system knows it (SO_TIMESTAMPNS, socket(7)).
+    ///
+    /// The system has no stamps for a Unix-domain socket, on which bytes come when they are received.
     public func stampArrivals() {
         loop.preconditionOnLoop()
-        guard isOpen else { return }
+        guard isOpen, !isUnix else { return }
         stampsArrivals = true
         loop.system.stampArrivals(descriptor)
     }
-
-    /// The congestion control in use.
-    var congestionControl: String { CongestionControl.name(of: descriptor) }
 
     private func sent(_ count: Int, of length: Int) -> SendResult {
         if count > 0 {

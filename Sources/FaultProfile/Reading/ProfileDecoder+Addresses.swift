@@ -1,7 +1,8 @@
 import Units
 
 extension ProfileDecoder {
-    /// A network address, `host:port`. `lowestPort` is 0 where a free port may be taken, else 1.
+    /// A network address, `host:port`, or a Unix socket, `unix:path`. `lowestPort` is 0 where a free port may be taken,
+    /// else 1.
     mutating func address(_ object: CheckedObject, _ key: String, lowestPort: Int) -> String? {
         guard let node = object[key] else { return nil }
         let example = lowestPort == 0 ? "127.0.0.1:8080" : "127.0.0.1:80"
@@ -17,13 +18,40 @@ extension ProfileDecoder {
             return nil
         }
     }
+
+    /// The permissions of the Unix socket `listen`, which has to have a file to have them.
+    mutating func fileMode(_ object: CheckedObject, _ key: String, of listen: String?) -> SocketPermissions? {
+        guard let node = object[key] else { return nil }
+        guard case .text(let text) = node.value else {
+            let remedy = "write three octal digits in quotes, such as “\"0660\"”"
+            reportType(of: node, expected: "a file mode", key: key, remedy: remedy)
+            return nil
+        }
+        do {
+            let mode = try SocketPermissions(parsing: text)
+            guard let listen, !UnixSocketName.isMeant(by: listen) || listen.hasPrefix("unix:@") else { return mode }
+            report(
+                "\(key.quoted) is for a Unix socket with a path, and the proxy listens on \(listen.quoted)",
+                remedy: "delete it",
+                at: node.place
+            )
+            return nil
+        } catch {
+            report(error, at: node.place)
+            return nil
+        }
+    }
 }
 
-/// The rules for `host:port` texts: a name (RFC 1123 §2.1, underscores allowed), an IPv4 address, or an
+/// The rules for addresses: `unix:` and the name of a Unix socket, or `host:port`, a name (RFC 1123 §2.1, underscores allowed), an IPv4 address, or an
 /// IPv6 address in brackets (RFC 3986 §3.2.2, no zone); a decimal port without leading zeros.
 enum AddressText {
     /// Throws what is wrong with `text`.
     static func check(_ text: String, lowestPort: Int, example: String) throws(UnitError) {
+        if UnixSocketName.isMeant(by: text) {
+            _ = try UnixSocketName(parsing: text)
+            return
+        }
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw UnitError(
                 problem: "\(text.quoted) has no port",
@@ -50,6 +78,7 @@ enum AddressText {
 
     /// An address that is one, in the one way of writing it: the same for “[::1]:80” and “[0::1]:80”.
     static func normalized(_ text: String) -> String {
+        if UnixSocketName.isMeant(by: text) { return text }
         guard text.hasPrefix("["), let bracket = text.lastIndex(of: "]"),
             let address = IPAddress(text[..<bracket].dropFirst())
         else { return text.lowercased() }

@@ -44,10 +44,11 @@ extension ProfileDecoder {
         guard let object = object(node, .proxy) else { return nil }
         let name = name(object)
         let listen = address(object, "listen", lowestPort: 0)
+        let mode = fileMode(object, "mode", of: listen)
         let upstream = address(object, "upstream", lowestPort: 1)
         guard let name, let listen, let upstream else { return nil }
         return ProxyDraft(
-            definition: ProxyDefinition(name: name, listen: listen, upstream: upstream),
+            definition: ProxyDefinition(name: name, listen: listen, mode: mode, upstream: upstream),
             place: object["name"]?.place ?? object.place,
             listenPlace: object["listen"]?.place ?? object.place,
             upstreamPlace: object["upstream"]?.place ?? object.place

@@ -148,6 +148,7 @@ extension ValueForm {
         case .duty: "{ \"on\": \"2 s\", \"off\": \"8 s\" }"
         case .listenAddress: "\"127.0.0.1:8080\""
         case .upstreamAddress: "\"127.0.0.1:80\""
+        case .fileMode: "\"0660\""
         case .sizeRange: "[\"1 MB\", \"10 MB\"]"
         case .quantiles: "[\"20 ms\", \"30 ms\", \"90 ms\"]"
         case .spikes: "{ \"every\": \"10 s\", \"for\": \"500 ms\", \"extra\": \"300 ms\" }"

@@ -60,12 +60,13 @@ struct ProfileFinisher {
         var first: [String: SourcePlace] = [:]
         for proxy in proxies {
             let listen = AddressText.normalized(proxy.definition.listen)
+            let isUnix = UnixSocketName.isMeant(by: listen)
             // Each takes a port of its own.
-            if listen.hasSuffix(":0") { continue }
+            if listen.hasSuffix(":0"), !isUnix { continue }
             if let other = first[listen] {
                 decoder.report(
                     "\(proxy.definition.listen.quoted) is where another proxy listens (\(ProfileFinisher.line(of: other, from: proxy.place)))",
-                    remedy: "take another port, or 0 for a free one",
+                    remedy: isUnix ? "take another path" : "take another port, or 0 for a free one",
                     at: proxy.listenPlace
                 )
             } else {
@@ -74,7 +75,7 @@ struct ProfileFinisher {
             if listen == AddressText.normalized(proxy.definition.upstream) {
                 decoder.report(
                     "the proxy \(proxy.definition.name.quoted) forwards to itself",
-                    remedy: "write the server's address, or listen on another port",
+                    remedy: "write the server's address, or listen on another \(isUnix ? "path" : "port")",
                     at: proxy.upstreamPlace
                 )
             }

@@ -23,6 +23,7 @@ enum ValueForm: Hashable {
     case duty
     case listenAddress
     case upstreamAddress
+    case fileMode
     case cutOffsets
     case sizeRange
     case quantiles
@@ -100,6 +101,7 @@ struct ObjectShape {
         keys: [
             .required("name", .name),
             .required("listen", .listenAddress),
+            .optional("mode", .fileMode),
             .required("upstream", .upstreamAddress),
         ]
     )

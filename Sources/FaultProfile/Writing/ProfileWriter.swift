@@ -24,9 +24,11 @@ public enum ProfileWriter {
     }
 
     private static func proxy(_ proxy: ProxyDefinition) -> JSONText {
-        .object([
-            ("name", .text(proxy.name)), ("listen", .text(proxy.listen)), ("upstream", .text(proxy.upstream)),
-        ])
+        let mode: [(String, JSONText)] = proxy.mode.map { [("mode", .text($0.description))] } ?? []
+        let members: [(String, JSONText)] =
+            [("name", .text(proxy.name)), ("listen", .text(proxy.listen))] + mode
+            + [("upstream", .text(proxy.upstream))]
+        return .object(members.map { (key: $0.0, value: $0.1) })
     }
 
     private static func phase(_ phase: Phase) -> JSONText {

@@ -52,7 +52,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
-        if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
+        if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
     func run() async throws {

@@ -62,7 +62,7 @@ struct ShrinkCommand: AsyncParsableCommand {
     func validate() throws {
         guard !command.isEmpty else { throw ValidationError("the command is missing: put it behind --") }
         guard (2...100_000).contains(runs) else { throw ValidationError("--runs is from 2 to 100000") }
-        if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
+        if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
     func run() async throws {

@@ -25,10 +25,14 @@ enum ArgumentReading {
         return rate
     }
 
-    /// An address or a name, and a port: "127.0.0.1:8080".
+    /// An address or a name, and a port: "127.0.0.1:8080"; or a Unix socket: "unix:/run/app.sock".
     static func endpoint(_ argument: String) throws -> Endpoint {
         if argument.hasPrefix("*:") {
             throw ValidationError("for all addresses write 0.0.0.0 or [::] in place of *")
+        }
+        if UnixSocketName.isMeant(by: argument) {
+            let name = try value(argument) { text throws(UnitError) in try UnixSocketName(parsing: text) }
+            return Endpoint(unix: name)
         }
         guard let endpoint = Endpoint(argument) else {
             throw ValidationError(
@@ -36,6 +40,11 @@ enum ArgumentReading {
             )
         }
         return endpoint
+    }
+
+    /// The permissions of a file: "0660".
+    static func fileMode(_ argument: String) throws -> SocketPermissions {
+        try value(argument) { text throws(UnitError) in try SocketPermissions(parsing: text) }
     }
 
     /// The name of a proxy, as a profile may have it: 1 to 100 characters, none of them a control character.

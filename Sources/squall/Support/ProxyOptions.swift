@@ -8,13 +8,22 @@ import Units
 /// The options that `run` takes for its proxies.
 struct ProxyOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"),
+        help: ArgumentHelp(
+            "Where to listen; port 0 takes a free one, and unix:PATH a Unix socket.",
+            valueName: "host:port"
+        ),
         transform: ArgumentReading.endpoint
     )
     var listen: Endpoint?
 
     @Option(
-        help: ArgumentHelp("Where to forward to.", valueName: "host:port"),
+        help: ArgumentHelp("Who may connect to the Unix socket of --listen. (default: 0600)", valueName: "mode"),
+        transform: ArgumentReading.fileMode
+    )
+    var listenMode: SocketPermissions?
+
+    @Option(
+        help: ArgumentHelp("Where to forward to; unix:PATH is a Unix socket.", valueName: "host:port"),
         transform: ArgumentReading.endpoint
     )
     var upstream: Endpoint?
@@ -37,7 +46,10 @@ struct ProxyOptions: ParsableArguments {
         if name != nil, listen == nil {
             throw ValidationError("--name is for the proxy of --listen and --upstream; the profile's have names")
         }
-        if upstream?.port == 0 { throw ValidationError("--upstream needs a port above 0") }
+        if listenMode != nil, listen?.unix?.isAbstract ?? true {
+            throw ValidationError("--listen-mode is for --listen unix:PATH")
+        }
+        if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
     /// The proxies to run: the one of the command line, or else those of the profile. Their clocks start at
@@ -47,18 +59,19 @@ struct ProxyOptions: ParsableArguments {
         clockStart: Moment?
     ) throws(CommandFailure) -> [ProxyConfiguration] {
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
-        var definitions = profile.proxies.compactMap { definition -> (String, Endpoint, Endpoint)? in
+        var definitions = profile.proxies.compactMap {
+            definition -> (String, Endpoint, SocketPermissions?, Endpoint)? in
             guard let listen = Endpoint(definition.listen), let upstream = Endpoint(definition.upstream) else {
                 return nil
             }
-            return (definition.name, listen, upstream)
+            return (definition.name, listen, definition.mode, upstream)
         }
-        if let listen, let upstream { definitions = [(name ?? "proxy", listen, upstream)] }
+        if let listen, let upstream { definitions = [(name ?? "proxy", listen, listenMode, upstream)] }
         guard !definitions.isEmpty else {
             throw .wrongInput("the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT")
         }
         let globalBuckets = GlobalBuckets(profile, start: clockStart ?? MonotonicClock.now)
-        return definitions.map { name, listen, upstream in
+        return definitions.map { name, listen, mode, upstream in
             var configuration = ProxyConfiguration(
                 name: name,
                 listen: listen,
@@ -66,6 +79,7 @@ struct ProxyOptions: ParsableArguments {
                 profile: profile,
                 seed: seed
             )
+            if let mode { configuration.listenPermissions = mode }
             limits.apply(to: &configuration)
             configuration.globalBuckets = globalBuckets
             configuration.clockStart = clockStart

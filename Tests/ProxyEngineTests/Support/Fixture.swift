@@ -44,8 +44,16 @@ final class TestServer: Sendable {
     let address: SocketAddress
     private let listener: TestSocket
 
-    init(backlog: Int32 = 1_024, serve: @escaping @Sendable (TestSocket) throws -> Void) {
-        (listener, address) = TestSocket.listening(backlog: backlog)
+    init(
+        backlog: Int32 = 1_024,
+        at unix: UnixSocketName? = nil,
+        serve: @escaping @Sendable (TestSocket) throws -> Void
+    ) {
+        if let unix {
+            (listener, address) = (TestSocket.listening(at: unix, backlog: backlog), SocketAddress(unix: unix))
+        } else {
+            (listener, address) = TestSocket.listening(backlog: backlog)
+        }
         Thread.detachNewThread { [listener] in
             while true {
                 do throws(Errno) {
@@ -60,8 +68,8 @@ final class TestServer: Sendable {
     }
 
     /// A server that sends back what it receives, and ends when the client does.
-    static func echo() -> TestServer {
-        TestServer { socket in
+    static func echo(at unix: UnixSocketName? = nil) -> TestServer {
+        TestServer(at: unix) { socket in
             while case let part = try socket.receive(1 << 16), !part.isEmpty { try socket.send(part) }
         }
     }
@@ -123,7 +131,7 @@ func withProxy<Result>(
     var configuration = ProxyConfiguration(
         name: "test",
         listen: listen,
-        upstream: Endpoint(host: upstream.host, port: upstream.port),
+        upstream: upstream.unix.map { Endpoint(unix: $0) } ?? Endpoint(host: upstream.host, port: upstream.port),
         profile: profile,
         seed: 7
     )
