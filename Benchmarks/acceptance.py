@@ -5,14 +5,16 @@
     python3 Benchmarks/acceptance.py PART…   only these parts
 
 Parts: cut body answer http-speed heads foreign half-close reset bandwidth shared scope wave trace slice latency silence
-silent-cut half-open give-up hang full refuse determinism resume cuts kill
+silent-cut half-open give-up hang full refuse postgres determinism resume cuts kill
 throughput plan hour.
 Prints a line for each promise with the figure that was measured; exits 1 if one does not hold.
-Needs curl, haproxy, nginx and wget (Debian's packages; installed when missing and permitted). Loopback and free ports only.
+Needs curl, haproxy, nginx, postgresql and wget (Debian's packages; installed when missing and permitted). Loopback and free ports only.
 """
 import hashlib, json, os, random, re, select, shutil, signal, socket, statistics, struct, subprocess, sys, tempfile
 import threading, time
 from concurrent.futures import ThreadPoolExecutor
+
+from kit import postgres as database
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SQUALL = os.environ.get("SQUALL", os.path.join(ROOT, ".build", "release", "squall"))
@@ -34,19 +36,22 @@ def need(*programs):
 
 
 class Squall:
-    """`squall run` with a profile given as a dictionary, on a free port."""
+    """`squall run` with a profile given as a dictionary, on a free port or where `listen` says; `upstream` is a port or an
+    address."""
 
-    def __init__(self, profile, upstream, *arguments, prefix=()):
+    def __init__(self, profile, upstream, *arguments, prefix=(), listen="127.0.0.1:0"):
         path = tempfile.mktemp(prefix="profile-", suffix=".json", dir=FOLDER)
         with open(path, "w") as file:
             json.dump({"name": "acceptance", **profile}, file)
         self.journal_path = path + "l"
-        command = [SQUALL, "run", path, "--listen", "127.0.0.1:0", "--upstream", f"127.0.0.1:{upstream}"]
+        upstream = f"127.0.0.1:{upstream}" if isinstance(upstream, int) else upstream
+        command = [SQUALL, "run", path, "--listen", listen, "--upstream", upstream]
         self.process = subprocess.Popen(
             [*prefix, *command, "--journal", self.journal_path, *arguments], stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.ready = time.monotonic()
-        self.port = int(re.search(r"127\.0\.0\.1:(\d+)", line).group(1))
+        found = re.match(r"ready: 127\.0\.0\.1:(\d+)", line)
+        self.port = int(found.group(1)) if found else None
 
     def __enter__(self):
         return self
@@ -587,6 +592,44 @@ def refuse():
             f"live one reset: {was_reset}; {refused} of {tried} connects refused; healed: {healed}")
 
 
+def postgres():
+    """psql through a Unix socket on one side of the proxy, and TCP on the other."""
+    if not database.binaries():
+        subprocess.run(["apt-get", "install", "-y", "-qq", "postgresql"], check=True, stdout=subprocess.DEVNULL)
+    need("psql")
+    with database.Postgres() as server:
+        reverse = database.programs.free_port()
+        ways = {"TCP to unix:": ("127.0.0.1:0", f"unix:{server.socket}"),
+                "unix: to TCP": (f"unix:{server.name(reverse)}", server.port)}
+        for way, (listen, upstream) in ways.items():
+            def through(profile):
+                return Squall(profile, upstream, listen=listen)
+
+            def place(squall):
+                return ("127.0.0.1", squall.port) if squall.port else (server.folder, reverse)
+
+            with through({"faults": [{"kind": "latency", "stream": "downstream", "delay": "200 ms"}]}) as squall:
+                plain = server.milliseconds("127.0.0.1", server.port)
+                late = server.milliseconds(*place(squall))
+            verdict("postgres", 200 <= late <= 230, f"{way}: a query takes {late:.1f} ms with 200 ms of latency, "
+                    f"{plain:.1f} ms without the proxy")
+            with through({"faults": [{"kind": "cut", "stream": "downstream", "at": "1 MiB", "how": "reset"}]}) as squall:
+                small = server.query(*place(squall), "select 6 * 7")
+                large = server.query(*place(squall), "select repeat('x', 4000000)")
+            lines = [(line["offset"], line["what"]) for line in squall.journal()]
+            verdict("postgres", small[:2] == (0, "42\n") and large[0] == 2 and lines == [(1 << 20, "resets")],
+                    f"{way}: a cut at 1 MiB ends the query that is longer: {large[2].strip().splitlines()[0]}")
+            outage = {"kind": "outage", "how": "refuse"}
+            with through({"phases": [{"name": "away", "for": "2 s", "faults": [outage]}, {"name": "after"}]}) as squall:
+                away = server.query(*place(squall), "select 1")
+                time.sleep(max(0, 2.2 - (time.monotonic() - squall.ready)))
+                back = server.query(*place(squall), "select 1")
+            verdict("postgres", away[0] == 2 and "Connection refused" in away[2] and back[:2] == (0, "1\n"),
+                    f"{way}: an outage refuses, and afterwards queries are answered")
+        left = [name for name in os.listdir(server.folder) if name.endswith(f".{reverse}")]
+        verdict("postgres", not left, "no socket of the proxy is left")
+
+
 def is_quiet(connection, seconds):
     """Whether nothing comes for so long: no byte, no end and no reset."""
     connection.settimeout(seconds)
@@ -936,7 +979,7 @@ PARTS = {"cut": cut, "body": body, "answer": answer, "http-speed": http_speed, "
          "foreign": foreign, "half-close": half_close, "reset": reset, "bandwidth": bandwidth, "shared": shared, "scope": scope, "wave": wave, "trace": trace,
          "slice": slices, "latency": latency, "silence": silence,
          "silent-cut": silent_cut, "half-open": half_open, "give-up": give_up, "hang": hang, "full": full,
-         "refuse": refuse, "determinism": determinism, "resume": resume, "cuts": cuts, "kill": kill,
+         "refuse": refuse, "postgres": postgres, "determinism": determinism, "resume": resume, "cuts": cuts, "kill": kill,
          "throughput": throughput,
          "plan": plan, "hour": hour}
 

@@ -40,6 +40,7 @@ for purpose in "$@"; do
         need curl has curl
         need haproxy has haproxy
         need nginx has nginx
+        need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
         need wget has wget
         ;;
     transfers)

@@ -306,12 +306,12 @@ public final class StreamSocket {
 
     /// Has `receive` note in `EventLoop.arrival` when bytes came, as the system knows it (SO_TIMESTAMPNS, socket(7)).
     ///
-    /// The system has no stamps for a Unix-domain socket, on which bytes come when they are received.
+    /// The system has no stamps for a Unix-domain socket, whose bytes count as if they came when they are received.
     public func stampArrivals() {
         loop.preconditionOnLoop()
-        guard isOpen, !isUnix else { return }
+        guard isOpen else { return }
         stampsArrivals = true
-        loop.system.stampArrivals(descriptor)
+        if !isUnix { loop.system.stampArrivals(descriptor) }
     }
 
     private func sent(_ count: Int, of length: Int) -> SendResult {
