@@ -9,7 +9,7 @@ public struct JournalHeader: Sendable {
         public var name: String
         /// The seed of every draw.
         public var seed: UInt64
-        /// Where it forwards to, `host:port`.
+        /// Where it forwards to, `host:port` or `unix:path`.
         public var upstream: String
         /// The time on its clock when the journal began, in milliseconds, negative if the clock was yet to start; `nil`
         /// if the clock starts when the proxy does.

@@ -208,7 +208,7 @@ struct MessageScanner {
         // It has two line ends in a row, so every second byte tells.
         while index < bytes.count {
             if bytes[index] <= Byte.carriageReturn {
-                for end in index...index + 2 where MessageScanner.endsHead(bytes, at: end) { return end + 1 }
+                for end in index...index + 1 where MessageScanner.endsHead(bytes, at: end) { return end + 1 }
             }
             index += 2
         }
