@@ -65,8 +65,9 @@ photos: ## build and test the package of docs/examples that takes uploads with H
 	@rm -f .build-photos/debug.yaml
 	@$(call timed,photos,swift test --package-path docs/examples/photos --scratch-path .build-photos)
 
-docs: ## make the reference of the libraries, below .build-docs; a name that leads nowhere stops it
+docs: ## write the schema and the tables of pages from the code, and the reference of the libraries below .build-docs
 	@scripts/install.sh build
+	@swift run profile-documents
 	@rm -rf .build-docs && mkdir .build-docs
 	@for target in SquallTransfer ResumableUploads; do \
 		SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs \

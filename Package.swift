@@ -232,6 +232,13 @@ let package = Package(
             ],
             swiftSettings: strictAndSafe
         ),
+        // Not products: `make docs` writes the schema of profiles and the tables of pages with them.
+        .target(name: "ProfileDocuments", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
+        .executableTarget(
+            name: "profile-documents",
+            dependencies: ["ProfileDocuments"],
+            swiftSettings: strictAndSafe
+        ),
         // Not a product: `make loss-table` runs it.
         .executableTarget(
             name: "loss-comparison",
@@ -261,7 +268,11 @@ let package = Package(
             swiftSettings: strictAndSafe
         ),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
-        .testTarget(name: "FaultProfileTests", dependencies: ["FaultProfile", "Units"], swiftSettings: strict),
+        .testTarget(
+            name: "FaultProfileTests",
+            dependencies: ["FaultProfile", "ProfileDocuments", "Units"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FaultPlanTests",
             dependencies: ["FaultPlan", "FaultProfile", "Units"],

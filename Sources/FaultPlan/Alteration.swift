@@ -9,149 +9,126 @@ public enum Alteration: Hashable, Sendable {
     case drop(index: Int64, count: Int64)
 }
 
-/// A fault that changes bytes: which of them, by their offsets alone.
-///
-/// An enum of values, as `Stage` is. Bytes are changed as they enter the link; a byte that vanishes has no offset.
-enum Alterer {
-    case corrupt(CorruptStage)
-    case truncate(TruncateStage)
-    case drop(DroppedResponses)
+/// How a kind of fault changes bytes, by their offsets alone.
+protocol AlteringStage: Sendable {
+    /// Whether bytes vanish by it, and aren't just changed.
+    static var drops: Bool { get }
+    /// Whether it strikes at a rate: bytes that pass while it is off are spared in any number, and none is missed.
+    var hasRate: Bool { get }
+    /// What it has worked out so far, see `Link.work`.
+    var work: Int { get }
 
-    /// What an alteration of this fault is told in the journal.
+    /// The offset of the next byte that is to be changed, when `vanished` bytes have vanished before it; beyond all
+    /// others where there is none.
+    func next(vanished: Int64) -> Int64
+    /// Changes the byte at `next`, which is the one at `index`, of which `available` bytes, the first included, are at
+    /// hand.
+    mutating func alter(index: Int64, available: Int64) -> Altered
+    /// The fault was off when the byte at `next` came.
+    mutating func miss()
+    /// Tells of a position that was found in the stream.
+    mutating func note(_ mark: Mark)
+    /// Bytes of the source have vanished by another fault: those at these positions.
+    mutating func vanished(_ range: Range<Int64>)
+    /// The bytes before `offset` pass while the fault, which has a rate, is off.
+    mutating func spare(before offset: Int64)
+    /// Skips the bytes that were spared, which `next` needs to be right.
+    mutating func skipSpared()
+    /// Leaves out what only bytes show, see `Link.simplify`.
+    mutating func simplify()
+}
+
+extension AlteringStage {
+    static var drops: Bool { false }
+    var hasRate: Bool { false }
+    var work: Int { 0 }
+
+    mutating func spare(before offset: Int64) {}
+    mutating func skipSpared() {}
+    mutating func simplify() {}
+}
+
+/// What is done to a byte, and what the journal is told, if anything.
+struct Altered {
+    let alteration: Alteration
+    let told: Effect?
+
+    /// What an alteration is told in the journal.
     struct Effect {
         var effect: Strike.Effect
         var place: MessageAim.Target?
         /// The request whose response it is, where no offset counts.
         var request: MessagePlace?
     }
+}
 
-    /// The alterer of a fault; `nil` for a kind that changes no byte.
-    init?(_ kind: FaultKind, _ filter: MessageFilter, key: RandomKey) {
-        switch kind {
-        case .corrupt(let corrupt): self = .corrupt(CorruptStage(corrupt, filter, key: key))
-        case .truncate(let truncate): self = .truncate(TruncateStage(truncate, filter))
-        case .http(.drop(let codes)): self = .drop(DroppedResponses(codes, filter.condition, key: key))
-        case .latency, .bandwidth, .cut, .stall, .outage, .trace, .slice, .slowReader, .loss, .http(.answer): return nil
-        case .connect, .connectionLimit, .slowClose, .halfOpen: return nil
+/// A question to a fault that changes bytes, as `StageCall` is one to a stage.
+protocol AltererCall {
+    associatedtype Argument
+    associatedtype Answer
+
+    static func call(_ stage: inout some AlteringStage, _ argument: Argument) -> Answer
+}
+
+extension Alterer {
+    private enum Drops: AltererCall {
+        static func call<Stage: AlteringStage>(_: inout Stage, _: Void) -> Bool { Stage.drops }
+    }
+
+    private enum HasRate: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _: Void) -> Bool { stage.hasRate }
+    }
+
+    private enum Work: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _: Void) -> Int { stage.work }
+    }
+
+    private enum Next: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _ vanished: Int64) -> Int64 {
+            stage.next(vanished: vanished)
         }
     }
 
-    /// Whether it strikes at a rate: bytes that pass while it is off are spared in any number, and none is missed.
-    var hasRate: Bool {
-        guard case .corrupt(let stage) = self else { return false }
-        return stage.hasRate
-    }
-
-    /// What it has worked out so far, see `Link.work`.
-    var work: Int {
-        guard case .corrupt(let stage) = self else { return 0 }
-        return stage.work
-    }
-
-    /// The bytes before `offset` pass while the fault, which has a rate, is off.
-    mutating func spare(before offset: Int64) {
-        guard case .corrupt(var stage) = consume self else {
-            preconditionFailure("only a fault with a rate spares bytes")
-        }
-        stage.spare(before: offset)
-        self = .corrupt(stage)
-    }
-
-    /// Skips the bytes that were spared, which `next` needs to be right.
-    mutating func skipSpared() {
-        guard case .corrupt(var stage) = consume self else {
-            preconditionFailure("only a fault with a rate spares bytes")
-        }
-        stage.skipSpared()
-        self = .corrupt(stage)
-    }
-
-    /// Whether bytes vanish by it, and aren't just changed.
-    var drops: Bool {
-        switch self {
-        case .truncate, .drop: true
-        case .corrupt: false
+    private enum Alter: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _ at: (index: Int64, available: Int64)) -> Altered {
+            stage.alter(index: at.index, available: at.available)
         }
     }
 
-    mutating func note(_ mark: Mark) {
-        switch consume self {
-        case .corrupt(var stage):
-            stage.note(mark)
-            self = .corrupt(stage)
-        case .truncate(var stage):
-            stage.note(mark)
-            self = .truncate(stage)
-        case .drop(var responses):
-            responses.note(mark)
-            self = .drop(responses)
-        }
+    private enum Miss: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _: Void) { stage.miss() }
     }
 
-    /// The offset of the next byte that is to be changed, when `vanished` bytes have vanished before it; beyond
-    /// all others where there is none.
-    func next(vanished: Int64) -> Int64 {
-        switch self {
-        case .corrupt(let stage): stage.next(vanished: vanished)
-        case .truncate(let stage): stage.next(vanished: vanished)
-        case .drop(let responses): responses.next - vanished
-        }
+    private enum Note: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _ mark: Mark) { stage.note(mark) }
     }
 
-    /// Changes the byte at `next`, of which `available` bytes, the first included, are at hand.
-    ///
-    /// - Returns: what is done, and what the journal is told, if anything.
-    mutating func alter(index: Int64, available: Int64) -> (alteration: Alteration, told: Effect?) {
-        switch consume self {
-        case .corrupt(var stage):
-            let (mask, isTold, place) = stage.strike()
-            self = .corrupt(stage)
-            return (.flip(index: index, mask: mask), isTold ? Effect(effect: .corrupts, place: place) : nil)
-        case .truncate(var stage):
-            let (count, isFirst, place) = stage.strike(available: available)
-            self = .truncate(stage)
-            return (.drop(index: index, count: count), isFirst ? Effect(effect: .truncates, place: place) : nil)
-        case .drop(var responses):
-            let (count, request) = responses.strike(available: available)
-            self = .drop(responses)
-            return (.drop(index: index, count: count), Effect(effect: .drops, request: request))
-        }
+    private enum Vanished: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _ range: Range<Int64>) { stage.vanished(range) }
     }
 
-    /// Leaves out what only bytes show, see `Link.simplify`.
-    mutating func simplify() {
-        guard case .corrupt(var stage) = self else { return }
-        stage.simplify()
-        self = .corrupt(stage)
+    private enum Spare: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _ offset: Int64) { stage.spare(before: offset) }
     }
 
-    /// Bytes of the source have vanished by another fault: those at these positions.
-    mutating func vanished(_ range: Range<Int64>) {
-        switch consume self {
-        case .corrupt(var stage):
-            stage.vanished(range)
-            self = .corrupt(stage)
-        case .truncate(var stage):
-            stage.vanished(range)
-            self = .truncate(stage)
-        case .drop(var responses):
-            responses.vanished(range)
-            self = .drop(responses)
-        }
+    private enum SkipSpared: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _: Void) { stage.skipSpared() }
     }
 
-    /// The fault was off when the byte at `next` came.
-    mutating func miss() {
-        switch consume self {
-        case .corrupt(var stage):
-            stage.miss()
-            self = .corrupt(stage)
-        case .truncate(var stage):
-            stage.miss()
-            self = .truncate(stage)
-        case .drop(var responses):
-            responses.miss()
-            self = .drop(responses)
-        }
+    private enum Simplify: AltererCall {
+        static func call(_ stage: inout some AlteringStage, _: Void) { stage.simplify() }
     }
+
+    /// Whether bytes vanish by it; see `AlteringStage` for this and the others.
+    mutating func drops() -> Bool { call(Drops.self, ()) }
+    mutating func hasRate() -> Bool { call(HasRate.self, ()) }
+    mutating func work() -> Int { call(Work.self, ()) }
+    mutating func next(vanished: Int64) -> Int64 { call(Next.self, vanished) }
+    mutating func alter(index: Int64, available: Int64) -> Altered { call(Alter.self, (index, available)) }
+    mutating func miss() { call(Miss.self, ()) }
+    mutating func note(_ mark: Mark) { call(Note.self, mark) }
+    mutating func vanished(_ range: Range<Int64>) { call(Vanished.self, range) }
+    mutating func spare(before offset: Int64) { call(Spare.self, offset) }
+    mutating func skipSpared() { call(SkipSpared.self, ()) }
+    mutating func simplify() { call(Simplify.self, ()) }
 }

@@ -10,20 +10,12 @@ struct Beginning {
     /// Those that end it at once.
     private(set) var endings: [Interruptions.Source] = []
 
-    /// Adds a fault that is on when the connection is accepted.
-    mutating func add(_ connect: Connect, fault: Int, window: Window, key: RandomKey) {
-        switch connect.how {
-        case .delay(let time, let jitter):
-            let deviation = Double(jitter.nanoseconds) * (2 * key.adding("connect").fraction(at: 0) - 1)
-            let drawn = time.nanoseconds.addingSaturated(Int64(deviation))
-            if drawn > 0 { add(ConnectDelay(fault: fault, duration: .nanoseconds(drawn))) }
-        case .hang:
-            hangs.append(Hang.Source(fault: fault, window: window))
-        case .refuse:
-            endings.append(Interruptions.Source(fault: fault, window: .always, cause: .beginning(.reset)))
-        case .close:
-            endings.append(Interruptions.Source(fault: fault, window: .always, cause: .beginning(.close)))
-        }
+    /// Leaves the connection hanging.
+    mutating func add(_ hang: Hang.Source) { hangs.append(hang) }
+
+    /// Ends the connection at once.
+    mutating func end(_ ending: Cut.Ending, by fault: Int) {
+        endings.append(Interruptions.Source(fault: fault, window: .always, cause: .beginning(ending)))
     }
 
     /// Adds a delay, if there is one.
@@ -58,5 +50,30 @@ public struct Hang: Sendable {
         let stretch = schedule.stretch(at: now)
         return sources.map { $0.window.nextChange(after: now, opened: opened, stretch: stretch) }.min()
             ?? .distantFuture
+    }
+}
+
+extension Connect: PlannedFault {
+    func begin(_ beginning: inout Beginning, in place: BeginningPlace) {
+        switch how {
+        case .delay(let time, let jitter):
+            let deviation = Double(jitter.nanoseconds) * (2 * place.key.adding("connect").fraction(at: 0) - 1)
+            let drawn = time.nanoseconds.addingSaturated(Int64(deviation))
+            if drawn > 0 { beginning.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
+        case .hang:
+            beginning.add(Hang.Source(fault: place.fault, window: place.window))
+        case .refuse:
+            beginning.end(.reset, by: place.fault)
+        case .close:
+            beginning.end(.close, by: place.fault)
+        }
+    }
+
+    func gateRole(isForEverybody: Bool) -> Gate.Role? {
+        switch how {
+        case .refuse where isForEverybody: .refuses
+        case .hang where isForEverybody: .leavesUnanswered
+        case .delay, .hang, .refuse, .close: nil
+        }
     }
 }

@@ -66,25 +66,6 @@ public struct Interruptions: Sendable {
         case idleness(Int64, Cut.Ending)
         /// It ends where it begins.
         case beginning(Cut.Ending)
-
-        /// The cause that a fault is; `nil` for one that acts on links.
-        init?(_ kind: FaultKind) {
-            switch kind {
-            case .outage(let outage) where outage.how != .silence:
-                self = .outage
-            case .cut(let cut):
-                switch cut.position {
-                case .after(let age): self = .age(age.nanoseconds, cut.how)
-                case .idle(let time): self = .idleness(time.nanoseconds, cut.how)
-                case .at, .inTurn, .every, .between, .pattern: return nil
-                }
-            case .latency, .bandwidth, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss,
-                .http:
-                return nil
-            case .connect, .connectionLimit, .slowClose, .halfOpen:
-                return nil
-            }
-        }
     }
 
     struct Source: Sendable {

@@ -10,15 +10,15 @@ extension Link {
         let rank: Int
         /// Whether the window is open at all times.
         private(set) var isAlwaysOpen: Bool
-        /// Whether the stage takes bytes in before it lets them out.
-        let holds: Bool
-        /// Whether the stage is a rate, see `Stage.isRate`.
-        let isRate: Bool
+        /// What the stage is.
+        let traits: StageTraits
         /// Whether the stage has let pass all that came, and will do nothing before more comes.
         private var isResting = false
         /// How far the stream has come into the stage, and out of it.
         var entered: Int64 = 0
         private(set) var passed: Int64 = 0
+        /// The positions in messages that the stage remembers.
+        private var rememberedPositions = 0
         var stage: Stage
         /// The messages that the fault is narrowed to, if any.
         var gate: MessageGate?
@@ -31,8 +31,19 @@ extension Link {
             self.stage = stage
             self.gate = gate
             isAlwaysOpen = window.isAlways
-            holds = stage.holds
-            isRate = stage.isRate
+            traits = self.stage.traits()
+        }
+
+        /// Whether the stage takes bytes in before it lets them out.
+        var holds: Bool { traits.holds }
+
+        /// The positions and messages that the stage and its gate remember.
+        var remembered: Int { rememberedPositions + (gate?.count ?? 0) }
+
+        /// Tells the gate and the stage of a position that was found in the stream.
+        mutating func note(_ mark: Mark) {
+            gate?.note(mark)
+            rememberedPositions = stage.note(mark)
         }
 
         /// Begins in the middle of a stream: what has come to `position` has passed already.
@@ -68,8 +79,9 @@ extension Link {
             )
             let passing = stage.advance(reach, &visit)
             passed = passing.position
+            rememberedPositions = visit.rememberedPositions
             isResting =
-                stage.restsBehindAll && isAlwaysOpen && gate == nil && passing == reach
+                traits.restsBehindAll && isAlwaysOpen && gate == nil && passing == reach
                 && reach.horizon == reach.position && !reach.isThrottled
             return passing
         }
@@ -83,6 +95,10 @@ extension Link {
         var alterer: Alterer
         /// The messages that the fault is narrowed to, if any, in bytes of the source.
         var gate: MessageGate?
+        /// Whether bytes vanish by it.
+        let drops: Bool
+        /// Whether the fault strikes at a rate.
+        let hasRate: Bool
         /// Whether the fault strikes at a rate, and is off at times.
         private(set) var spares: Bool
         /// Whether it spares what passes now.
@@ -95,13 +111,15 @@ extension Link {
             self.window = window
             self.alterer = alterer
             self.gate = gate
-            spares = alterer.hasRate && !(window.isAlways && gate == nil)
+            drops = self.alterer.drops()
+            hasRate = self.alterer.hasRate()
+            spares = hasRate && !(window.isAlways && gate == nil)
         }
 
         /// Goes on in another generation, in which it is on at the times of `window`.
         mutating func follow(_ window: Window) {
             self.window = window
-            spares = alterer.hasRate && !(window.isAlways && gate == nil)
+            spares = hasRate && !(window.isAlways && gate == nil)
             if !spares, isSparing {
                 isSparing = false
                 alterer.skipSpared()

@@ -86,7 +86,7 @@ public struct Link: Sendable {
     ) {
         self.direction = direction
         self.holdLimit = max(1, holdLimit.bytes)
-        let traits = StageTraits(slots)
+        let traits = LinkTraits(slots)
         hasStages = !slots.isEmpty
         altersBytes = !alterSlots.isEmpty
         measuresAvailability = traits.measuresAvailability
@@ -106,7 +106,7 @@ public struct Link: Sendable {
     }
 
     /// Has other stages from here on: `traits` is what they ask for.
-    mutating func follow(_ traits: StageTraits, hasStages: Bool, altersBytes: Bool) {
+    mutating func follow(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool) {
         self.hasStages = hasStages
         self.altersBytes = altersBytes
         measuresAvailability = traits.measuresAvailability
@@ -233,13 +233,13 @@ public struct Link: Sendable {
 
     /// How late after `now` `decide` may be asked on a simplified link, in nanoseconds, without more or less passing than
     /// if it were asked in time.
-    public func latenessAllowance(at now: Moment) -> Int64 {
+    public mutating func latenessAllowance(at now: Moment) -> Int64 {
         faults.isEmpty ? .max : faults[0].latenessAllowance(at: now)
     }
 
     /// What the faults have worked out so far beside the answers of `decide`, so that a forecast can end in time: losses,
     /// slices, and bytes to change.
-    public var work: Int { faults.isEmpty ? 0 : faults[0].work }
+    public mutating func work() -> Int { faults.isEmpty ? 0 : faults[0].work() }
 
     /// What may happen at `now`, with `available` bytes waiting in front of the link: their count, or
     /// `uncounted`; 0 is none. `now` never goes back.
@@ -302,17 +302,17 @@ public struct Link: Sendable {
 }
 
 /// What the stages of a link ask for, taken together.
-struct StageTraits {
+struct LinkTraits {
     let measuresAvailability: Bool
     let takesAhead: Bool
     let delays: Bool
     let countsFromArrival: Bool
 
     init(_ slots: [Link.Slot]) {
-        measuresAvailability = slots.contains { $0.stage.measuresAvailability }
+        measuresAvailability = slots.contains { $0.traits.measuresAvailability }
         takesAhead = slots.contains { $0.holds }
-        delays = slots.contains { $0.holds && !$0.stage.isSender }
-        countsFromArrival = slots.first { $0.holds }?.stage.countsFromArrival ?? false
+        delays = slots.contains { $0.holds && !$0.traits.isSender }
+        countsFromArrival = slots.first { $0.holds }?.traits.countsFromArrival ?? false
     }
 }
 

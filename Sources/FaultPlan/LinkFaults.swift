@@ -51,7 +51,7 @@ struct LinkFaults: Sendable {
         opened: Moment
     ) {
         self.slots = slots
-        hasRates = slots.contains { $0.isRate }
+        hasRates = slots.contains { $0.traits.isRate }
         hasWindows = slots.contains { !$0.isAlwaysOpen }
         self.alterSlots = alterSlots
         self.messageFault = messageFault
@@ -94,8 +94,8 @@ struct LinkFaults: Sendable {
             }
             let index = offset - arrived
             let available = min(count - index, boundary - position)
-            let (alteration, told) = alterSlots[chosen].alterer.alter(index: index, available: available)
-            if case .drop(_, let dropped) = alteration {
+            let altered = alterSlots[chosen].alterer.alter(index: index, available: available)
+            if case .drop(_, let dropped) = altered.alteration {
                 marks.bytesVanished(dropped, at: offset)
                 for index in alterSlots.indices {
                     if index != chosen { alterSlots[index].alterer.vanished(position..<position + dropped) }
@@ -104,7 +104,7 @@ struct LinkFaults: Sendable {
             } else {
                 alterSlots[chosen].lookUpNext(vanished: marks.vanished)
             }
-            if let told {
+            if let told = altered.told {
                 strikes.append(
                     Strike(
                         fault: alterSlots[chosen].fault,
@@ -114,7 +114,7 @@ struct LinkFaults: Sendable {
                     )
                 )
             }
-            return alteration
+            return altered.alteration
         }
     }
 
@@ -133,7 +133,7 @@ struct LinkFaults: Sendable {
         for index in alterSlots.indices where alterSlots[index].next <= offset {
             let next = alterSlots[index].next
             // A byte that vanishes isn't changed before.
-            let isDropped = next == offset && alterSlots[index].alterer.drops && !alterSlots[chosen].alterer.drops
+            let isDropped = next == offset && alterSlots[index].drops && !alterSlots[chosen].drops
             if next < offset || isDropped { (chosen, offset) = (index, next) }
         }
         return (chosen, offset)
@@ -141,7 +141,7 @@ struct LinkFaults: Sendable {
 
     /// The next byte of a fault isn't one that it changes; with a rate, none before `offset` is.
     private mutating func miss(_ index: Int, before offset: Int64) {
-        if alterSlots[index].alterer.hasRate {
+        if alterSlots[index].hasRate {
             alterSlots[index].alterer.spare(before: offset)
             alterSlots[index].alterer.skipSpared()
         } else {
@@ -161,7 +161,7 @@ struct LinkFaults: Sendable {
     /// The positions and messages that stages remember until they have passed.
     var rememberedPositions: Int {
         guard messageFault != nil else { return 0 }
-        return slots.reduce(0) { $0 + $1.stage.rememberedPositions + ($1.gate?.count ?? 0) }
+        return slots.reduce(0) { $0 + $1.remembered }
     }
 
     mutating func note(_ mark: Mark, behind arrived: Int64, _ strikes: inout [Strike]) {
@@ -182,10 +182,7 @@ struct LinkFaults: Sendable {
     mutating func takeMarks() {
         if marks.isEmpty { return }
         while let mark = marks.next() {
-            for index in slots.indices {
-                slots[index].gate?.note(mark)
-                slots[index].stage.note(mark)
-            }
+            for index in slots.indices { slots[index].note(mark) }
         }
     }
 
@@ -193,24 +190,26 @@ struct LinkFaults: Sendable {
 
     /// See `Link.simplify`.
     mutating func simplify() {
-        let isBesideRate = slots.contains { $0.stage.isPaced }
-        for index in slots.indices { slots[index].stage.simplify(isBesideRate: isBesideRate) }
+        let paced = slots.count { $0.traits.isPaced }
+        steadyAllowance = .max
+        for index in slots.indices {
+            steadyAllowance = min(steadyAllowance, slots[index].stage.simplify(isBesideRate: paced > 0))
+        }
         for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
-        steadyAllowance = slots.reduce(.max) { min($0, $1.stage.latenessAllowance) }
-        hasUnevenRates = slots.count { $0.stage.isPaced } > 1
+        hasUnevenRates = paced > 1
     }
 
     /// See `Link.latenessAllowance`.
-    func latenessAllowance(at now: Moment) -> Int64 {
+    mutating func latenessAllowance(at now: Moment) -> Int64 {
         guard hasUnevenRates else { return steadyAllowance }
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        return slots.reduce(steadyAllowance) { min($0, $1.stage.evenness(after: now, age: age)) }
+        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, age: age)) }
     }
 
     /// See `Link.work`.
-    var work: Int {
-        let sought = alterSlots.reduce(alterationsSought) { $0 + $1.alterer.work }
-        return slots.reduce(sought) { $0 + $1.stage.work }
+    mutating func work() -> Int {
+        let sought = alterSlots.indices.reduce(alterationsSought) { $0 + alterSlots[$1].alterer.work() }
+        return slots.indices.reduce(sought) { $0 + slots[$1].stage.work() }
     }
 
     // MARK: Stages
@@ -283,7 +282,7 @@ struct LinkFaults: Sendable {
     private mutating func settleRates(_ reach: Reach, _ passing: Passing, now: Moment) {
         let horizon = passing.readHorizon ?? passing.reach.horizon
         guard horizon < reach.horizon else { return }
-        for index in slots.indices where slots[index].isRate { slots[index].stage.settle(at: horizon, now: now) }
+        for index in slots.indices where slots[index].traits.isRate { slots[index].stage.settle(at: horizon, now: now) }
     }
 
     /// How a fault ended the stream, if one did, and what the journal is told.
@@ -315,12 +314,12 @@ struct LinkFaults: Sendable {
         _ strikes: inout [Strike]
     ) {
         let reach = passing.reach
-        if slots[index].stage.onlyBoundsWrites {
+        if slots[index].traits.onlyBoundsWrites {
             let (isPicked, boundary) = slots[index].gate?.state(at: visit.delivered) ?? (true, .max)
             visit.limitWrites(to: boundary)
             return advance(index, reach, isPicked: isPicked, &visit, &passing, &strikes)
         }
-        let decidesOnEntry = slots[index].stage.decidesOnEntry
+        let decidesOnEntry = slots[index].traits.decidesOnEntry
         while true {
             let position = decidesOnEntry ? slots[index].entered : slots[index].passed
             let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
@@ -348,7 +347,7 @@ struct LinkFaults: Sendable {
 
     /// Bounds what is taken in by what a stage that holds bytes has room for.
     private mutating func hold(_ index: Int, _ reach: Reach, upTo limit: Int64, _ passing: inout Passing) {
-        let isSender = slots[index].stage.isSender
+        let isSender = slots[index].traits.isSender
         passing.take(reach.horizon, upTo: limit, isSender: isSender)
         if isSender {
             sentLimit = passing.reach.horizon

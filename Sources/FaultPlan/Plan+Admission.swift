@@ -27,21 +27,6 @@ struct Gate: Sendable {
         case refuses
         case leavesUnanswered
         case limits
-
-        /// The role of a fault; `nil` for one that is told to connections once they have been accepted.
-        init?(_ fault: Fault) {
-            switch fault.kind {
-            case .connectionLimit: self = .limits
-            case .connect(let connect) where fault.condition.isForEverybody && connect.how == .refuse: self = .refuses
-            case .connect(let connect) where fault.condition.isForEverybody && connect.how == .hang:
-                self = .leavesUnanswered
-            // One that hits all connections refuses them by not listening.
-            case .outage(let outage) where fault.condition.isForEverybody && outage.how == .refuse: self = .refuses
-            case .latency, .bandwidth, .cut, .stall, .outage, .corrupt, .truncate, .trace, .slice, .slowReader, .loss,
-                .http, .connect, .slowClose, .halfOpen:
-                return nil
-            }
-        }
     }
 
     /// Its identity, and its index in `Plan.faults`.
@@ -95,4 +80,8 @@ extension Plan {
         }
         return (standing, until)
     }
+}
+
+extension ConnectionLimit: PlannedFault {
+    func gateRole(isForEverybody: Bool) -> Gate.Role? { .limits }
 }

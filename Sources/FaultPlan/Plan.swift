@@ -111,7 +111,8 @@ public struct Plan: Sendable {
         clientRates = last?.clientRates ?? ClientRates()
         struck = StruckFaults(faults, identities, after: last)
         gates = faults.indices.compactMap { index in
-            guard let role = Gate.Role(faults[index]) else { return nil }
+            let isForEverybody = faults[index].condition.isForEverybody
+            guard let role = faults[index].kind.planned.gateRole(isForEverybody: isForEverybody) else { return nil }
             return Gate(
                 fault: identities[index],
                 index: index,
@@ -157,25 +158,26 @@ public struct Plan: Sendable {
         let identity = identities[index]
         let window = window(of: index)
         let isOn = turn != nil && window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
-        if case .connect(let connect) = fault.kind {
-            if isOn { draft.beginning.add(connect, fault: identity, window: window, key: key.adding(fault.name)) }
-            return false
+        let planned = fault.kind.planned
+        if isOn {
+            let isNarrowed = fault.condition.http != nil
+            let key = key.adding(fault.name)
+            let place = BeginningPlace(fault: identity, window: window, isNarrowed: isNarrowed, key: key)
+            planned.begin(&draft.beginning, in: place)
         }
         draft.noteReading(of: fault, identity)
-        if let cause = Interruptions.Cause(fault.kind) {
+        if let cause = planned.interruption {
             draft.interruptions.append(Interruptions.Source(fault: identity, window: window, cause: cause))
             return false
         }
-        if case .loss(let loss) = fault.kind, fault.condition.http == nil, isOn {
-            draft.beginning.add(ConnectDelay(loss, fault: identity, key: key.adding(fault.name).adding("connect")))
-        }
-        addToLinks(index, window, to: &draft, key: key, client: client, turn: turn)
+        addToLinks(index, planned, window, to: &draft, key: key, client: client, turn: turn)
         return true
     }
 
     /// Adds what a fault does to the bytes of the directions that it acts on.
     private func addToLinks(
         _ index: Int,
+        _ planned: any PlannedFault,
         _ window: Window,
         to draft: inout ConnectionDraft,
         key: RandomKey,
@@ -193,16 +195,23 @@ public struct Plan: Sendable {
             if let pattern = fault.kind.pattern {
                 draft.reading.patterns[direction, default: []].append((identity, pattern))
             }
-            if let alterer = Alterer(fault.kind, filter, key: key) {
+            let place = StagePlace(
+                fault: identity,
+                turn: turn,
+                rate: sharedRate?[direction],
+                filter: filter,
+                key: key
+            )
+            if let alterer = planned.alterer(in: place) {
                 draft.add(Link.AlterSlot(fault: identity, window: window, alterer: alterer, gate: gate), on: direction)
                 continue
             }
-            if case .slowReader(let reader) = fault.kind, let window = reader.window {
+            if let window = planned.receiveWindow {
                 draft.windows[direction] = min(window, draft.windows[direction] ?? window)
             }
-            if let (rank, stage) = stage(of: index, rate: sharedRate?[direction], filter, key: key, turn: turn) {
+            if let (rank, stage) = planned.stage(in: place) {
                 draft.add(
-                    Link.Slot(fault: identity, rank: rank, window: window, stage: stage, gate: gate),
+                    Link.Slot(fault: identity, rank: rank.rawValue, window: window, stage: stage, gate: gate),
                     on: direction
                 )
             }
@@ -280,49 +289,5 @@ public struct Plan: Sendable {
 
     func window(of index: Int) -> Window {
         Window(faults[index].condition, phase: phaseOfFault[index], start: schedule.start)
-    }
-
-    /// The stage of a fault and its place in a link. Whatever order the profile has: a stream is first
-    /// ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one,
-    /// so that nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate
-    /// behind it would hide; then it waits for the opportunities of a trace; then it is delayed, so that a
-    /// link takes in no more than is in flight; and its end comes late behind all that.
-    private func stage(
-        of index: Int,
-        rate: SharedBucket?,
-        _ filter: MessageFilter,
-        key: RandomKey,
-        turn: Int?
-    ) -> (rank: Int, stage: Stage)? {
-        switch faults[index].kind {
-        case .cut(let cut):
-            let stage = CutStage(cut, fault: identities[index], filter: filter, key: key, turn: turn ?? .max)
-            return stage.map { (0, .cut(Box($0))) }
-        case .http(.answer):
-            return (0, .http(HTTPStage(filter)))
-        case .bandwidth(let bandwidth):
-            if let rate { return (5, .sharedBandwidth(Box(SharedBandwidthStage(rate)))) }
-            return (4, .bandwidth(Box(BandwidthStage(bandwidth))))
-        case .stall(let stall):
-            return (2, .stall(Box(StallStage(stall, filter))))
-        case .latency(let latency):
-            return (8, .latency(Box(LatencyStage(latency, key: key))))
-        case .trace(let trace):
-            return (7, .trace(Box(TraceStage(trace))))
-        case .slice(let slice):
-            return (3, .slice(Box(SliceStage(slice, key: key))))
-        case .slowReader(let reader):
-            return (4, .slowReader(Box(SlowReaderStage(reader))))
-        case .outage(let outage):
-            return (1, .silence(SilenceStage(outage, key: key)))
-        case .loss(let loss):
-            return (6, .loss(Box(LossStage(loss, key: key))))
-        case .halfOpen(let halfOpen):
-            return (1, .halfOpen(HalfOpenStage(halfOpen)))
-        case .slowClose(let close):
-            return (9, .slowClose(SlowCloseStage(close)))
-        case .corrupt, .truncate, .http(.drop), .connect, .connectionLimit:
-            return nil
-        }
     }
 }

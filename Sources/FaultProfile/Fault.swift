@@ -32,26 +32,6 @@ public enum StreamSelection: String, Hashable, Sendable, CaseIterable {
     case both
 }
 
-/// What a fault does.
-public enum FaultKind: Hashable, Sendable {
-    case latency(Latency)
-    case bandwidth(Bandwidth)
-    case cut(Cut)
-    case stall(Stall)
-    case outage(Outage)
-    case corrupt(Corrupt)
-    case truncate(Truncate)
-    case trace(Trace)
-    case slice(Slice)
-    case slowReader(SlowReader)
-    case loss(Loss)
-    case http(HTTPFault)
-    case connect(Connect)
-    case connectionLimit(ConnectionLimit)
-    case slowClose(SlowClose)
-    case halfOpen(HalfOpen)
-}
-
 /// `when`: which connections a fault acts on. Everything given must hold.
 public struct Condition: Hashable, Sendable {
     /// The connections by number; the first connection that a proxy accepts is number 1.

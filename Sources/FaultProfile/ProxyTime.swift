@@ -1,3 +1,5 @@
+import Units
+
 /// A stretch of the proxy's clock, which begins when the proxy starts.
 public struct ClockWindow: Hashable, Sendable {
     /// The time since the start at which it begins. Zero or more.
@@ -41,4 +43,21 @@ extension Condition {
         rest.after = nil
         return rest == Condition()
     }
+}
+
+extension DutyCycle {
+    static let table = ObjectTable(
+        DutyCycle(on: .zero, off: .zero),
+        title: "“duty”",
+        definition: "duty",
+        texts: """
+            on: how long the fault is on
+            off: how long it is off then
+            offset: when it is on for the first time, counted from the start of the proxy's clock; off until then
+            """,
+        [
+            .required("on", \.on, .period), .required("off", \.off, .period),
+            .optional("offset", \.offset, .duration, default: .zero),
+        ]
+    )
 }

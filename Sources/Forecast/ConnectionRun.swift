@@ -41,7 +41,7 @@ struct ConnectionRun {
 
     /// How late the connection may be looked at, in nanoseconds: both links make up for it, and what passed meanwhile isn't
     /// taken for idleness.
-    func latenessAllowance(at now: Moment) -> Int64 {
+    mutating func latenessAllowance(at now: Moment) -> Int64 {
         min(longestLateness, plan.upstream.latenessAllowance(at: now), plan.downstream.latenessAllowance(at: now))
     }
 
@@ -76,7 +76,7 @@ struct ConnectionRun {
     }
 
     /// What both links worked out so far beside the answers.
-    var work: Int { plan.upstream.work + plan.downstream.work }
+    mutating func work() -> Int { plan.upstream.work() + plan.downstream.work() }
 
     /// Whether something may end the connection as a whole.
     var isInterruptible: Bool { plan.interruptions.arePossible }

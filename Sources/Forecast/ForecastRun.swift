@@ -141,7 +141,7 @@ struct ForecastRun {
         var before = (questions: 0, work: 0)
         while hasTime {
             let step = run.step(at: now)
-            let after = (questions: run.questions, work: run.work)
+            let after = (questions: run.questions, work: run.work())
             steps += (after.questions - before.questions) * cost.question + after.work - before.work
             before = after
             steps += run.isInterruptible ? cost.change : 1

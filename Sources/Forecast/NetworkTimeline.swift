@@ -113,7 +113,7 @@ public struct NetworkConditions: Hashable, Sendable {
     }
 
     private mutating func add(_ fault: Fault) {
-        let summary = FaultSummary(fault.kind)
+        let summary = fault.kind.figures
         guard fault.condition == Condition(), !summary.isAtPosition, summary.hasFigures else {
             others.append("\(summary.text)\(fault.condition == Condition() ? "" : ", \(fault.condition.sentence)")")
             return

@@ -24,35 +24,30 @@ struct OriginalFault: Sendable {
         guard let offset = strike.offset, offset >= 0, let connection = strike.connection, connection > 0,
             let direction = strike.direction
         else { return nil }
-        let at = ByteCount(offset)
-        switch fault.kind {
-        case .cut(let cut): return .cut(Cut(position: .at(at), how: cut.how, origin: strike.origin))
-        case .stall(let stall):
-            return .stall(Stall(at: at, origin: strike.origin, duration: min(stall.duration, longestStretch)))
-        case .truncate(let truncate):
-            return .truncate(Truncate(at: at, origin: strike.origin, bytes: truncate.bytes))
-        case .halfOpen: return .halfOpen(HalfOpen(point: .at(at)))
-        case .corrupt(let corrupt) where ReplayPlan.isAtPosition(fault.kind):
-            // A fault of another name would draw another bit.
-            let drawn = Corrupt.drawnBit(
-                at: offset,
-                of: fault.name,
-                connection: connection,
-                direction: direction,
-                proxy: strike.proxy,
-                seed: seed
-            )
-            return .corrupt(Corrupt(position: .at(at), origin: strike.origin, bit: corrupt.bit ?? drawn))
-        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .corrupt, .http: return nil
-        case .connect, .connectionLimit, .slowClose: return nil
-        }
+        let (name, proxy) = (fault.name, strike.proxy)
+        let position = ReplayedPosition(
+            at: ByteCount(offset),
+            origin: strike.origin,
+            longestStretch: longestStretch,
+            drawnBit: {
+                Corrupt.drawnBit(
+                    at: offset,
+                    of: name,
+                    connection: connection,
+                    direction: direction,
+                    proxy: proxy,
+                    seed: seed
+                )
+            }
+        )
+        return fault.kind.replayed(at: position)
     }
 
     /// The messages that a strike is narrowed to: the one that was struck, where one counted. What vanishes ends with its
     /// message as well, whatever its position counts.
     func messages(of strike: RecordedStrike) -> HTTPCondition? {
         guard strike.origin != .connection, let request = strike.request, request > 0 else {
-            guard case .truncate = fault.kind, strike.origin == .connection, fault.condition.http?.chance == .always
+            guard fault.kind.endsWithMessage, strike.origin == .connection, fault.condition.http?.chance == .always
             else { return nil }
             return fault.condition.http
         }

@@ -51,10 +51,10 @@ public struct ReplayPlan: Sendable {
     public var everything: Profile {
         let strikes = explicitFaults(of: units)
         var result = profile
-        result.faults = profile.faults.filter { !ReplayPlan.isAtPosition($0.kind) } + strikes
+        result.faults = profile.faults.filter { !$0.kind.isReplayedByPosition } + strikes
         result.phases = profile.phases.map { phase in
             var phase = phase
-            phase.faults.removeAll { ReplayPlan.isAtPosition($0.kind) }
+            phase.faults.removeAll { $0.kind.isReplayedByPosition }
             return phase
         }
         return result.withoutVainWaits
@@ -109,29 +109,7 @@ public struct ReplayPlan: Sendable {
     }
 
     /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.
-    public static func isAtPosition(_ kind: FaultKind) -> Bool {
-        switch kind {
-        case .cut(let cut):
-            switch cut.position {
-            case .at, .inTurn, .every, .between, .pattern: true
-            case .after, .idle: false
-            }
-        case .corrupt(let corrupt):
-            switch corrupt.position {
-            case .at, .between: true
-            // The journal isn't told of all of them; with the seed they are the same again.
-            case .rate: false
-            }
-        case .halfOpen(let halfOpen):
-            switch halfOpen.point {
-            case .at: true
-            case .after: false
-            }
-        case .stall, .truncate: true
-        case .latency, .bandwidth, .outage, .loss, .trace, .slice, .slowReader, .http: false
-        case .connect, .connectionLimit, .slowClose: false
-        }
-    }
+    public static func isAtPosition(_ kind: FaultKind) -> Bool { kind.isReplayedByPosition }
 
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {
         var taken = taken

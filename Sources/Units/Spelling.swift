@@ -57,8 +57,11 @@ extension String {
     /// This text between typographic quotes, on one line and at most 40 characters long, for use in
     /// a message: control characters become `\u{…}`, and what is cut off an ellipsis.
     package var quoted: String {
-        "“\(shortened(to: 40))”"
+        "“\(shortened(to: String.quotedLimit))”"
     }
+
+    /// The characters of a text that are quoted in a message: 40.
+    package static let quotedLimit = 40
 
     /// This text on one line: control and line-breaking characters as `\u{…}`, and no more than
     /// `limit` of its characters, an ellipsis standing for the rest.

@@ -165,7 +165,7 @@ import Testing
         #expect(Repository.has("Sources/FaultPlan/\(decision).swift"))
         #expect(Repository.has("Tests/FaultPlanTests/\(name)Tests.swift"))
         #expect(try Repository.text("docs/profiles.md").contains("### Kind `\(kind)`"))
-        #expect(try Repository.text("docs/architecture.md").contains("/FaultPlan/\(decision).swift)"))
+        #expect(try Repository.text("docs/faults.md").contains("/FaultPlan/\(decision).swift)"))
         let profiles = try Repository.profiles.map { try Repository.text("Profiles/\($0).json") }
         #expect(profiles.contains { $0.contains("\"kind\": \"\(kind)\"") })
     }

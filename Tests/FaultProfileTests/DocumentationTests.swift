@@ -1,6 +1,7 @@
 import Testing
 
 @testable import FaultProfile
+@testable import ProfileDocuments
 
 @Suite struct DocumentationTests {
     private let page: String
@@ -21,6 +22,63 @@ import Testing
             }
         }
         return sections
+    }
+
+    private func text(_ path: String) throws -> String {
+        String(decoding: try Repository.bytes(of: path), as: UTF8.self)
+    }
+
+    private func shipped() throws -> [ProfilePages.ShippedProfile] {
+        try Repository.shippedProfiles.map { name in
+            let source = ProfileSource(file: name, bytes: try Repository.bytes(of: "Profiles/\(name).json"))
+            let profile = try ProfileReader.profile(from: source, resolving: shippedTrace)
+            return ProfilePages.ShippedProfile(name: profile.name, summary: profile.summary)
+        }
+    }
+
+    @Test func `what make docs makes of the code is what the files have`() throws {
+        #expect(try ProfileSchema.text == text("Profiles/profile.schema.json"))
+        #expect(try ProfilePages.profiles(page, shipped: shipped()) == page)
+        let (readme, architecture) = (try text("README.md"), try text("docs/architecture.md"))
+        #expect(try ProfilePages.withRows(readme, shipped()) == readme)
+        #expect(ProfilePages.architecture(architecture) == architecture)
+    }
+
+    @Test func `every table of keys and the table of limits have their place on a page`() throws {
+        for kind in FaultKind.Name.allCases {
+            #expect(page.contains("<!-- made by make docs: keys of \(kind.rawValue) -->"))
+        }
+        for name in ["profile", "proxy", "phase", "every fault", "condition", "duty", "httpCondition"] {
+            #expect(page.contains("<!-- made by make docs: keys of \(name) -->"), "\(name)")
+        }
+        #expect(try text("docs/architecture.md").contains("<!-- made by make docs: limits of profiles -->"))
+    }
+
+    @Test func `a page gets the section of a kind and the row of a profile that it lacks`() throws {
+        let start = try #require(page.firstRange(of: "\n### Kind `stall`\n"))
+        let end = try #require(page[start.upperBound...].firstRange(of: "\n### "))
+        var lacking = page
+        lacking.removeSubrange(start.lowerBound..<end.lowerBound)
+        lacking = lacking.replacing(/\| `elevator` \|[^\n]*\n/, with: "")
+        let made = try ProfilePages.profiles(lacking, shipped: shipped())
+        #expect(made.contains("\n### Kind `stall`\n\nBytes up to an offset pass"))
+        #expect(made.contains("\n| `for` | duration above zero | required | how long the next byte waits |\n"))
+        #expect(made.contains("\n{ \"name\": \"stall\", \"faults\": [ \(Stall.example) ] }\n"))
+        #expect(made.contains("\n| `elevator` | Taking the elevator"))
+    }
+
+    @Test(arguments: FaultKind.Name.allCases.map(\.rawValue))
+    func `every kind has an example that is read and written back`(word: String) throws {
+        let name = try #require(FaultKind.Name(rawValue: word))
+        #expect(problems(fault: name.example) == [])
+    }
+
+    @Test func `every limit of profiles is in the table`() throws {
+        let names = Set(ProfileLimits.rows.flatMap(\.names).map { $0.replacing("ProfileLimits.", with: "") })
+        let source = try text("Sources/FaultProfile/Reading/Limits.swift")
+        let declared = source.matches(of: /public static let (\w+)/).map { String($0.output.1) }
+        #expect(declared.count > 20)
+        for name in declared { #expect(names.contains(name), "\(name)") }
     }
 
     @Test func `every example is a profile`() {

@@ -69,9 +69,10 @@ struct ReplayPlanTests {
         let replayed = ReplayPlan(profile: profile, seed: 3, strikes: first).everything
         let again = journal(replayed)
         #expect(again == first)
-        #expect(replayed.faults.filter { $0.kind.name == .halfOpen }.allSatisfy { $0.stream == .downstream })
+        #expect(replayed.faults.filter { $0.kind.name.rawValue == "half-open" }.allSatisfy { $0.stream == .downstream })
         #expect(
-            replayed.faults.filter { $0.kind.name == .connect } == profile.faults.filter { $0.kind.name == .connect }
+            replayed.faults.filter { $0.kind.name.rawValue == "connect" }
+                == profile.faults.filter { $0.kind.name.rawValue == "connect" }
         )
     }
 

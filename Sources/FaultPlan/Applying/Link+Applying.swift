@@ -50,7 +50,7 @@ extension LinkFaults {
         messageFault: Int?,
         position: Int64,
         at now: Moment
-    ) -> StageTraits {
+    ) -> LinkTraits {
         let plan = change.plan
         schedule = plan.schedule
         stretch = plan.schedule.stretch(at: now)
@@ -69,15 +69,15 @@ extension LinkFaults {
         alterSlots = alterSlots.filter { change.isKept($0.fault) } + update.alterSlots
         for index in alterSlots.indices { alterSlots[index].follow(plan.window(ofIdentity: alterSlots[index].fault)) }
         alterationsLookedAt = nil
-        hasRates = slots.contains { $0.isRate }
+        hasRates = slots.contains { $0.traits.isRate }
         hasWindows = slots.contains { !$0.isAlwaysOpen }
-        if !slots.contains(where: { $0.stage.isSender }) { sentLimit = .max }
+        if !slots.contains(where: { $0.traits.isSender }) { sentLimit = .max }
         if !beginning.isEmpty { spacing.refresh() }
         // A delay that begins doesn't count from before.
         if let first = slots.first(where: { $0.holds }), beginning.contains(where: { $0.fault == first.fault }) {
             begin(at: now)
         }
-        return StageTraits(slots)
+        return LinkTraits(slots)
     }
 
     /// The stages that go on, and among them those that begin; the others give back what they share.

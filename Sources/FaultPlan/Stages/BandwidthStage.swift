@@ -8,7 +8,7 @@ import Units
 /// whoever takes the bytes has fallen behind by more than `latenessAllowance`, or when another stage is slower; so
 /// rounding never adds up, and a timer that fires late costs no throughput (`Lateness`). The end of a stream is no byte
 /// and needs no rate.
-struct BandwidthStage {
+struct BandwidthStage: FaultStage {
     /// How far a sink may fall behind the line and still catch up: 250 ms. What other stages hold back is lost at once.
     static let latenessAllowance: Int64 = 250_000_000
     /// The time that the bytes let out at a time take at most: 10 ms.
@@ -36,6 +36,10 @@ struct BandwidthStage {
         burst = bandwidth.burst.bytes
         let rate = bandwidth.rate
         steady = curve.isSteady ? (Self.quantum(of: rate), rate.bytes(inNanoseconds: Self.latenessAllowance)) : nil
+    }
+
+    var traits: StageTraits {
+        StageTraits(measuresAvailability: true, restsBehindAll: true, isPaced: true, isRate: true)
     }
 
     /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of
@@ -93,11 +97,11 @@ struct BandwidthStage {
     }
 
     /// How long the rate may be taken for even from an age of the connection on, see `RateCurve.evenness`.
-    func evenness(after age: Int64) -> Int64 { curve.evenness(after: age) }
+    func evenness(after now: Moment, age: Int64) -> Int64 { curve.evenness(after: age) }
 
     /// Gives up what other stages don't let the link use, but for the burst or a quantum: of all, they let bytes come to
     /// `horizon`.
-    mutating func settle(at horizon: Int64) {
+    mutating func settle(at horizon: Int64, now: Moment) {
         let excess = offered.subtractingSaturated(horizon).subtractingSaturated(kept)
         guard excess > 0 else { return }
         anchorOffset -= excess
@@ -129,5 +133,12 @@ struct BandwidthStage {
 
     private func line(from start: Int64, at now: Int64) -> Int64 {
         anchorOffset.addingSaturated(curve.bytes(from: start, to: now))
+    }
+}
+
+extension Bandwidth: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        if let rate = place.rate { return (.sharedRate, .sharedBandwidth(Box(SharedBandwidthStage(rate)))) }
+        return (.rate, .bandwidth(Box(BandwidthStage(self))))
     }
 }

@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Which bytes of a stream have a bit flipped, and which bit, by the seed and their offsets alone.
-struct CorruptStage {
+struct CorruptStage: AlteringStage {
     /// The strikes of a rate on one link that the journal is told of; those behind them happen in silence.
     static let toldLimit = 1_000
 
@@ -77,18 +77,19 @@ struct CorruptStage {
         if targets == nil { nextOffset = .max } else { targets?.removeFirst() }
     }
 
-    /// The mask of the byte at `next`, whether the journal is told, and where in a message it was; goes on to the byte
-    /// behind it.
-    mutating func strike() -> (mask: UInt8, isTold: Bool, place: MessageAim.Target?) {
+    /// Flips a bit of the byte at `next`, and goes on to the byte behind it.
+    mutating func alter(index: Int64, available: Int64) -> Altered {
         if let target = targets?.first {
             targets?.removeFirst()
-            return (mask(at: target.offset), true, target)
+            let effect = Altered.Effect(effect: .corrupts, place: target)
+            return Altered(alteration: .flip(index: index, mask: mask(at: target.offset)), told: effect)
         }
         let mask = mask(at: nextOffset)
         let isTold = told < CorruptStage.toldLimit
         if isTold { told += 1 }
         goOn()
-        return (mask, isTold, nil)
+        let effect = isTold ? Altered.Effect(effect: .corrupts) : nil
+        return Altered(alteration: .flip(index: index, mask: mask), told: effect)
     }
 
     /// Finds the next struck byte.
@@ -142,4 +143,8 @@ extension Corrupt.Position {
         case .rate: nil
         }
     }
+}
+
+extension Corrupt: PlannedFault {
+    func alterer(in place: StagePlace) -> Alterer? { .corrupt(CorruptStage(self, place.filter, key: place.key)) }
 }

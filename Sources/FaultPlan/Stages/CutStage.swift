@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Ends the stream after an exact number of bytes.
-struct CutStage {
+struct CutStage: FaultStage {
     /// Where the stream ends.
     private enum Target {
         case at(Int64)
@@ -31,9 +31,9 @@ struct CutStage {
     private let how: Cut.Ending
     private var state = State.off
 
-    /// A cut for one link, the fault of index `fault`. `turn` counts the connections that the fault has met, from 0;
-    /// returns `nil` when this connection has no turn in a list of offsets.
-    init?(_ cut: Cut, fault: Int, filter: MessageFilter, key: RandomKey, turn: Int) {
+    /// A cut for one link, the fault of index `fault`. `turn` counts the connections that the fault has met, from 0,
+    /// and is `nil` for one that had begun before; returns `nil` when this connection has no turn in a list of offsets.
+    init?(_ cut: Cut, fault: Int, filter: MessageFilter, key: RandomKey, turn: Int?) {
         how = cut.how
         self.fault = fault
         let rule: MessageAim.Rule
@@ -41,7 +41,7 @@ struct CutStage {
         case .at(let offset):
             rule = .at(offset.bytes)
         case .inTurn(let offsets):
-            guard turn < offsets.count else { return nil }
+            guard let turn, turn < offsets.count else { return nil }
             rule = .at(offsets[turn].bytes)
         case .every(let step):
             rule = .every(step.bytes)
@@ -143,5 +143,20 @@ struct CutStage {
         visit.cut = (offset, how)
         visit.effectPlace = place
         return Reach(position: offset + 1, horizon: offset + 1, hasEnded: true)
+    }
+}
+
+extension Cut: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        CutStage(self, fault: place.fault, filter: place.filter, key: place.key, turn: place.turn)
+            .map { (.end, .cut(Box($0))) }
+    }
+
+    var interruption: Interruptions.Cause? {
+        switch position {
+        case .after(let age): .age(age.nanoseconds, how)
+        case .idle(let time): .idleness(time.nanoseconds, how)
+        case .at, .inTurn, .every, .between, .pattern: nil
+        }
     }
 }

@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Ends the stream of requests in front of one that the proxy answers by itself.
-struct HTTPStage {
+struct HTTPStage: FaultStage {
     private let filter: MessageFilter
     /// Where picked requests begin that haven't been passed yet.
     private var requests = Fifo<(position: Int64, number: Int64)>()
@@ -12,8 +12,7 @@ struct HTTPStage {
         self.filter = filter
     }
 
-    /// The requests that are remembered.
-    var count: Int { requests.count }
+    var rememberedPositions: Int { requests.count }
 
     mutating func note(_ mark: Mark) {
         guard case .message(let message, let position) = mark, filter.picks(message) else { return }
@@ -33,7 +32,9 @@ struct HTTPStage {
 }
 
 /// Drops informational responses that a server sends ahead of the final one.
-struct DroppedResponses {
+struct DroppedResponses: AlteringStage {
+    static let drops = true
+
     private let codes: StatusSelection
     private let filter: MessageFilter
     /// The stretches of the source that are to vanish, in order, and the requests that they belong to.
@@ -61,16 +62,18 @@ struct DroppedResponses {
         }
     }
 
-    /// Where the next byte that is to vanish comes from.
-    var next: Int64 { stretches.first?.range.lowerBound ?? .max }
+    func next(vanished: Int64) -> Int64 { (stretches.first?.range.lowerBound ?? .max) - vanished }
 
-    /// How many of the `available` bytes vanish, and of which request, if they are the first of a response.
-    mutating func strike(available: Int64) -> (count: Int64, place: MessagePlace?) {
-        guard let first = stretches.first else { return (0, nil) }
+    mutating func alter(index: Int64, available: Int64) -> Altered {
+        guard let first = stretches.first else { preconditionFailure("no response is to vanish here") }
         let count = min(Int64(first.range.count), available)
         let rest = first.range.lowerBound + count..<first.range.upperBound
         if rest.isEmpty { stretches.removeFirst() } else { stretches.replaceFirst(with: (rest, first.request)) }
-        return (count, MessagePlace(origin: .connection, request: first.request))
+        let place = MessagePlace(origin: .connection, request: first.request)
+        return Altered(
+            alteration: .drop(index: index, count: count),
+            told: Altered.Effect(effect: .drops, request: place)
+        )
     }
 
     /// These bytes of the source have vanished by another fault.
@@ -86,4 +89,20 @@ struct DroppedResponses {
 
     /// The fault was off when the response came.
     mutating func miss() { stretches.removeFirst() }
+}
+
+extension HTTPFault: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        switch self {
+        case .answer: (.end, .http(HTTPStage(place.filter)))
+        case .drop: nil
+        }
+    }
+
+    func alterer(in place: StagePlace) -> Alterer? {
+        switch self {
+        case .answer: nil
+        case .drop(let codes): .drop(DroppedResponses(codes, place.filter.condition, key: place.key))
+        }
+    }
 }

@@ -4,7 +4,7 @@ import Units
 /// From a point on nothing passes any more, not even the end of the stream.
 ///
 /// It differs from `SilenceStage` in that it never ends: once it has struck, no phase and no age switches it off.
-struct HalfOpenStage {
+struct HalfOpenStage: FaultStage {
     private enum State {
         case waiting
         /// The fault came on after its offset had passed.
@@ -18,6 +18,8 @@ struct HalfOpenStage {
     init(_ halfOpen: HalfOpen) {
         point = halfOpen.point
     }
+
+    var traits: StageTraits { StageTraits(measuresAvailability: true) }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         switch point {
@@ -75,4 +77,8 @@ struct HalfOpenStage {
         passing.horizon = reach.position
         return passing
     }
+}
+
+extension HalfOpen: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { (.silence, .halfOpen(HalfOpenStage(self))) }
 }

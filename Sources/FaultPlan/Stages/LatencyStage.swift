@@ -7,7 +7,7 @@ import Units
 /// A delay is drawn by the position of the first byte that came at one moment, and again at every
 /// multiple of `stretchLength`; so it doesn't depend on how many reads took the bytes in, nor, without
 /// correlation, on what was drawn before. Order is kept: nothing leaves before what came in front of it.
-struct LatencyStage {
+struct LatencyStage: FaultStage {
     /// With jitter, a stretch is at most this many bytes: a new delay is drawn at every multiple.
     static let stretchLength: Int64 = 16 << 10
     /// The stretches that are remembered; beyond it a new one joins the last and leaves with it. From
@@ -50,6 +50,10 @@ struct LatencyStage {
             if case .quantiles(let table) = latency.distribution { table.last ?? .zero } else { latency.jitter }
         delays = latency.delay > .zero || reach > .zero || latency.spikes != nil
         tolerance = latency.delay.nanoseconds.addingSaturated(reach.nanoseconds) / Self.jointFraction
+    }
+
+    var traits: StageTraits {
+        StageTraits(holds: true, decidesOnEntry: true, countsFromArrival: delays, restsBehindAll: true)
     }
 
     /// What it has worked out so far, see `Link.work`.
@@ -139,5 +143,11 @@ struct LatencyStage {
         larger.append(contentsOf: repeatElement(Stretch(end: 0, release: 0), count: missing))
         stretches = larger
         head = 0
+    }
+}
+
+extension Latency: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.delay, .latency(Box(LatencyStage(self, key: place.key))))
     }
 }

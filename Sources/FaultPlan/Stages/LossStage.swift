@@ -6,7 +6,7 @@ import Units
 ///
 /// The sender has a buffer, as a socket has: whether more follows a lost segment decides when its loss is noticed, and
 /// what the system keeps of a stream in front of the proxy may be less than a window.
-struct LossStage {
+struct LossStage: FaultStage {
     /// What the virtual receiver takes in before whoever is behind the link has taken it, at least: 1 MiB.
     static let receiveBuffer: Int64 = 1 << 20
 
@@ -18,6 +18,8 @@ struct LossStage {
     /// Whoever comes later than this may find that there was no room for what would have been sent: a round trip, or
     /// the time in which the link carries half of the least room.
     let latenessAllowance: Int64
+
+    var traits: StageTraits { StageTraits(holds: true, isSender: true, measuresAvailability: true, isPaced: true) }
 
     /// What it has worked out so far, see `Link.work`.
     var work: Int { sender.steps }
@@ -61,5 +63,17 @@ struct LossStage {
         passing.clamp(to: sender.released)
         passing.isThrottled = true
         return passing
+    }
+}
+
+extension Loss: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.loss, .loss(Box(LossStage(self, key: place.key))))
+    }
+
+    /// Packets of the handshake are lost, too.
+    func begin(_ beginning: inout Beginning, in place: BeginningPlace) {
+        if place.isNarrowed { return }
+        beginning.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
     }
 }

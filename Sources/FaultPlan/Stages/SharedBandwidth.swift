@@ -107,7 +107,7 @@ public final class SharedBucket: Sendable {
 }
 
 /// One link's part in a shared rate.
-struct SharedBandwidthStage {
+struct SharedBandwidthStage: FaultStage {
     private let bucket: SharedBucket
     private var granted: Int64 = 0
     private var reserved: Int64 = 0
@@ -127,6 +127,10 @@ struct SharedBandwidthStage {
 
     init(_ bucket: SharedBucket) {
         self.bucket = bucket
+    }
+
+    var traits: StageTraits {
+        StageTraits(measuresAvailability: true, restsBehindAll: true, isPaced: true, isRate: true)
     }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
@@ -167,7 +171,7 @@ struct SharedBandwidthStage {
     }
 
     /// How long the rate may be taken for even from a moment on, see `RateCurve.evenness`.
-    func evenness(after moment: Moment) -> Int64 { bucket.evenness(after: moment.nanoseconds) }
+    func evenness(after now: Moment, age: Int64) -> Int64 { bucket.evenness(after: now.nanoseconds) }
 
     /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `horizon`.
     mutating func settle(at horizon: Int64, now: Moment) {

@@ -7,7 +7,7 @@ import Units
 ///
 /// It closes both ends of the link: here the near one, so that no rate is used up meanwhile and no
 /// backlog builds up to burst out afterwards; and through `Visit.isSilent` the far one.
-struct SilenceStage {
+struct SilenceStage: FaultStage {
     private let timer: RetransmissionTimer?
     private var announcement = Announcement()
     /// Since when something has waited.
@@ -28,6 +28,8 @@ struct SilenceStage {
             self.timer = RetransmissionTimer(first: Int64(Double(timer.first) * phase))
         }
     }
+
+    var traits: StageTraits { StageTraits(measuresAvailability: true) }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         guard visit.isActive else {
@@ -62,4 +64,15 @@ struct SilenceStage {
         passing.horizon = reach.position
         return passing
     }
+}
+
+extension Outage: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.silence, .silence(SilenceStage(self, key: place.key)))
+    }
+
+    var interruption: Interruptions.Cause? { how == .silence ? nil : .outage }
+
+    /// One that hits all connections refuses them by not listening.
+    func gateRole(isForEverybody: Bool) -> Gate.Role? { isForEverybody && how == .refuse ? .refuses : nil }
 }

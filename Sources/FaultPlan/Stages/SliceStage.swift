@@ -6,7 +6,7 @@ import Units
 /// Where a slice ends depends on where it begins, and nothing else: the first begins where the fault came
 /// on, which is the start of the stream if it is always on. The pause is counted from the moment at which
 /// the last byte of a slice passed. The end of a stream is no byte and waits for no pause.
-struct SliceStage {
+struct SliceStage: FaultStage {
     /// The pauses that a simplified stage makes up for at a time: 64.
     private static let missedLimit: Int64 = 64
 
@@ -40,6 +40,8 @@ struct SliceStage {
 
     /// Whether there is a pause behind a slice; without one bytes pass at once, and only their writes are bounded.
     var pauses: Bool { pause > 0 }
+
+    var traits: StageTraits { StageTraits(onlyBoundsWrites: !pauses) }
 
     /// See `Link.simplify`. Beside a rate, the time that a slice takes comes to each pause, so it has to be asked in time.
     mutating func simplify(isBesideRate: Bool) { isSimplified = !(pauses && isBesideRate) }
@@ -123,5 +125,11 @@ struct SliceStage {
     private func length(at position: Int64) -> Int64 {
         let drawn = key.bits(at: position).multipliedFullWidth(by: span).high
         return lowest.addingSaturated(Int64(clamping: drawn))
+    }
+}
+
+extension Slice: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.slice, .slice(Box(SliceStage(self, key: place.key))))
     }
 }

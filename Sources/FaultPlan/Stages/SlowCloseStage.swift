@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// Holds the end of the stream, and nothing else, for a time after its last byte has gone.
-struct SlowCloseStage {
+struct SlowCloseStage: FaultStage {
     private let delay: Int64
     /// When the end may pass, once every byte before it has been handed over.
     private var due: Moment?
@@ -24,5 +24,11 @@ struct SlowCloseStage {
         var passing = reach
         passing.clamp(to: reach.bytes)
         return passing
+    }
+}
+
+extension SlowClose: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.lateEnd, .slowClose(SlowCloseStage(self)))
     }
 }

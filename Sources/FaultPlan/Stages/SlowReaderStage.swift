@@ -5,14 +5,24 @@ import Units
 ///
 /// What makes the sender feel it at once is the window, which is no stage: whoever opens the sockets bounds
 /// their receive buffers, see `ConnectionPlan.receiveWindow`.
-struct SlowReaderStage {
+struct SlowReaderStage: FaultStage {
     private var rate: BandwidthStage
 
     init(_ reader: SlowReader) {
         rate = BandwidthStage(Bandwidth(rate: reader.rate))
     }
 
+    var traits: StageTraits { rate.traits }
+
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach { rate.advance(reach, &visit) }
 
-    mutating func settle(at horizon: Int64) { rate.settle(at: horizon) }
+    mutating func settle(at horizon: Int64, now: Moment) { rate.settle(at: horizon, now: now) }
+}
+
+extension SlowReader: PlannedFault {
+    var receiveWindow: ByteCount? { window }
+
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.rate, .slowReader(Box(SlowReaderStage(self))))
+    }
 }

@@ -5,7 +5,7 @@ import Units
 ///
 /// The wait begins when everything before the offset is on its way (`Visit.settled`) and something
 /// more wants to pass, so a slow receiver can't hide it and a delay line behind it doesn't lengthen it.
-struct StallStage {
+struct StallStage: FaultStage {
     private enum State {
         case waiting
         case stalling(until: Moment)
@@ -30,6 +30,8 @@ struct StallStage {
             targets = TargetList(MessageAim(stall.origin, .at(stall.at.bytes), .gap, filter))
         }
     }
+
+    var traits: StageTraits { StageTraits(measuresAvailability: true) }
 
     var rememberedPositions: Int { targets?.count ?? 0 }
 
@@ -91,5 +93,11 @@ struct StallStage {
         }
         offset = next.position
         state = .waiting
+    }
+}
+
+extension Stall: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.stall, .stall(Box(StallStage(self, place.filter))))
     }
 }

@@ -7,7 +7,7 @@ import Units
 /// each good for the bytes that were there then. An opportunity that finds fewer is lost, in part or as a
 /// whole. One that is asked about late is still good for what was there in its time: in the queue, or
 /// waiting in front of it for room; and if more wanted to pass already, for what came until it was asked about.
-struct TraceStage {
+struct TraceStage: FaultStage {
     private let times: [UInt32]
     private let period: Int64
     private let queue: Int64
@@ -32,6 +32,8 @@ struct TraceStage {
     }
 
     private static let millisecond: Int64 = 1_000_000
+
+    var traits: StageTraits { StageTraits(holds: true, measuresAvailability: true, isPaced: true) }
 
     mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
         let wanted = reach.bytesAtHorizon
@@ -79,7 +81,7 @@ struct TraceStage {
 
     /// How late it may be asked beside a rate: an eighth of the time in which a full queue leaves, which evens out when
     /// opportunities come, and no less than the time between two questions.
-    var evenness: Int64 {
+    func evenness(after now: Moment, age: Int64) -> Int64 {
         let rate = Double(times.count) * Double(Trace.opportunitySize.bytes) / Double(period)
         return max(Self.millisecond, Int64(min(Double(queue) / rate / 8, 1e15)))
     }
@@ -122,5 +124,11 @@ struct TraceStage {
             if Int64(times[middle]) <= time { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+extension Trace: PlannedFault {
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
+        (.trace, .trace(Box(TraceStage(self))))
     }
 }

@@ -2,7 +2,9 @@ import FaultProfile
 import Units
 
 /// Bytes that vanish from a stream at an offset.
-struct TruncateStage {
+struct TruncateStage: AlteringStage {
+    static let drops = true
+
     private let bytes: Int64
     /// The offset at which bytes vanish; `Int64.max` when all of them have.
     private var nextOffset: Int64
@@ -41,15 +43,14 @@ struct TruncateStage {
         }
     }
 
-    /// How many of the `available` bytes vanish, whether they are the first, and where in a message they were.
-    mutating func strike(available: Int64) -> (count: Int64, isFirst: Bool, place: MessageAim.Target?) {
+    /// As many of the `available` bytes vanish as have to.
+    mutating func alter(index: Int64, available: Int64) -> Altered {
         let count = min(remaining, available)
-        let isFirst = !hasStruck
-        let place = targets?.first
+        let told = hasStruck ? nil : Altered.Effect(effect: .truncates, place: targets?.first)
         hasStruck = true
         remaining -= count
         if remaining == 0 { finish() }
-        return (count, isFirst, place)
+        return Altered(alteration: .drop(index: index, count: count), told: told)
     }
 
     /// The fault was off when its bytes came: it is over, or waits for the next message.
@@ -62,4 +63,8 @@ struct TruncateStage {
         remaining = bytes
         hasStruck = false
     }
+}
+
+extension Truncate: PlannedFault {
+    func alterer(in place: StagePlace) -> Alterer? { .truncate(TruncateStage(self, place.filter)) }
 }

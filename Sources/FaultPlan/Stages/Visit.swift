@@ -30,6 +30,8 @@ struct Visit {
     var takeLimit = Int64.max
     /// Up to which offset bytes may be handed to the sink at a time.
     private(set) var writeLimit = Int64.max
+    /// The positions in messages that the stage remembers, set when it has been asked.
+    var rememberedPositions = 0
     /// Set by a stage that could act as soon as its window opens, although nothing waits to pass.
     var awaitsWindow = false
     /// Set by a stage that lets nothing out of the link.

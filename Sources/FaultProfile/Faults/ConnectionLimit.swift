@@ -1,3 +1,5 @@
+import Units
+
 /// A server whose table of connections is full: no more than so many are open at a time.
 public struct ConnectionLimit: Hashable, Sendable {
     /// The connections of the proxy that may be open at a time: 1 to `largest`.
@@ -20,5 +22,40 @@ public struct ConnectionLimit: Hashable, Sendable {
     public init(limit: Int, how: Manner) {
         self.limit = limit
         self.how = how
+    }
+}
+
+extension ConnectionLimit: FaultDefinition {
+    static let word = "connection-limit"
+    static let summary = "No more than so many connections of the proxy are open at a time."
+    static let streams: [StreamSelection] = [.both]
+    static let example = #"{ "kind": "connection-limit", "limit": 10, "how": "hang" }"#
+    static let table = ObjectTable(
+        ConnectionLimit(limit: 1, how: .refuse),
+        texts: """
+            limit: the connections that may be open; of several limits the lowest holds
+            how: whether one more is accepted and reset, or waits in the system's queue until another ends
+            """,
+        [
+            .required("limit", \.limit, .wholeNumber(.connectionCount, in: 1...largest)),
+            .written("how", \.how, .choice, default: .refuse),
+        ]
+    )
+
+    var kind: FaultKind { .connectionLimit(self) }
+    var figures: FaultFigures {
+        FaultFigures(text: "connection-limit of \(limit), \(how.rawValue)", isAtPosition: true)
+    }
+    var reasonAgainstMessages: String? { "it counts connections" }
+
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        context.checkBothStreams("a connection-limit fault acts on connections as a whole", &decoder)
+        // All that are open are counted.
+        guard !context.condition.isForEverybody else { return }
+        decoder.report(
+            "a connection-limit fault counts every open connection, whichever it is",
+            remedy: "leave “clock”, “duty” and “after” in “when”, and delete the rest",
+            at: context.object.place(of: "when")
+        )
     }
 }

@@ -28,3 +28,69 @@ public struct Corrupt: Hashable, Sendable {
         self.bit = bit
     }
 }
+
+extension Corrupt: FaultDefinition {
+    static let word = "corrupt"
+    static let summary = "Bits of the stream are flipped, one in each byte that is struck."
+    static let example = #"{ "kind": "corrupt", "stream": "downstream", "rate": "0.0001 %" }"#
+    static let table = ObjectTable(
+        Corrupt(position: .at(.zero)),
+        texts: """
+            at: in the byte behind this many bytes
+            between: in one byte at an offset drawn for each connection, both ends included
+            rate: in every byte with this chance
+            of: what `at` and `between` count, see [HTTP messages](#http-messages)
+            bit: which bit is flipped
+            """,
+        oneOf: (positions, #""at": "1 MiB""#),
+        [
+            .one("at", \.position, .offset, Position.at) { if case .at(let at) = $0 { at } else { nil } },
+            .one("between", \.position, .sizeRange, { .between($0.lowerBound, $0.upperBound) }) {
+                if case .between(let low, let high) = $0 { low...high } else { nil }
+            },
+            .one("rate", \.position, .chance.described("chance above 0 %"), Position.rate) {
+                if case .rate(let rate) = $0 { rate } else { nil }
+            },
+            .origin(\.origin),
+            .optional("bit", \.bit, .wholeNumber(.bit, in: 0...7), fallback: "drawn for each byte"),
+        ]
+    )
+
+    /// The keys of which a corruption has exactly one.
+    private static let positions = ["at", "between", "rate"]
+
+    var kind: FaultKind { .corrupt(self) }
+    var figures: FaultFigures {
+        let position =
+            switch position {
+            case .at(let offset): "at \(offset.text)"
+            case .between(let low, let high): "between \(low.text) and \(high.text)"
+            case .rate(let rate): "\(rate.text) of the bytes"
+            }
+        return FaultFigures(text: "corrupt \(position)\(origin.words)", isAtPosition: true)
+    }
+    var isReplayedByPosition: Bool {
+        switch position {
+        case .at, .between: true
+        // The journal isn't told of all of them; with the seed they are the same again.
+        case .rate: false
+        }
+    }
+
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        context.checkOrigin(origin, of: Corrupt.positions, without: ["rate"], &decoder)
+        if position == .rate(.never) {
+            decoder.report(
+                "a rate of 0 % corrupts nothing",
+                remedy: "write “0.001 %”, or delete the fault",
+                at: context.object.place(of: "rate")
+            )
+        }
+    }
+
+    func replayed(at strike: ReplayedPosition) -> FaultKind? {
+        guard isReplayedByPosition else { return nil }
+        // A fault of another name would draw another bit.
+        return .corrupt(Corrupt(position: .at(strike.at), origin: strike.origin, bit: bit ?? strike.drawnBit()))
+    }
+}

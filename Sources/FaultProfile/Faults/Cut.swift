@@ -45,3 +45,128 @@ public struct Cut: Hashable, Sendable {
         self.origin = origin
     }
 }
+
+extension Cut: FaultDefinition {
+    static let word = "cut"
+    static let summary = "Exactly so many bytes pass, or so much time, then the connection ends."
+    static let example = #"{ "kind": "cut", "stream": "downstream", "at": "64 KiB", "how": "close" }"#
+    static let table = ObjectTable(
+        Cut(position: .at(.zero), how: .reset),
+        texts: """
+            at: after this many bytes; `"0 B"` ends the connection before the first. With a list, the first connection \
+            that the fault meets is cut at the first offset, the second at the second, and those after the last are left \
+            alone
+            every: at the next multiple of this
+            between: at an offset drawn for each connection or message, both ends included
+            after: at this age of the connection, however busy it is
+            idle: when for so long no byte has passed in either direction
+            pattern: behind the first of these bytes in the stream
+            how: whether the receiver sees an orderly end (FIN), or a reset (RST) after everything before the cut has \
+            reached it; with `silence` nothing passes any more in either direction, and neither end is told, until it \
+            gives up
+            of: what `at`, `every` and `between` count, see [HTTP messages](#http-messages)
+            """,
+        oneOf: (positions, #""at": "64 KiB""#),
+        rules: [
+            ("if", .object([("oneOf", .array([.requires("after"), .requires("idle")]))])),
+            ("then", .has(["stream": "both"])),
+        ],
+        [
+            .one("at", \.position, offsets, { $0 }) { position in
+                switch position {
+                case .at, .inTurn: position
+                case .every, .between, .after, .idle, .pattern: nil
+                }
+            },
+            .one("every", \.position, .positiveSize, Position.every) {
+                if case .every(let step) = $0 { step } else { nil }
+            },
+            .one("between", \.position, .sizeRange, { .between($0.lowerBound, $0.upperBound) }) {
+                if case .between(let low, let high) = $0 { low...high } else { nil }
+            },
+            .one("after", \.position, .positiveDuration, Position.after) {
+                if case .after(let age) = $0 { age } else { nil }
+            },
+            .one("idle", \.position, .positiveDuration, Position.idle) {
+                if case .idle(let time) = $0 { time } else { nil }
+            },
+            .one("pattern", \.position, .pattern, Position.pattern) {
+                if case .pattern(let pattern) = $0 { pattern } else { nil }
+            },
+            .written("how", \.how, .choice, default: .reset),
+            .origin(\.origin),
+        ]
+    )
+
+    /// The keys of which a cut has exactly one.
+    private static let positions = ["at", "every", "between", "after", "idle", "pattern"]
+
+    /// An offset, or a list of them.
+    private static let offsets = Form<Position>(
+        .cutOffsets,
+        read: { object, key, decoder in
+            guard let node = object[key], case .array = node.value else {
+                return decoder.size(object, key).map(Position.at)
+            }
+            let limit = ProfileLimits.cutOffsets
+            guard let nodes = decoder.list(node, key: key, limit: limit, of: "offsets in this cut") else { return nil }
+            guard !nodes.isEmpty else {
+                decoder.report("the list of offsets is empty", remedy: "write “\"at\": \"64 KiB\"”", at: node.place)
+                return nil
+            }
+            let offsets = nodes.compactMap {
+                decoder.measure($0, key: key, example: "64 KiB", ByteCount.init(parsing:))
+            }
+            return offsets.count == nodes.count ? .inTurn(offsets) : nil
+        },
+        write: { position in
+            switch position {
+            case .at(let offset): .text(offset.text)
+            case .inTurn(let offsets): .array(offsets.map { .text($0.text) })
+            case .every, .between, .after, .idle, .pattern: preconditionFailure("a position of another key")
+            }
+        }
+    )
+
+    var kind: FaultKind { .cut(self) }
+    var pattern: BytePattern? { if case .pattern(let pattern) = position { pattern } else { nil } }
+    var figures: FaultFigures {
+        let position =
+            switch position {
+            case .at(let offset): "at \(offset.text)"
+            case .inTurn(let offsets): "at \(offsets.count) offsets, a connection each"
+            case .every(let step): "at every \(step.text)"
+            case .between(let low, let high): "between \(low.text) and \(high.text)"
+            case .after(let age): "at an age of \(age.text)"
+            case .idle(let time): "when idle for \(time.text)"
+            case .pattern(let pattern): "behind \(pattern.text)"
+            }
+        let ending = how == .silence ? ", in silence" : ""
+        return FaultFigures(text: "cut \(position)\(origin.words)\(ending)", isAtPosition: true)
+    }
+    var reasonAgainstMessages: String? {
+        switch position {
+        case .at, .inTurn, .every, .between: nil
+        case .after, .idle: "time ends a connection, whatever passes"
+        case .pattern: "its pattern is looked for in the whole stream"
+        }
+    }
+    var isReplayedByPosition: Bool {
+        switch position {
+        case .at, .inTurn, .every, .between, .pattern: true
+        case .after, .idle: false
+        }
+    }
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        switch position {
+        case .after, .idle:
+            context.checkBothStreams("a cut by time acts on the connection as a whole", &decoder)
+        case .at, .inTurn, .every, .between, .pattern: break
+        }
+        context.checkOrigin(origin, of: Cut.positions, without: ["after", "idle", "pattern"], &decoder)
+    }
+
+    func replayed(at strike: ReplayedPosition) -> FaultKind? {
+        .cut(Cut(position: .at(strike.at), how: how, origin: strike.origin))
+    }
+}

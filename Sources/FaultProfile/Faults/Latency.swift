@@ -66,3 +66,167 @@ public struct Latency: Hashable, Sendable {
         self.spikes = spikes
     }
 }
+
+extension Latency: FaultDefinition {
+    static let word = "latency"
+    static let summary = "Every byte arrives later."
+    static let example = #"{ "kind": "latency", "delay": "300 ms", "jitter": "20 ms", "distribution": "normal" }"#
+    static let table = ObjectTable(
+        Latency(delay: .zero),
+        texts: """
+            delay: how much later, in each direction that the fault acts on
+            jitter: how far a draw may lie from `delay`, see below; a draw below zero counts as zero
+            distribution: how draws are distributed, see below
+            quantiles: takes the place of `jitter` and `distribution`: what is added to `delay`, as equally spaced quantiles
+            correlation: how much a draw takes after the one before it; at `"100 %"` one draw is for all bytes
+            minimum: what no draw falls below; a lower one counts as this
+            spikes: times at which bytes are delayed by more
+            """,
+        rules: [("if", .requires("quantiles")), ("else", .requires("delay"))],
+        writtenFirst: ["quantiles"],
+        [
+            .part("delay", .duration, fallback: "`\"0 s\"` with `quantiles`, else it has to be given") {
+                $0.writtenDelay
+            } set: {
+                $0.delay = $1
+            },
+            .optional("jitter", \.jitter, .duration, default: .zero),
+            .part("distribution", .choice, fallback: "`uniform`") {
+                $0.word
+            } set: {
+                $0.distribution = $1.distribution
+            },
+            .part("quantiles", quantileTable) {
+                $0.quantiles
+            } set: {
+                $0.distribution = .quantiles($1)
+            },
+            .optional("correlation", \.correlation, .chance, default: .never),
+            .optional("minimum", \.minimum, .duration.described("duration, at most `delay`"), default: .zero),
+            .optional("spikes", \.spikes, .object(.spikes, Spikes.table, check: Spikes.check)),
+        ]
+    )
+
+    /// The distributions that have a word.
+    private enum Word: String, CaseIterable {
+        case uniform
+        case normal
+        case pareto
+        case logNormal = "log-normal"
+
+        var distribution: Distribution {
+            switch self {
+            case .uniform: .uniform
+            case .normal: .normal
+            case .pareto: .pareto
+            case .logNormal: .logNormal
+            }
+        }
+    }
+
+    private var writtenDelay: Duration? { delay > .zero || quantiles == nil ? delay : nil }
+    private var word: Word? { Word.allCases.first { $0 != .uniform && $0.distribution == distribution } }
+    private var quantiles: [Duration]? { if case .quantiles(let table) = distribution { table } else { nil } }
+
+    private static let quantileTable = Form<[Duration]>(
+        .quantiles,
+        read: { object, key, decoder in object[key].flatMap { quantiles($0, key: key, &decoder) } },
+        write: { .array($0.map { .text($0.text) }) }
+    )
+
+    private static func quantiles(_ node: JSONNode, key: String, _ decoder: inout ProfileDecoder) -> [Duration]? {
+        let remedy = "write two or more, from the smallest delay to the largest: “[\"20 ms\", \"30 ms\", \"90 ms\"]”"
+        guard case .array = node.value else {
+            decoder.reportType(of: node, expected: "a list of durations", key: key, remedy: remedy)
+            return nil
+        }
+        let limit = ProfileLimits.quantiles
+        guard let nodes = decoder.list(node, key: key, limit: limit, of: "quantiles in this table") else { return nil }
+        guard nodes.count >= 2 else {
+            decoder.report("there are fewer than two quantiles", remedy: remedy, at: node.place)
+            return nil
+        }
+        var quantiles: [Duration] = []
+        for node in nodes {
+            guard let next = decoder.measure(node, key: key, example: "20 ms", Duration.init(parsing:)) else {
+                continue
+            }
+            if let last = quantiles.last, next < last {
+                decoder.report(
+                    "the quantile \(next.text) is below the one before, \(last.text)",
+                    remedy: "write them from the smallest to the largest",
+                    at: node.place
+                )
+            }
+            quantiles.append(next)
+        }
+        return quantiles
+    }
+
+    var kind: FaultKind { .latency(self) }
+    var figures: FaultFigures {
+        let text = "latency \(delay.text)" + (jitter > .zero ? " ± \(jitter.text)" : "")
+        return FaultFigures(text: text, delay: delay, jitter: jitter)
+    }
+
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        let object = context.object
+        if object["delay"] == nil, object["quantiles"] == nil {
+            decoder.report(
+                "a latency fault needs one of the keys “delay”, “quantiles”",
+                remedy: "add “\"delay\": \"250 ms\"”",
+                at: object.place
+            )
+        }
+        // One that can't be read has been reported.
+        let isUnread = context.unread.contains("delay")
+        if object["quantiles"] != nil {
+            for key in ["jitter", "distribution"] where object[key] != nil {
+                decoder.report(
+                    "\(key.quoted) and “quantiles” don't go together",
+                    remedy: "delete \(key.quoted): the quantiles say how draws are distributed",
+                    at: object.place(of: key)
+                )
+            }
+        } else if !isUnread, minimum > delay {
+            decoder.report(
+                "the minimum, \(minimum.text), is above the delay, \(delay.text)",
+                remedy: "write a minimum of at most the delay",
+                at: object.place(of: "minimum")
+            )
+        }
+        if distribution == .logNormal, !isUnread, delay == .zero {
+            decoder.report(
+                "a log-normal delay is never zero",
+                remedy: "write a “delay” above zero, or another distribution",
+                at: object.place(of: "delay")
+            )
+        }
+    }
+}
+
+extension Latency.Spikes {
+    static let table = ObjectTable(
+        Latency.Spikes(every: .zero, duration: .zero, extra: .zero),
+        title: "“spikes”",
+        definition: "spikes",
+        texts: """
+            every: from the beginning of one spike to that of the next
+            for: how long a spike lasts; less than `every`
+            extra: what is added to the delay of the bytes that come meanwhile
+            """,
+        [
+            .required("every", \.every, .period), .required("for", \.duration, .positiveDuration),
+            .required("extra", \.extra, .positiveDuration),
+        ]
+    )
+
+    fileprivate static func check(_ spikes: Self, _ object: CheckedObject, _ decoder: inout ProfileDecoder) {
+        guard spikes.duration >= spikes.every else { return }
+        decoder.report(
+            "a spike of \(spikes.duration.text) every \(spikes.every.text) never ends",
+            remedy: "write a shorter “for”, or a longer “delay” instead of spikes",
+            at: object.place(of: "for")
+        )
+    }
+}

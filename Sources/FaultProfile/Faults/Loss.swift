@@ -48,3 +48,54 @@ public struct Loss: Hashable, Sendable {
         self.link = link
     }
 }
+
+extension Loss: FaultDefinition {
+    static let word = "loss"
+    static let summary = "Packets are lost, as a stream shows it: stalls, bursts, and a lower rate. No byte is lost."
+    static let example = #"{ "kind": "loss", "stream": "downstream", "rate": "2 %", "burst": 3, "rtt": "40 ms" }"#
+    static let table = ObjectTable(
+        Loss(rate: .never, roundTrip: .zero),
+        texts: """
+            rate: the share of packets that are lost
+            burst: how many are lost in a row, in the mean; with 1, each is drawn for itself. Bursts of B can lose \
+            B/(B + 1) of all at most
+            rtt: the round trip of the lossy path; it adds no delay, which is for `latency`
+            sender: the sender's congestion control
+            link: the rate of the path's narrowest link, headers included
+            """,
+        [
+            .required("rate", \.rate, .chance.described("chance below 100 %")),
+            .optional("burst", \.burst, .wholeNumber(.burstLength, in: 1...ProfileLimits.burstLength), default: 1),
+            .required("rtt", \.roundTrip, .roundTrip),
+            .optional("sender", \.sender, .choice, default: .cubic),
+            .optional("link", \.link, .rate, default: defaultLink),
+        ]
+    )
+
+    var kind: FaultKind { .loss(self) }
+    var figures: FaultFigures {
+        let bursts = burst > 1 ? " in bursts of \(burst)" : ""
+        return FaultFigures(text: "loss \(rate.text)\(bursts), round trip \(roundTrip.text), \(sender.rawValue)")
+    }
+
+    /// Reports a loss that leaves nothing, and one that bursts of this length can't make.
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        if rate == .always {
+            decoder.report(
+                "a loss of 100 % lets nothing pass",
+                remedy: "use an “outage” with “\"how\": \"silence\"”",
+                at: context.object["rate"]?.place ?? context.object.place
+            )
+            return
+        }
+        // Less a little, so that 80 % are four fifths.
+        let least = (rate.fraction / (1 - rate.fraction) - 1e-9).rounded(.up)
+        guard burst > 1, Double(burst) < least else { return }
+        decoder.report(
+            "bursts of \(burst) can't make a loss of \(rate.text): what comes between them has no room",
+            remedy: least <= Double(ProfileLimits.burstLength)
+                ? "write a burst of \(Int(least)) or more" : "write a lower rate",
+            at: context.object["burst"]?.place ?? context.object.place
+        )
+    }
+}

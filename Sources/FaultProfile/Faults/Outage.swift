@@ -1,3 +1,5 @@
+import Units
+
 /// The network, or the server, is away for as long as the fault is on: the length of its phase, or
 /// for ever outside phases.
 public struct Outage: Hashable, Sendable {
@@ -31,5 +33,70 @@ public struct Outage: Hashable, Sendable {
     public init(how: Manner, recovery: Recovery = .immediate) {
         self.how = how
         self.recovery = recovery
+    }
+}
+
+extension Outage: FaultDefinition {
+    static let word = "outage"
+    static let article = "an"
+    static let summary = "The network, or the server, is away for as long as the fault is on."
+    static let example = #"{ "kind": "outage", "how": "silence", "recovery": "tcp-backoff", "rtt": "60 ms" }"#
+    static let table = ObjectTable(
+        Outage(how: .silence),
+        texts: """
+            how: see below
+            recovery: after a silence: whether a transfer goes on at once, or when a TCP sender would try again, up to as \
+            long again later
+            rtt: with `tcp-backoff`: the first try is due after 1.5 of it, or after 200 ms
+            """,
+        rules: [("if", .has(["how": "silence"])), ("else", .has(["recovery": "immediate", "stream": "both"]))],
+        [
+            .required("how", \.how, .choice),
+            .part("recovery", .choice, fallback: "`immediate`") {
+                $0.recovery == .immediate ? nil : RecoveryName.tcpBackoff
+            } set: {
+                if $1 == .tcpBackoff { $0.recovery = .tcpBackoff(roundTrip: nil) }
+            },
+            .part("rtt", .roundTrip, fallback: "short") {
+                if case .tcpBackoff(let roundTrip) = $0.recovery { roundTrip } else { nil }
+            } set: {
+                if case .tcpBackoff = $0.recovery { $0.recovery = .tcpBackoff(roundTrip: $1) }
+            },
+        ]
+    )
+
+    /// The words for `Recovery`.
+    private enum RecoveryName: String, CaseIterable {
+        case immediate
+        case tcpBackoff = "tcp-backoff"
+    }
+
+    var kind: FaultKind { .outage(self) }
+    var figures: FaultFigures { FaultFigures(text: "outage by \(how.rawValue)", outage: how) }
+    var reasonAgainstMessages: String? { "it takes away the network, not a message" }
+
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        let object = context.object
+        if how != .silence, recovery != .immediate {
+            decoder.report(
+                "an outage that resets or refuses connections leaves none to recover",
+                remedy: "delete “recovery”, or write “\"how\": \"silence\"”",
+                at: object.place(of: "recovery")
+            )
+        }
+        if recovery == .immediate, object["rtt"] != nil {
+            decoder.report(
+                "“rtt” is for the recovery “tcp-backoff” only",
+                remedy: "delete it, or add “\"recovery\": \"tcp-backoff\"”",
+                at: object.place(of: "rtt")
+            )
+        }
+        if how != .silence, context.stream != .both {
+            decoder.report(
+                "an outage that resets or refuses connections acts on both directions",
+                remedy: "delete “stream”, or write “\"how\": \"silence\"”",
+                at: object.place(of: "stream")
+            )
+        }
     }
 }

@@ -16,3 +16,36 @@ public struct Slice: Hashable, Sendable {
         self.pause = pause
     }
 }
+
+extension Slice: FaultDefinition {
+    static let word = "slice"
+    static let summary = "Bytes are handed over in writes of bounded size, with a pause between two."
+    static let example = #"{ "kind": "slice", "size": "400 B", "spread": "300 B", "pause": "1 ms" }"#
+    static let table = ObjectTable(
+        Slice(size: .zero),
+        texts: """
+            size: the bytes of a slice; no write has bytes of two
+            spread: how far the size of a slice may lie from `size`; drawn evenly by the position at which it begins
+            pause: how long the next slice waits after the last byte of the one before it
+            """,
+        [
+            .required("size", \.size, .positiveSize),
+            .optional("spread", \.spread, .size.described("size below `size`"), default: .zero),
+            .optional("pause", \.pause, .duration, default: .zero),
+        ]
+    )
+
+    var kind: FaultKind { .slice(self) }
+    var figures: FaultFigures {
+        FaultFigures(text: "slice \(size.text)" + (pause > .zero ? ", pause \(pause.text)" : ""))
+    }
+
+    func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
+        guard spread >= size else { return }
+        decoder.report(
+            "the spread, \(spread.text), isn't below the size, \(size.text)",
+            remedy: "write a smaller one, so that a slice has a byte at least",
+            at: context.object["spread"]?.place ?? context.object.place
+        )
+    }
+}

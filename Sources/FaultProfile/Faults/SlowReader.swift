@@ -20,3 +20,28 @@ public struct SlowReader: Hashable, Sendable {
         self.window = window
     }
 }
+
+extension SlowReader: FaultDefinition {
+    static let word = "slow-reader"
+    static let summary = "Bytes are taken from the sender slowly, through a small window."
+    static let example = #"{ "kind": "slow-reader", "stream": "downstream", "rate": "50 KB/s", "window": "16 KiB" }"#
+    static let table = ObjectTable(
+        SlowReader(rate: BitRate(bitsPerSecond: 1)),
+        texts: """
+            rate: how fast bytes are taken, in each direction that the fault acts on
+            window: the receive buffer of the proxy's socket towards the sender, for the whole life of the connection; \
+            of several the smallest
+            """,
+        [.required("rate", \.rate, .rate), .optional("window", \.window, windowSize, fallback: "the system's")]
+    )
+
+    private static let windowSize = Form.positiveSize.checked { window in
+        guard window < smallestWindow || window > largestWindow else { return nil }
+        let (smallest, largest) = (smallestWindow.text, largestWindow.text)
+        return ("a window of \(window.text) can't be had", "write one from \(smallest.quoted) to \(largest.quoted)")
+    }.described("size from `\"\(smallestWindow.text)\"` to `\"\(largestWindow.text)\"`")
+
+    var kind: FaultKind { .slowReader(self) }
+    var figures: FaultFigures { FaultFigures(text: "slow-reader \(rate.text)", rate: rate) }
+    var reasonAgainstMessages: String? { "it bounds the buffer of a connection" }
+}

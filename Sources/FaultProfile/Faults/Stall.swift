@@ -16,3 +16,32 @@ public struct Stall: Hashable, Sendable {
         self.duration = duration
     }
 }
+
+extension Stall: FaultDefinition {
+    static let word = "stall"
+    static let summary = "Bytes up to an offset pass; the next one waits, then all goes on."
+    static let example = #"{ "kind": "stall", "stream": "downstream", "at": "1 MiB", "for": "2 s" }"#
+    static let table = ObjectTable(
+        Stall(at: .zero, duration: .zero),
+        texts: """
+            at: the bytes that pass first, counted as in a cut
+            for: how long the next byte waits
+            of: what `at` counts, see [HTTP messages](#http-messages); other than the connection's, each message has its \
+            stall
+            """,
+        [
+            .written("at", \.at, .offset, default: .zero), .required("for", \.duration, .positiveDuration),
+            .origin(\.origin),
+        ]
+    )
+
+    var kind: FaultKind { .stall(self) }
+    var figures: FaultFigures {
+        FaultFigures(text: "stall of \(duration.text) at \(at.text)\(origin.words)", isAtPosition: true)
+    }
+    var isReplayedByPosition: Bool { true }
+
+    func replayed(at strike: ReplayedPosition) -> FaultKind? {
+        .stall(Stall(at: strike.at, origin: strike.origin, duration: min(duration, strike.longestStretch)))
+    }
+}

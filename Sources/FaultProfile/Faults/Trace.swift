@@ -26,3 +26,54 @@ public struct Trace: Hashable, Sendable {
         self.queue = queue
     }
 }
+
+extension Trace: FaultDefinition {
+    static let word = "trace"
+    static let summary = "Bytes pass when a recorded trace gave an opportunity, and wait in a queue until then."
+    static let example = #"{ "kind": "trace", "stream": "downstream", "file": "traces/12mbit.trace" }"#
+    static let table = ObjectTable(
+        Trace(file: "", opportunities: []),
+        texts: """
+            file: the trace
+            queue: the bytes that wait in front of the link at most: the deeper, the longer a byte waits behind a busy \
+            sender
+            """,
+        [
+            .part("file", times, isRequired: true) {
+                ($0.file, $0.opportunities)
+            } set: {
+                ($0.file, $0.opportunities) = $1
+            },
+            .written("queue", \.queue, queueSize, default: defaultQueue),
+        ]
+    )
+
+    private static let queueSize = Form.size.checked { queue in
+        guard queue < opportunitySize else { return nil }
+        return ("a queue of \(queue.text) has no room for the 1500 B of an opportunity", "write “1500 B” or more")
+    }.described("size of at least `\"1500 B\"`")
+
+    private static let times = Form<(file: String, opportunities: [UInt32])>(
+        .tracePath,
+        read: { object, key, decoder in
+            guard let node = object[key],
+                let file = decoder.text(node, key: key, limit: ProfileLimits.pathLength)
+            else { return nil }
+            guard !file.isEmpty else {
+                decoder.report("“file” is empty", remedy: "write the path of a trace", at: node.place)
+                return nil
+            }
+            guard let opportunities = decoder.trace(file, at: node.place) else { return nil }
+            // With the folder of the profile, so that it is a path from the folder that the process runs in.
+            return (ProfileReference.path(ofFile: file, in: decoder.file), opportunities)
+        },
+        write: { .text($0.file) }
+    )
+
+    var kind: FaultKind { .trace(self) }
+    var figures: FaultFigures {
+        let bits = Int64(opportunities.count) * Trace.opportunitySize.bytes * 8
+        let mean = BitRate(bitsPerSecond: max(1, bits * 1_000 / Int64(max(1, opportunities.last ?? 1))))
+        return FaultFigures(text: "trace \(file), queue \(queue.text)", rate: mean)
+    }
+}

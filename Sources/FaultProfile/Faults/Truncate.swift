@@ -16,3 +16,29 @@ public struct Truncate: Hashable, Sendable {
         self.bytes = bytes
     }
 }
+
+extension Truncate: FaultDefinition {
+    static let word = "truncate"
+    static let summary = "Bytes vanish from the stream, and the rest goes on."
+    static let example = #"{ "kind": "truncate", "stream": "downstream", "at": "64 KiB", "bytes": "100 B" }"#
+    static let table = ObjectTable(
+        Truncate(at: .zero, bytes: .zero),
+        texts: """
+            at: the bytes that pass first, counted as in a cut; those that vanish don't count
+            bytes: how many bytes behind them vanish
+            of: what `at` counts, see [HTTP messages](#http-messages)
+            """,
+        [.written("at", \.at, .offset, default: .zero), .required("bytes", \.bytes, .positiveSize), .origin(\.origin)]
+    )
+
+    var kind: FaultKind { .truncate(self) }
+    var figures: FaultFigures {
+        FaultFigures(text: "truncate \(bytes.text) at \(at.text)\(origin.words)", isAtPosition: true)
+    }
+    var isReplayedByPosition: Bool { true }
+    var endsWithMessage: Bool { true }
+
+    func replayed(at strike: ReplayedPosition) -> FaultKind? {
+        .truncate(Truncate(at: strike.at, origin: strike.origin, bytes: bytes))
+    }
+}

@@ -1,52 +1,67 @@
 import Units
 
-extension ObjectShape {
-    static let httpCondition = ObjectShape(
+extension HTTPCondition {
+    static let table = ObjectTable(
+        HTTPCondition(),
         title: "“http”",
-        keys: [
-            .optional("method", .token),
-            .optional("path", .textPattern),
-            .optional("header", .fieldPatterns),
-            .optional("status", .status),
-            .optional("request", .connections),
-            .optional("chance", .chance),
+        definition: "httpCondition",
+        texts: """
+            method: the method of the request, letter case included
+            path: the path of the request; with a `?` in the pattern, the path and the query
+            header: fields that the request must have with such a value; names count without letter case
+            status: the status of the response. A fault with it acts on responses, so it can't have \
+            `"stream": "upstream"`
+            request: the number of the request on its connection, from 1
+            chance: drawn once for each request, and for its response the same
+            """,
+        [
+            .optional("method", \.method, method, fallback: "any"),
+            .optional("path", \.path, path, fallback: "any"),
+            .optional("header", \.fields, header, default: [], fallback: "any"),
+            .optional("status", \.status, status, fallback: "any"),
+            .optional("request", \.requests, requests, default: .all, fallback: "all"),
+            .optional("chance", \.chance, .chance, default: .always),
         ]
     )
-}
 
-extension HTTPCondition {
-    init?(_ node: JSONNode, _ decoder: inout ProfileDecoder) {
-        guard let object = decoder.object(node, .httpCondition) else { return nil }
-        self.init(
-            method: decoder.token(object, "method"),
-            path: HTTPCondition.path(object, &decoder),
-            fields: object["header"].map { HTTPCondition.fields($0, &decoder) } ?? [],
-            status: object["status"].flatMap { decoder.status($0, in: 100...599) },
-            requests: object["request"].flatMap { decoder.ordinals($0, key: "request") } ?? .all,
-            chance: decoder.chance(object, "chance") ?? .always
-        )
-    }
+    private static let method = Form<String>(.token, read: { $2.token($0, $1) }, write: { .text($0) })
+    private static let path = Form(.textPattern, read: { path($0, $1, &$2) }, write: { .text($0.text) })
+    private static let header = Form<[FieldPattern]>(
+        .fieldPatterns,
+        read: { object, key, decoder in
+            object[key].map { node in
+                decoder.httpFields(node, key: key).map { FieldPattern(name: $0.name, value: TextPattern($0.value)) }
+            }
+        },
+        write: { .object($0.map { (key: $0.name, value: .text($0.value.text)) }) }
+    )
+    private static let status = Form<StatusSelection>(
+        .status,
+        read: { object, key, decoder in object[key].flatMap { decoder.status($0, in: 100...599) } },
+        write: { $0.written }
+    )
+    private static let requests = Form<ConnectionSelection>(
+        .connections,
+        read: { object, key, decoder in object[key].flatMap { decoder.ordinals($0, key: key) } },
+        write: { $0.written ?? .text("1..") }
+    )
 
-    private static func path(_ object: CheckedObject, _ decoder: inout ProfileDecoder) -> TextPattern? {
-        guard let text = decoder.text(object, "path") else { return nil }
+    private static func path(_ object: CheckedObject, _ key: String, _ decoder: inout ProfileDecoder) -> TextPattern? {
+        guard let text = decoder.text(object, key) else { return nil }
         if text.hasPrefix("/") || text.hasPrefix("*"), !text.hasSpaceOrControl { return TextPattern(text) }
         decoder.report(
             "\(text.quoted) is no path",
             remedy: "begin it with “/”, as “/files/*”, and write no spaces",
-            at: object.place(of: "path")
+            at: object.place(of: key)
         )
         return nil
     }
 
-    private static func fields(_ node: JSONNode, _ decoder: inout ProfileDecoder) -> [FieldPattern] {
-        decoder.httpFields(node, key: "header").map { FieldPattern(name: $0.name, value: TextPattern($0.value)) }
-    }
-
     /// What is wrong with this condition on a fault of this kind and stream.
     func check(_ kind: FaultKind, stream: StreamSelection, at place: SourcePlace, _ decoder: inout ProfileDecoder) {
-        if let reason = kind.reasonAgainstMessages {
+        if let reason = kind.definition.reasonAgainstMessages {
             decoder.report(
-                "“http” can't narrow \(kind.name.article) \(kind.name.rawValue) fault: \(reason)",
+                "“http” can't narrow \(kind.name.title): \(reason)",
                 remedy: "delete “http” from “when”",
                 at: place
             )
@@ -76,27 +91,6 @@ extension StatusSelection {
     /// Whether one of `others` is among these codes, other than 101, which is never dropped.
     fileprivate func dropsAny(of others: StatusSelection) -> Bool {
         range.contains { $0 != 101 && others.range.contains($0) }
-    }
-}
-
-extension FaultKind {
-    /// Why the fault can't be narrowed to HTTP messages; `nil` where it can.
-    fileprivate var reasonAgainstMessages: String? {
-        switch self {
-        case .latency, .bandwidth, .stall, .corrupt, .truncate, .trace, .slice, .loss, .http: nil
-        case .outage: "it takes away the network, not a message"
-        case .connect: "no message has come when a connection begins"
-        case .connectionLimit: "it counts connections"
-        case .slowClose: "the end of a stream is behind all messages"
-        case .halfOpen: "it is silent for good, whatever comes"
-        case .slowReader: "it bounds the buffer of a connection"
-        case .cut(let cut):
-            switch cut.position {
-            case .at, .inTurn, .every, .between: nil
-            case .after, .idle: "time ends a connection, whatever passes"
-            case .pattern: "its pattern is looked for in the whole stream"
-            }
-        }
     }
 }
 

@@ -4,8 +4,8 @@ import Units
 /// as much of it at once as can be told apart.
 ///
 /// Bounds: as many bytes as its caller says, `deepestNesting` objects and lists in each other.
-struct JSONReader {
-    static let deepestNesting = 64
+package struct JSONReader {
+    package static let deepestNesting = 64
 
     /// Thrown where nothing after a reported problem can be made sense of.
     struct Stopped: Error {}

@@ -1,7 +1,17 @@
 import Units
 
 extension ObjectShape {
-    static let hexadecimalPattern = ObjectShape(title: "“pattern” in digits", keys: [.required("hex", .text)])
+    static let hexadecimalPattern = ObjectShape(
+        title: "“pattern” in digits",
+        keys: [.required("hex", .text, "bytes as pairs of digits, with or without spaces")],
+        definition: "hexadecimalPattern"
+    )
+}
+
+extension BytePattern {
+    var written: JSONText {
+        isText ? .text(String(decoding: bytes, as: UTF8.self)) : .object([("hex", .text(hexadecimal))])
+    }
 }
 
 extension ProfileDecoder {

@@ -1,3 +1,5 @@
+import Units
+
 /// What the offsets of a fault are counted in.
 public enum Origin: String, Hashable, Sendable, CaseIterable {
     /// The bytes that the link has passed on since the connection was accepted.
@@ -11,5 +13,13 @@ public enum Origin: String, Hashable, Sendable, CaseIterable {
     /// range begins where its `Content-Range` says, that of an upload where `Content-Range` or `Upload-Offset` does.
     case resource
 
-    static let words = allCases.map(\.rawValue)
+    /// " of the body", behind an offset.
+    var words: String { self == .connection ? "" : " of the \(rawValue)" }
+}
+
+extension Field {
+    /// The key `of`: what offsets count.
+    static func origin(_ path: WritableKeyPath<Root, Origin> & Sendable) -> Field {
+        .optional("of", path, .choice, default: .connection)
+    }
 }

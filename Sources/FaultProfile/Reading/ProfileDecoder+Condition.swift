@@ -19,7 +19,7 @@ extension ProfileDecoder {
         }
         condition.duty = object["duty"].flatMap { duty($0) }
         condition.after = name(object, "after", limit: ProfileLimits.faultNameLength)
-        condition.http = object["http"].flatMap { HTTPCondition($0, &self) }
+        condition.http = object["http"].flatMap { HTTPCondition.table.read($0, &self) }
         return condition
     }
 

@@ -118,34 +118,8 @@ extension ProfileDecoder {
         let givenName = self.name(object, limit: ProfileLimits.faultNameLength)
         let stream = choice(object, "stream", StreamSelection.self) ?? .both
         let condition = object["when"].map { self.condition($0) } ?? Condition()
-        let kind: FaultKind?
-        switch name {
-        case .latency: kind = Latency(object, &self).map(FaultKind.latency)
-        case .bandwidth: kind = Bandwidth(object, &self).map(FaultKind.bandwidth)
-        case .cut: kind = Cut(object, &self).map(FaultKind.cut)
-        case .stall: kind = Stall(object, &self).map(FaultKind.stall)
-        case .outage:
-            let outage = Outage(object, &self)
-            outage?.check(stream: stream, in: object, &self)
-            kind = outage.map(FaultKind.outage)
-        case .corrupt: kind = Corrupt(object, &self).map(FaultKind.corrupt)
-        case .truncate: kind = Truncate(object, &self).map(FaultKind.truncate)
-        case .trace: kind = Trace(object, &self).map(FaultKind.trace)
-        case .slice: kind = Slice(object, &self).map(FaultKind.slice)
-        case .slowReader: kind = SlowReader(object, &self).map(FaultKind.slowReader)
-        case .loss: kind = Loss(object, &self).map(FaultKind.loss)
-        case .http: kind = HTTPFault(object, &self).map(FaultKind.http)
-        case .connect:
-            let connect = Connect(object, &self)
-            connect?.check(condition, in: object, &self)
-            kind = connect.map(FaultKind.connect)
-        case .connectionLimit:
-            let limit = ConnectionLimit(object, &self)
-            limit?.check(condition, in: object, &self)
-            kind = limit.map(FaultKind.connectionLimit)
-        case .slowClose: kind = SlowClose(object, &self).map(FaultKind.slowClose)
-        case .halfOpen: kind = HalfOpen(object, &self).map(FaultKind.halfOpen)
-        }
+        let context = FaultContext(object: object, stream: stream, condition: condition)
+        let kind = name.definition.read(context, &self)
         if let kind, let http = condition.http {
             http.check(kind, stream: stream, at: object.place(of: "when"), &self)
         }
@@ -163,7 +137,7 @@ extension ProfileDecoder {
 
     /// The kind of a fault, which decides what its other keys are.
     private mutating func kind(of node: JSONNode) -> FaultKind.Name? {
-        let shape = ObjectShape(title: "a fault", keys: [.required("kind", .choice([]))])
+        let shape = ObjectShape(title: "a fault", keys: [.required("kind", .choice([]), "what it does")])
         let kinds = FaultKind.Name.allCases.map(\.rawValue.quoted).joined(separator: ", ")
         guard case .object(let members) = node.value else {
             if case .unreadable = node.value { return nil }

@@ -40,12 +40,7 @@ extension ProfileDecoder {
 
     /// `duty`: a time on and a time off.
     mutating func duty(_ node: JSONNode) -> DutyCycle? {
-        guard let object = object(node, .duty) else { return nil }
-        let on = period(object, "on")
-        let off = period(object, "off")
-        let offset = duration(object, "offset")
-        guard let on, let off else { return nil }
-        return DutyCycle(on: on, off: off, offset: offset ?? .zero)
+        DutyCycle.table.read(node, &self)
     }
 
     /// Where the value of `after` stands in a condition.

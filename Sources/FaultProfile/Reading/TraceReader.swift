@@ -80,3 +80,28 @@ enum TraceReader {
         )
     }
 }
+
+extension ProfileDecoder {
+    /// The opportunities of the trace file `path`, which starts from the folder of the file that says it;
+    /// each file is read once.
+    mutating func trace(_ path: String, at place: SourcePlace) -> [UInt32]? {
+        let full = ProfileReference.path(ofFile: path, in: file)
+        if let known = traces[full] { return known }
+        guard traces.count < ProfileLimits.traces else {
+            let limit = ProfileLimits.traces
+            report("there are more than \(limit) trace files", remedy: "use one of them again", at: place)
+            return nil
+        }
+        let opportunities: [UInt32]?
+        switch resolve(.trace(full)) {
+        case .failure(let error):
+            report(error.what, remedy: error.remedy, at: place)
+            opportunities = nil
+        case .success(let source):
+            let number = problems.addFile(source.file)
+            opportunities = TraceReader.opportunities(source.bytes, file: number, &problems)
+        }
+        traces[full] = .some(opportunities)
+        return opportunities
+    }
+}

@@ -44,7 +44,7 @@ public enum ProfileWriter {
             ("name", .text(fault.name)), ("kind", .text(fault.kind.name.rawValue)),
         ]
         if fault.stream != .both { members.append(("stream", .text(fault.stream.rawValue))) }
-        members += fault.kind.writtenMembers
+        members += fault.kind.definition.writtenMembers
         if fault.condition != Condition() { members.append(("when", condition(fault.condition))) }
         return .object(members)
     }
@@ -62,9 +62,9 @@ public enum ProfileWriter {
             members.append(("client", .text(client.text)))
         }
         if let clock = condition.clock { members.append(("clock", window(from: clock.from, until: clock.until))) }
-        if let duty = condition.duty { members.append(("duty", self.duty(duty))) }
+        if let duty = condition.duty { members.append(("duty", .object(DutyCycle.table.written(duty)))) }
         if let after = condition.after { members.append(("after", .text(after))) }
-        if let http = condition.http { members.append(("http", http.written)) }
+        if let http = condition.http { members.append(("http", .object(HTTPCondition.table.written(http)))) }
         return .object(members)
     }
 
@@ -72,12 +72,6 @@ public enum ProfileWriter {
     private static func window(from: Duration, until: Duration?) -> JSONText {
         guard let until else { return .text(from.text) }
         return .text(from > .zero ? "\(from.text)..\(until.text)" : "..\(until.text)")
-    }
-
-    private static func duty(_ duty: DutyCycle) -> JSONText {
-        var members: [(key: String, value: JSONText)] = [("on", .text(duty.on.text)), ("off", .text(duty.off.text))]
-        if duty.offset > .zero { members.append(("offset", .text(duty.offset.text))) }
-        return .object(members)
     }
 }
 

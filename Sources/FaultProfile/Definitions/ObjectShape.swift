@@ -1,0 +1,175 @@
+import Units
+
+/// A key that an object may have.
+package struct KeyShape: Sendable {
+    package let name: String
+    package let form: ValueForm
+    package let isRequired: Bool
+    /// The default, as a page says it; empty where there is nothing to say.
+    package let fallback: String
+    /// What it means, as a clause.
+    package let text: String
+
+    /// The key with a text about what it means.
+    func meaning(_ text: String) -> KeyShape {
+        KeyShape(name: name, form: form, isRequired: isRequired, fallback: fallback, text: text)
+    }
+
+    static func required(_ name: String, _ form: ValueForm, _ text: String) -> KeyShape {
+        KeyShape(name: name, form: form, isRequired: true, fallback: "", text: text)
+    }
+
+    static func optional(_ name: String, _ form: ValueForm, fallback: String = "", _ text: String) -> KeyShape {
+        KeyShape(name: name, form: form, isRequired: false, fallback: fallback, text: text)
+    }
+}
+
+/// An object of a profile: the one table of its keys, for the reader, its messages, the schema and the pages.
+package struct ObjectShape: Sendable {
+    /// What the object is, with its article.
+    var title: String
+    /// What it does, as a sentence; only kinds of faults have one.
+    package var summary = ""
+    package var keys: [KeyShape]
+    /// The name of its definition in the schema.
+    package var definition = ""
+    /// The keys of which exactly one is given, if there are such, and one of them with a value.
+    package var oneOf: [String] = []
+    var oneOfExample = ""
+    /// What else the schema says of it.
+    package var rules: [(key: String, value: JSONText)] = []
+
+    /// Whether `word` is one of the keys, or was probably meant to be.
+    func hasKey(near word: String) -> Bool {
+        let names = keys.map(\.name)
+        return names.contains(word) || !Spelling.nearest(to: word, among: names).isEmpty
+    }
+
+    /// Every object of a profile but the faults.
+    package static let objects = [
+        profile, proxy, phase, condition, DutyCycle.table.shape, HTTPCondition.table.shape, connectionStep,
+        Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
+        hexadecimalPattern,
+    ]
+
+    /// A fault of a kind: the keys of every fault, then its own.
+    static func fault(_ kind: FaultKind.Name) -> ObjectShape { kind.shape }
+}
+
+extension ObjectShape {
+    static let profile = ObjectShape(
+        title: "a profile",
+        keys: [
+            .optional("$schema", .text, "for editors; Squall passes it over"),
+            .required("name", .name, "what `squall run NAME` finds; a shipped profile is named as its file"),
+            .optional("summary", .text, fallback: "empty", "what it feels like, in a line"),
+            .optional(
+                "source",
+                .text,
+                fallback: "empty",
+                "where its figures come from; never taken over by a profile that extends this one"
+            ),
+            .optional(
+                "seed",
+                .seed,
+                fallback: "chosen at each run, and printed",
+                "the seed of every draw; the same seed gives the same faults at the same bytes. "
+                    + "Stay below 2⁵³ if other programs rewrite the file"
+            ),
+            .optional("extends", .text, "the profile this one is based on, [see below](#extending-a-profile)"),
+            .optional("proxies", .proxies, fallback: "empty", "proxies that the profile defines by itself"),
+            .optional("faults", .faults, fallback: "empty", "those that are always on"),
+            .optional("phases", .phases, fallback: "empty", "stretches of time with faults of their own"),
+            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
+        ],
+        definition: "profile"
+    )
+
+    static let proxy = ObjectShape(
+        title: "a proxy",
+        keys: [
+            .required("name", .name, "unique in the profile; part of the seed of the proxy's draws"),
+            .required("listen", .listenAddress, "where it listens: `host:port`, where port 0 takes a free one, or `unix:path`"),
+            .optional("mode", .fileMode, fallback: "`0600`", "the permissions of the Unix socket that it listens on"),
+            .required("upstream", .upstreamAddress, "where it forwards to: `host:port` or `unix:path`"),
+        ],
+        definition: "proxy"
+    )
+
+    static let phase = ObjectShape(
+        title: "a phase",
+        keys: [
+            .required("name", .name, "unique in the profile"),
+            .optional("for", .period, fallback: "for ever, in the last phase only", "how long it lasts"),
+            .optional(
+                "jitter",
+                .duration.described("duration below `for`"),
+                fallback: "`\"0 s\"`",
+                "how much shorter or longer it may last; drawn evenly each time that the phase comes"
+            ),
+            .optional(
+                "faults",
+                .faults,
+                fallback: "empty",
+                "those that are on in this phase, beside those that always are"
+            ),
+        ],
+        definition: "phase"
+    )
+
+    static let condition = ObjectShape(
+        title: "“when”",
+        keys: [
+            .optional(
+                "connection",
+                .connections,
+                fallback: "all",
+                "connections by number; the first that the proxy accepts is 1; `every` takes the multiples of its number"
+            ),
+            .optional("chance", .chance, fallback: "`\"100 %\"`", "drawn once for each connection"),
+            .optional(
+                "age",
+                .age,
+                fallback: "at every age",
+                "the age of the connection: from then on, from and until, until"
+            ),
+            .optional("client", .clients, fallback: "all", "clients by their IP address"),
+            .optional(
+                "clock",
+                .age.described("as `age`"),
+                fallback: "at all times",
+                "the time since the proxy's clock started"
+            ),
+            .optional(
+                "duty",
+                .duty,
+                fallback: "always on",
+                "on for a time and off for a time, in turn, on the proxy's clock"
+            ),
+            .optional(
+                "after",
+                .faultName.described("the name of another fault"),
+                fallback: "at once",
+                "on once that fault has struck on this proxy"
+            ),
+            .optional(
+                "http",
+                .httpCondition,
+                fallback: "every byte",
+                "the HTTP messages: with it, the fault is on while one of them passes"
+            ),
+        ],
+        definition: "condition"
+    )
+
+    static let connectionStep = step("connection")
+    static let requestStep = step("request")
+
+    private static func step(_ key: String) -> ObjectShape {
+        ObjectShape(
+            title: "“\(key)” as a step",
+            keys: [.required("every", .connectionNumber, "each whose number is a multiple of this")],
+            definition: "connectionStep"
+        )
+    }
+}

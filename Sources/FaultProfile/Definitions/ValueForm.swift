@@ -1,0 +1,332 @@
+import Units
+
+/// What the value of a key may be: its description and definition in the schema, and an example.
+package struct ValueForm: Sendable {
+    /// The name of its definition in the schema; `nil` for a choice, which stands where it is used.
+    package let name: String?
+    /// As a page says it: "duration above zero".
+    package var words: String
+    /// A value of this form as it stands in a profile.
+    let example: String
+    /// Its definition in the schema.
+    package let schema: JSONText
+
+    init(_ name: String?, _ words: String, example: String, _ schema: JSONText) {
+        self.name = name
+        self.words = words
+        self.example = example
+        self.schema = schema
+    }
+
+    /// The form with another description for the pages.
+    func described(_ words: String) -> ValueForm {
+        var form = self
+        form.words = words
+        return form
+    }
+
+    /// The forms that others are made of, and no key has.
+    package static let parts = [addressRange, size, rate, duration, connectionNumber, fields, text]
+
+    /// One of the given words.
+    static func choice(_ words: [String]) -> ValueForm {
+        let marked = words.map { "`\($0)`" }
+        let list = marked.dropLast().joined(separator: ", ") + (words.count > 1 ? " or " : "") + (marked.last ?? "")
+        return ValueForm(
+            nil,
+            list,
+            example: words.map { "\"\($0)\"" }.joined(separator: " or "),
+            .object([("enum", .array(words.map(JSONText.text)))])
+        )
+    }
+}
+
+extension JSONText {
+    /// A text, in a schema: of a pattern, which is matched as a whole.
+    fileprivate static func string(_ pattern: String, limit: Int? = nil, least: Int? = nil) -> JSONText {
+        var members: [(key: String, value: JSONText)] = [("type", .text("string"))]
+        if let least { members.append(("minLength", .number(UInt64(least)))) }
+        if let limit { members.append(("maxLength", .number(UInt64(limit)))) }
+        if !pattern.isEmpty { members.append(("pattern", .text("^\(pattern)$"))) }
+        return .object(members)
+    }
+
+    fileprivate static func integer(_ range: ClosedRange<UInt64>) -> JSONText {
+        .object([
+            ("type", .text("integer")), ("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound)),
+        ])
+    }
+
+    fileprivate static func list(of definition: String, _ counts: ClosedRange<Int>) -> JSONText {
+        var members: [(key: String, value: JSONText)] = [("type", .text("array"))]
+        if counts.lowerBound > 0 { members.append(("minItems", .number(UInt64(counts.lowerBound)))) }
+        members.append(("maxItems", .number(UInt64(counts.upperBound))))
+        return .object(members + [("items", .definition(definition))])
+    }
+
+    fileprivate static func oneOf(_ values: JSONText...) -> JSONText { .object([("oneOf", .array(values))]) }
+
+    /// What another definition of the schema says.
+    package static func definition(_ name: String) -> JSONText { .object([("$ref", .text("#/$defs/\(name)"))]) }
+
+    /// That keys have these values, if they are there.
+    static func has(_ values: KeyValuePairs<String, String>) -> JSONText {
+        .object([("properties", .object(values.map { (key: $0.key, value: .object([("const", .text($0.value))])) }))])
+    }
+
+    /// That these keys are there.
+    package static func requires(_ keys: String...) -> JSONText {
+        .object([("required", .array(keys.map(JSONText.text)))])
+    }
+}
+
+/// The parts of patterns, as regular expressions.
+private enum Pattern {
+    static let rate = "\(positive) *(bit|kbit|Mbit|Gbit|B|KB|kB|KiB|MB|MiB|GB|GiB)/s"
+    static let chance = #"0*(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) *%"#
+    static let age = #"(?=.*[0-9])(\#(number) *\#(time))?(\.\.(\#(number) *\#(time))?)?"#
+    static let fieldValue = #"[^\u0000-\u0008\u000A-\u001F\u007F]*"#
+    static let number = #"[0-9]+(\.[0-9]+)?"#
+    static let positive = #"(?=.*[1-9])[0-9]+(\.[0-9]+)?"#
+    static let time = #"(ns|us|\u00B5s|\u03BCs|ms|s|min|h)"#
+    static let bytes = "(B|KB|kB|KiB|MB|MiB|GB|GiB)"
+    static let uncontrolled = #"[^\u0000-\u001F\u007F-\u009F]*"#
+    static let token = "[!#$%&'*+.^_`|~0-9A-Za-z-]"
+    static let host = #"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)"#
+    static let port =
+        "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
+    private static let unix =
+        #"unix:(?![0-9]+$)(@[^\u0000-\u001F\u007F-\u009F]{1,107}"#
+        + #"|(?!@)[^\u0000-\u001F\u007F-\u009F]{0,106}[^/\u0000-\u001F\u007F-\u009F])"#
+
+    /// A Unix socket, or a host and one of the ports of a pattern.
+    static func address(port: String) -> String { "(\(unix)|(?!unix:)\(host):(\(port)))" }
+
+    /// At least `ProfileLimits.shortestPeriod`, in every unit.
+    static let period =
+        #"(0*[1-9][0-9]{6,}(\.[0-9]+)? *ns|0*[1-9][0-9]{3,}(\.[0-9]+)? *(us|\u00B5s|\u03BCs)"#
+        + #"|0*[1-9][0-9]*(\.[0-9]+)? *ms|(0*[1-9][0-9]*(\.[0-9]+)?|0+\.0{0,2}[1-9][0-9]*) *s"#
+        + #"|(?=.*[1-9])[0-9]+(\.[0-9]+)? *(min|h))"#
+    static let address =
+        #"([0-9]{1,3}(\.[0-9]{1,3}){3}(/(0|[1-9]|[12][0-9]|3[0-2]))?"#
+        + #"|(?=.*:.*:)[0-9A-Fa-f:.]{2,45}(/(0|[1-9][0-9]?|1[01][0-9]|12[0-8]))?)"#
+}
+
+extension ValueForm {
+    // Of a value with a unit.
+    private static func measure(_ name: String, _ words: String, _ example: String, _ pattern: String) -> ValueForm {
+        ValueForm(name, words, example: "\"\(example)\"", .string(pattern, limit: ProfileLimits.valueLength))
+    }
+
+    private static func list(
+        _ name: String,
+        _ words: String,
+        _ example: String,
+        of definition: String,
+        _ counts: ClosedRange<Int>
+    ) -> ValueForm {
+        ValueForm(name, words, example: example, .list(of: definition, counts))
+    }
+
+    /// An object with a definition of its own.
+    static func object(_ name: String, _ words: String, _ example: String) -> ValueForm {
+        ValueForm(name, words, example: example, .definition(name))
+    }
+
+    private static func name(_ definition: String, _ limit: Int) -> ValueForm {
+        let schema = JSONText.string(Pattern.uncontrolled, limit: limit, least: 1)
+        return ValueForm(definition, "name", example: "\"a-name\"", schema)
+    }
+}
+
+// MARK: Values of all objects
+
+extension ValueForm {
+    static let text = ValueForm("text", "text", example: "\"…\"", .string("", limit: ProfileLimits.textLength))
+    static let name = name("name", ProfileLimits.nameLength)
+    static let faultName = name("faultName", ProfileLimits.faultNameLength)
+    static let flag = ValueForm("flag", "`true` or `false`", example: "true", .object([("type", .text("boolean"))]))
+    static let seed = ValueForm("seed", "whole number, 0 to 2⁶⁴ − 1", example: "7", .integer(0...UInt64.max))
+    static let duration = measure("duration", "duration", "250 ms", "\(Pattern.number) *\(Pattern.time)")
+    static let positiveDuration = measure(
+        "positiveDuration",
+        "duration above zero",
+        "250 ms",
+        "\(Pattern.positive) *\(Pattern.time)"
+    )
+    static let period = measure("period", "duration, at least `\"1 ms\"`", "250 ms", Pattern.period)
+    static let size = measure("size", "size", "64 KiB", "\(Pattern.number) *\(Pattern.bytes)")
+    static let positiveSize = measure(
+        "positiveSize",
+        "size above zero",
+        "64 KiB",
+        "\(Pattern.positive) *\(Pattern.bytes)"
+    )
+    static let rate = measure("rate", "rate above zero", "20 Mbit/s", Pattern.rate)
+    static let chance = measure("chance", "chance", "20 %", Pattern.chance)
+    static let sizeRange = list(
+        "sizeRange",
+        "list of two offsets, the lower first",
+        #"["1 MB", "10 MB"]"#,
+        of: "size",
+        2...2
+    )
+    static let connectionNumber = ValueForm(
+        "connectionNumber",
+        "whole number",
+        example: "3",
+        .integer(1...ProfileLimits.connectionNumber)
+    )
+    static let connections = ValueForm(
+        "connections",
+        #"`3`, `"1..2"`, `"3.."` or `{ "every": 3 }`"#,
+        example: "3",
+        .oneOf(
+            .definition("connectionNumber"),
+            .string(#"[1-9][0-9]{0,11}\.\.([1-9][0-9]{0,11})?"#),
+            .definition("connectionStep")
+        )
+    )
+    static let age = measure("age", #"`"5 s"`, `"5 s..10 s"` or `"..10 s"`"#, "5 s", Pattern.age)
+    static let addressRange = ValueForm("addressRange", "address", example: "\"10.0.0.0/8\"", .string(Pattern.address))
+    static let clients = ValueForm(
+        "clients",
+        #"`"127.0.0.1"`, `"10.0.0.0/8"`, `"fd00::/8"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
+        example: "\"10.0.0.0/8\"",
+        .oneOf(.definition("addressRange"), .list(of: "addressRange", 1...ProfileLimits.clients))
+    )
+    static let listenAddress = ValueForm(
+        "listenAddress",
+        "address",
+        example: "\"127.0.0.1:8080\"",
+        .string(Pattern.address(port: "0|\(Pattern.port)"))
+    )
+    static let upstreamAddress = ValueForm(
+        "upstreamAddress",
+        "address",
+        example: "\"127.0.0.1:80\"",
+        .string(Pattern.address(port: Pattern.port))
+    )
+    static let fileMode = ValueForm("fileMode", "octal digits", example: "\"0660\"", .string("0?[0-7]{3}"))
+    static let proxies = list(
+        "proxies",
+        "list of [proxies](#proxies)",
+        "[ … ]",
+        of: "proxy",
+        0...ProfileLimits.proxies
+    )
+    static let faults = list("faults", "list of [faults](#faults)", "[ … ]", of: "fault", 0...ProfileLimits.faults)
+    static let phases = list("phases", "list of [phases](#phases)", "[ … ]", of: "phase", 0...ProfileLimits.phases)
+    static let condition = object("condition", "[condition](#when)", #"{ "connection": 1 }"#)
+    static let duty = object("duty", "[object](#duty-cycles)", #"{ "on": "2 s", "off": "8 s" }"#)
+    static let httpCondition = object(
+        "httpCondition",
+        "[condition](#http-messages)",
+        #"{ "method": "GET", "path": "/files/*" }"#
+    )
+}
+
+// MARK: Values of HTTP
+
+extension ValueForm {
+    static let token = ValueForm(
+        "token",
+        "text",
+        example: "\"GET\"",
+        .string("\(Pattern.token){1,\(ProfileLimits.textLength)}")
+    )
+    static let textPattern = ValueForm(
+        "textPattern",
+        "text, `*` in it for any characters",
+        example: "\"/files/*\"",
+        .string(#"[/*][^\u0000-\u0020\u007F-\u009F]*"#, limit: ProfileLimits.textLength)
+    )
+    static let fields = ValueForm(
+        "fields",
+        "object: names of fields, and texts",
+        example: #"{ "Retry-After": "2" }"#,
+        .object([
+            ("type", .text("object")), ("maxProperties", .number(UInt64(ProfileLimits.httpFields))),
+            ("propertyNames", .string("\(Pattern.token)+", limit: ProfileLimits.nameLength)),
+            ("additionalProperties", .string(Pattern.fieldValue, limit: ProfileLimits.textLength)),
+        ])
+    )
+    static let fieldPatterns = ValueForm(
+        "fieldPatterns",
+        "object: names of fields, and texts with `*` for any characters",
+        example: #"{ "Range": "bytes=*" }"#,
+        .definition("fields")
+    )
+    static let status = ValueForm(
+        "status",
+        #"`206`, `"5xx"` or `"500..504"`"#,
+        example: "503",
+        .oneOf(.integer(100...599), .string(#"([1-5]xx|[1-5][0-9]{2}\.\.[1-5][0-9]{2})"#))
+    )
+    static let answerStatus = ValueForm("answerStatus", "whole number, 200 to 599", example: "503", .integer(200...599))
+    static let informationalStatus = ValueForm(
+        "informationalStatus",
+        #"`104`, `"1xx"` or `"102..104"`"#,
+        example: "104",
+        .oneOf(.integer(100...199), .string(#"(1xx|1[0-9]{2}\.\.1[0-9]{2})"#))
+    )
+    static let answerBody = ValueForm(
+        "answerBody",
+        "text of up to 64 KiB",
+        example: "\"try later\"",
+        .string("", limit: ProfileLimits.answerBytes)
+    )
+    static let answer = object("answer", "object", #"{ "status": 503 }"#)
+}
+
+// MARK: Values of kinds of faults
+
+extension ValueForm {
+    static let pattern = ValueForm(
+        "pattern",
+        #"text, or `{ "hex": "16 03 01" }`, of 1 to \#(ProfileLimits.patternBytes) bytes"#,
+        example: "\"END\"",
+        .oneOf(.string("", limit: ProfileLimits.patternBytes, least: 1), .definition("hexadecimalPattern"))
+    )
+    static let cutOffsets = ValueForm(
+        "cutOffsets",
+        "offset, or a list of 1 to \(ProfileLimits.cutOffsets) of them",
+        example: "\"64 KiB\"",
+        .oneOf(.definition("size"), .list(of: "size", 1...ProfileLimits.cutOffsets))
+    )
+    static let quantiles = list(
+        "quantiles",
+        "list of 2 to \(ProfileLimits.quantiles) durations, none below the one before",
+        #"["20 ms", "30 ms", "90 ms"]"#,
+        of: "duration",
+        2...ProfileLimits.quantiles
+    )
+    static let steps = list(
+        "steps",
+        "list of 1 to \(ProfileLimits.rateSteps) steps",
+        #"[ { "after": "2 s", "rate": "1 Mbit/s" } ]"#,
+        of: "step",
+        1...ProfileLimits.rateSteps
+    )
+    static let spikes = object("spikes", "object", #"{ "every": "10 s", "for": "500 ms", "extra": "300 ms" }"#)
+    static let wave = object("wave", "object", #"{ "low": "1 Mbit/s", "high": "8 Mbit/s", "period": "20 s" }"#)
+    static let tracePath = ValueForm(
+        "tracePath",
+        "path, from the folder of the file that says it",
+        example: "\"traces/12mbit.trace\"",
+        .string("", limit: ProfileLimits.pathLength, least: 1)
+    )
+    static let burstLength = ValueForm(
+        "burstLength",
+        "whole number, 1 to 1,000",
+        example: "5",
+        .integer(1...UInt64(ProfileLimits.burstLength))
+    )
+    static let bit = ValueForm("bit", "0, the lowest, to 7", example: "3", .integer(0...7))
+    static let connectionCount = ValueForm(
+        "connectionCount",
+        "whole number, 1 to 1,000,000",
+        example: "100",
+        .integer(1...UInt64(ConnectionLimit.largest))
+    )
+}

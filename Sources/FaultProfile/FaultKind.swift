@@ -1,0 +1,108 @@
+/// What a fault does: the data of one kind.
+///
+/// The registry of kinds is this file: a case, a line in `definition` and a line in `definitions` each. Everything else
+/// about a kind is in the file of its type, see `FaultDefinition`.
+public enum FaultKind: Hashable, Sendable {
+    case latency(Latency)
+    case bandwidth(Bandwidth)
+    case cut(Cut)
+    case stall(Stall)
+    case outage(Outage)
+    case corrupt(Corrupt)
+    case truncate(Truncate)
+    case trace(Trace)
+    case slice(Slice)
+    case slowReader(SlowReader)
+    case loss(Loss)
+    case http(HTTPFault)
+    case connect(Connect)
+    case connectionLimit(ConnectionLimit)
+    case slowClose(SlowClose)
+    case halfOpen(HalfOpen)
+
+    /// Every kind, in the order in which pages and messages list them.
+    static let definitions: [any FaultDefinition.Type] = [
+        Latency.self, Bandwidth.self, Cut.self, Stall.self, Outage.self, Corrupt.self, Truncate.self, Trace.self,
+        Slice.self, SlowReader.self, Loss.self, HTTPFault.self, Connect.self, ConnectionLimit.self, SlowClose.self,
+        HalfOpen.self,
+    ]
+
+    /// The data, as what all kinds have in common.
+    var definition: any FaultDefinition {
+        switch self {
+        case .latency(let latency): latency
+        case .bandwidth(let bandwidth): bandwidth
+        case .cut(let cut): cut
+        case .stall(let stall): stall
+        case .outage(let outage): outage
+        case .corrupt(let corrupt): corrupt
+        case .truncate(let truncate): truncate
+        case .trace(let trace): trace
+        case .slice(let slice): slice
+        case .slowReader(let reader): reader
+        case .loss(let loss): loss
+        case .http(let fault): fault
+        case .connect(let connect): connect
+        case .connectionLimit(let limit): limit
+        case .slowClose(let close): close
+        case .halfOpen(let halfOpen): halfOpen
+        }
+    }
+}
+
+extension FaultKind {
+    /// A kind by the word that a profile uses for it.
+    public struct Name: RawRepresentable, Hashable, Sendable, CaseIterable {
+        /// The word: "slow-reader".
+        public let rawValue: String
+
+        /// Every kind, in the order of the registry.
+        public static let allCases = definitions.map { Name(of: $0) }
+
+        /// The kind of a word; `nil` where there is none.
+        public init?(rawValue: String) {
+            guard definitions.contains(where: { $0.word == rawValue }) else { return nil }
+            self.rawValue = rawValue
+        }
+
+        init(of definition: any FaultDefinition.Type) {
+            rawValue = definition.word
+        }
+
+        /// "a cut fault".
+        var title: String { definition.title }
+        /// The keys of a fault of the kind.
+        package var shape: ObjectShape { definition.shape }
+        /// A fault of the kind, in JSON.
+        package var example: String { definition.example }
+
+        /// What is known of the kind.
+        var definition: any FaultDefinition.Type {
+            guard let definition = definitions.first(where: { $0.word == rawValue }) else {
+                preconditionFailure("a name is made of a word that is in the registry")
+            }
+            return definition
+        }
+    }
+
+    /// Which kind this is.
+    public var name: Name { Name(of: type(of: definition)) }
+
+    /// What it means for a drawing.
+    package var figures: FaultFigures { definition.figures }
+    /// What its offsets are counted in.
+    package var origin: Origin { definition.origin }
+    /// The bytes that it looks for in the stream.
+    package var pattern: BytePattern? { definition.pattern }
+    /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.
+    package var ownStream: StreamSelection? { definition.ownStream }
+    /// Whether it acts on HTTP messages even without `when.http`.
+    package var isAboutMessages: Bool { definition.isAboutMessages }
+    /// Whether a replay strikes it again line by line, at the positions of the journal, in place of the fault itself.
+    package var isReplayedByPosition: Bool { definition.isReplayedByPosition }
+    /// Whether what it does ends with the message in which it began.
+    package var endsWithMessage: Bool { definition.endsWithMessage }
+
+    /// The fault that strikes as a line of a journal tells; `nil` where only the fault of the profile can.
+    package func replayed(at strike: ReplayedPosition) -> FaultKind? { definition.replayed(at: strike) }
+}

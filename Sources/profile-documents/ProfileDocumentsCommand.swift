@@ -1,0 +1,35 @@
+import Foundation
+import ProfileDocuments
+
+/// Writes the schema of profiles, and the tables of pages that are made from the code. `make docs` runs it at the top of
+/// the repository.
+@main enum ProfileDocumentsCommand {
+    static func main() throws {
+        try Data(ProfileSchema.text.utf8).write(to: URL(filePath: "Profiles/profile.schema.json"))
+        let shipped = try shippedProfiles()
+        try rewrite("docs/profiles.md") { ProfilePages.profiles($0, shipped: shipped) }
+        try rewrite("docs/architecture.md") { ProfilePages.architecture($0) }
+        try rewrite("README.md") { ProfilePages.withRows($0, shipped) }
+    }
+
+    private static func shippedProfiles() throws -> [ProfilePages.ShippedProfile] {
+        let files = try FileManager.default.contentsOfDirectory(atPath: "Profiles")
+        return try files.filter { $0.hasSuffix(".json") && $0 != "profile.schema.json" }.sorted().map { file in
+            let data = try Data(contentsOf: URL(filePath: "Profiles/\(file)"))
+            let summary = try JSONDecoder().decode(Summary.self, from: data)
+            return ProfilePages.ShippedProfile(name: summary.name, summary: summary.summary)
+        }
+    }
+
+    private struct Summary: Decodable {
+        let name: String
+        let summary: String
+    }
+
+    private static func rewrite(_ file: String, _ change: (String) -> String) throws {
+        let url = URL(filePath: file)
+        let page = try String(contentsOf: url, encoding: .utf8)
+        let changed = change(page)
+        if changed != page { try Data(changed.utf8).write(to: url) }
+    }
+}
