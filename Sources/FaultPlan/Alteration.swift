@@ -7,12 +7,16 @@ public enum Alteration: Hashable, Sendable {
     case flip(index: Int64, mask: UInt8)
     /// The `count` bytes from `index` on vanish, and those behind them move up.
     case drop(index: Int64, count: Int64)
+    /// These bytes are put in front of the one at `index`, or behind the last.
+    case insert(index: Int64, bytes: [UInt8])
 }
 
 /// How a kind of fault changes bytes, by their offsets alone.
 protocol AlteringStage: Sendable {
     /// Whether bytes vanish by it, and aren't just changed.
     static var drops: Bool { get }
+    /// Whether bytes come in by it. Such a fault strikes behind a byte, and doesn't wait for the next one.
+    static var inserts: Bool { get }
     /// Whether it strikes at a rate: bytes that pass while it is off are spared in any number, and none is missed.
     var hasRate: Bool { get }
     /// What it has worked out so far, see `Link.work`.
@@ -40,6 +44,7 @@ protocol AlteringStage: Sendable {
 
 extension AlteringStage {
     static var drops: Bool { false }
+    static var inserts: Bool { false }
     var hasRate: Bool { false }
     var work: Int { 0 }
 
@@ -73,6 +78,10 @@ protocol AltererCall {
 extension Alterer {
     private enum Drops: AltererCall {
         static func call<Stage: AlteringStage>(_: inout Stage, _: Void) -> Bool { Stage.drops }
+    }
+
+    private enum Inserts: AltererCall {
+        static func call<Stage: AlteringStage>(_: inout Stage, _: Void) -> Bool { Stage.inserts }
     }
 
     private enum HasRate: AltererCall {
@@ -121,6 +130,7 @@ extension Alterer {
 
     /// Whether bytes vanish by it; see `AlteringStage` for this and the others.
     mutating func drops() -> Bool { call(Drops.self, ()) }
+    mutating func inserts() -> Bool { call(Inserts.self, ()) }
     mutating func hasRate() -> Bool { call(HasRate.self, ()) }
     mutating func work() -> Int { call(Work.self, ()) }
     mutating func next(vanished: Int64) -> Int64 { call(Next.self, vanished) }

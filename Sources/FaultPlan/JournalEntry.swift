@@ -67,6 +67,7 @@ extension Strike.Effect {
         case .refuses: "refuses"
         case .corrupts: "corrupts"
         case .truncates: "truncates"
+        case .inserts: "inserts"
         case .slices: "slices"
         case .answers: "answers"
         case .drops: "drops"

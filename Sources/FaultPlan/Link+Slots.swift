@@ -95,8 +95,9 @@ extension Link {
         var alterer: Alterer
         /// The messages that the fault is narrowed to, if any, in bytes of the source.
         var gate: MessageGate?
-        /// Whether bytes vanish by it.
+        /// Whether bytes vanish, or come in, by it.
         let drops: Bool
+        let inserts: Bool
         /// Whether the fault strikes at a rate.
         let hasRate: Bool
         /// Whether the fault strikes at a rate, and is off at times.
@@ -112,6 +113,7 @@ extension Link {
             self.alterer = alterer
             self.gate = gate
             drops = self.alterer.drops()
+            inserts = self.alterer.inserts()
             hasRate = self.alterer.hasRate()
             spares = hasRate && !(window.isAlways && gate == nil)
         }
@@ -125,6 +127,13 @@ extension Link {
                 alterer.skipSpared()
             }
         }
+
+        /// Which of the faults that act at one offset acts first: bytes vanish, are changed, and come in.
+        var order: Int { drops ? 0 : inserts ? 2 : 1 }
+
+        /// Whether the fault acts at its next offset, once bytes have come up to `end`. Behind the last of them it isn't known
+        /// which message the next one belongs to.
+        func isReached(by end: Int64) -> Bool { next < end || next == end && inserts && gate == nil }
 
         /// Looks whether the fault is on at `now`, and where it strikes next.
         mutating func look(at now: Moment, age: Int64, phase: Int?, vanished: Int64) {

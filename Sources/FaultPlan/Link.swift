@@ -144,15 +144,15 @@ public struct Link: Sendable {
     /// What is to be done to the `count` bytes, more than 0, that were just taken from the source, before
     /// `bytesArrived` tells of those that are left; `nil` when nothing is.
     ///
-    /// To be asked until it says `nil`, with the count that is left each time. The answers go through the bytes
-    /// from the first to the last.
+    /// To be asked until it says `nil`, with the count that is left each time, and includes what was put in. The answers go
+    /// through the bytes from the first to the last.
     public mutating func nextAlteration(of count: Int64, now: Moment) -> Alteration? {
         guard altersBytes else { return nil }
         return faults[0].nextAlteration(of: count, behind: arrived, now: now, &strikes)
     }
 
     /// `count` bytes, more than 0, were taken from the source by a simulation, which has no bytes to change: those
-    /// that vanish are left out.
+    /// that vanish are left out, and those that come in are counted.
     ///
     /// - Returns: what was done to them.
     @discardableResult
@@ -161,7 +161,11 @@ public struct Link: Sendable {
         var alterations: [Alteration] = []
         while altersBytes, left > 0, let alteration = nextAlteration(of: left, now: now) {
             alterations.append(alteration)
-            if case .drop(_, let dropped) = alteration { left -= dropped }
+            switch alteration {
+            case .flip: break
+            case .drop(_, let dropped): left -= dropped
+            case .insert(_, let bytes): left += Int64(bytes.count)
+            }
         }
         if left > 0 { bytesArrived(left) } else { bytesVanished() }
         return alterations

@@ -17,6 +17,8 @@ struct LinkFaults: Sendable {
     var alterSlots: [Link.AlterSlot]
     var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
     private(set) var marks = MarkQueue()
+    /// Where the bytes that were put into the stream last end, among those that the link takes.
+    private var insertedEnd: Int64 = 0
     /// More is never taken at once, so what faults hold back behind it holds nobody up: 1 MiB.
     private static let largestReceive: Int64 = 1 << 20
     /// Whether one of the stages is a rate.
@@ -77,13 +79,15 @@ struct LinkFaults: Sendable {
         while true {
             alterationsSought += 1 + alterSlots.count / 4
             let (chosen, offset) = firstAlterer()
-            guard offset < end else {
+            guard alterSlots[chosen].isReached(by: end) else {
                 for index in alterSlots.indices where alterSlots[index].isSparing {
                     alterSlots[index].alterer.spare(before: end)
                 }
                 return nil
             }
-            let position = offset + marks.vanished
+            // What was put in has no place of its own in the source.
+            let inserted = max(0, insertedEnd - offset)
+            let position = offset + inserted + marks.vanished
             let (isPicked, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
             guard isPicked, offset >= arrived,
                 alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
@@ -93,16 +97,17 @@ struct LinkFaults: Sendable {
                 continue
             }
             let index = offset - arrived
-            let available = min(count - index, boundary - position)
+            let available = min(count - index, (boundary - position).addingSaturated(inserted))
             let altered = alterSlots[chosen].alterer.alter(index: index, available: available)
-            if case .drop(_, let dropped) = altered.alteration {
-                marks.bytesVanished(dropped, at: offset)
-                for index in alterSlots.indices {
-                    if index != chosen { alterSlots[index].alterer.vanished(position..<position + dropped) }
-                    alterSlots[index].lookUpNext(vanished: marks.vanished)
-                }
-            } else {
+            switch altered.alteration {
+            case .flip:
                 alterSlots[chosen].lookUpNext(vanished: marks.vanished)
+            case .drop(_, let dropped):
+                vanish(dropped, at: offset, by: chosen)
+            case .insert(_, let bytes):
+                marks.bytesInserted(Int64(bytes.count), at: position)
+                insertedEnd = offset + inserted + Int64(bytes.count)
+                for index in alterSlots.indices { alterSlots[index].lookUpNext(vanished: marks.vanished) }
             }
             if let told = altered.told {
                 strikes.append(
@@ -115,6 +120,21 @@ struct LinkFaults: Sendable {
                 )
             }
             return altered.alteration
+        }
+    }
+
+    /// `count` bytes behind `offset` vanish by a fault: first what was put in there, and then bytes of the source.
+    private mutating func vanish(_ count: Int64, at offset: Int64, by chosen: Int) {
+        let inserted = min(count, max(0, insertedEnd - offset))
+        if inserted > 0 {
+            marks.insertedVanished(inserted)
+            insertedEnd -= inserted
+        }
+        if count > inserted { marks.bytesVanished(count - inserted, at: max(offset, insertedEnd)) }
+        let start = max(offset, insertedEnd) + marks.vanished - (count - inserted)
+        for index in alterSlots.indices {
+            if index != chosen { alterSlots[index].alterer.vanished(start..<start + count - inserted) }
+            alterSlots[index].lookUpNext(vanished: marks.vanished)
         }
     }
 
@@ -133,8 +153,8 @@ struct LinkFaults: Sendable {
         for index in alterSlots.indices where alterSlots[index].next <= offset {
             let next = alterSlots[index].next
             // A byte that vanishes isn't changed before.
-            let isDropped = next == offset && alterSlots[index].drops && !alterSlots[chosen].drops
-            if next < offset || isDropped { (chosen, offset) = (index, next) }
+            let isFirst = next == offset && alterSlots[index].order < alterSlots[chosen].order
+            if next < offset || isFirst { (chosen, offset) = (index, next) }
         }
         return (chosen, offset)
     }

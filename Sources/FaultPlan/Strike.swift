@@ -36,6 +36,8 @@ public struct Strike: Hashable, Sendable {
         case corrupts
         /// Bytes behind `offset` vanished.
         case truncates
+        /// Bytes were put in behind `offset`.
+        case inserts
         /// Bytes are handed over in slices from here on.
         case slices
         /// A request was answered in the server's place.

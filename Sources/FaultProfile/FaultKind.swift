@@ -73,6 +73,8 @@ extension FaultKind {
         var title: String { definition.title }
         /// The keys of a fault of the kind.
         package var shape: ObjectShape { definition.shape }
+        /// The bounds that are the kind's own, for the page that lists them.
+        package var limits: [(text: String, name: String, value: String)] { definition.limits }
         /// A fault of the kind, in JSON.
         package var example: String { definition.example }
 

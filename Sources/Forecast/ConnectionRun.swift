@@ -88,9 +88,14 @@ struct ConnectionRun {
     var fileBytes: Int64 {
         switch transfer.direction {
         case .downstream where substitute != nil: held
-        case .downstream: held + max(0, plan.downstream.delivered - client.headBytes)
-        case .upstream: held + max(0, plan.upstream.delivered - client.requestBytes)
+        case .downstream: held + arrived(plan.downstream, behind: client.headBytes)
+        case .upstream: held + arrived(plan.upstream, behind: client.requestBytes)
         }
+    }
+
+    /// The bytes that a receiver takes for those of the file: as many as it was told of, whatever was put in.
+    private func arrived(_ link: Link, behind head: Int64) -> Int64 {
+        min(max(0, link.delivered - head), transfer.bytes.bytes - held)
     }
 
     /// Lets everything happen that happens at `now`.
@@ -106,7 +111,7 @@ struct ConnectionRun {
                 return ended(end, at: now)
             }
         }
-        if !hasAnswered, plan.upstream.delivered == requestTotal {
+        if !hasAnswered, plan.upstream.delivered >= requestTotal {
             hasAnswered = true
             answer = answerTotal
             downstreamWake = now
@@ -125,7 +130,7 @@ struct ConnectionRun {
         if let substitute {
             // The client knows from the head that it has to try again.
             if plan.downstream.delivered >= substitute { return .lost(.cut) }
-        } else if plan.downstream.delivered == answerTotal {
+        } else if hasAnswered, plan.downstream.delivered >= answerTotal {
             return .complete
         }
         if let end = downstreamEnd { return ended(end, at: now) }

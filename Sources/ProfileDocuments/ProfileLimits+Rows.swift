@@ -16,59 +16,66 @@ extension ProfileLimits {
     }
 
     /// Every limit, for the page that lists them.
-    static let rows = [
-        Row("bytes of a file", ("ProfileLimits.fileBytes", bytes(fileBytes))),
-        Row("bytes of a text that a profile is embedded in", ("ProfileLimits.embeddingBytes", bytes(embeddingBytes))),
-        Row("objects and lists in each other", ("JSONReader.deepestNesting", count(JSONReader.deepestNesting))),
-        Row("faults, with phases and bases", ("ProfileLimits.faults", count(faults))),
-        Row("phases", ("ProfileLimits.phases", count(phases))),
-        Row("proxies", ("ProfileLimits.proxies", count(proxies))),
-        Row("offsets of a cut", ("ProfileLimits.cutOffsets", count(cutOffsets))),
-        Row("addresses of a condition", ("ProfileLimits.clients", count(clients))),
-        Row("bytes of a pattern", ("ProfileLimits.patternBytes", count(patternBytes))),
-        Row(
-            "fields of `when.http`, or of an answer; bytes of its body",
-            ("ProfileLimits.httpFields", count(httpFields)),
-            ("answerBytes", bytes(answerBytes))
-        ),
-        Row(
-            "bytes of the name of a field; of its value",
-            ("ProfileLimits.nameLength", count(nameLength)),
-            ("textLength", count(textLength))
-        ),
-        Row("steps of a bandwidth", ("ProfileLimits.rateSteps", count(rateSteps))),
-        Row(
-            "shortest time of a phase, of a duty cycle's `on` and `off`, of a wave, between two repetitions of steps or "
-                + "two spikes",
-            ("ProfileLimits.shortestPeriod", shortestPeriod.text)
-        ),
-        Row("period of a wave", ("Bandwidth.longestPeriod", Bandwidth.longestPeriod.text)),
-        Row("quantiles of a latency", ("ProfileLimits.quantiles", count(quantiles))),
-        Row(
-            "trace files; bytes of one; its lines",
-            ("ProfileLimits.traces", count(traces)),
-            ("traceBytes", bytes(traceBytes)),
-            ("traceLines", count(traceLines))
-        ),
-        Row("bases, one through the other", ("ProfileLimits.extendsDepth", count(extendsDepth))),
-        Row(
-            "characters of a name; of that of a fault",
-            ("ProfileLimits.nameLength", count(nameLength)),
-            ("faultNameLength", count(faultNameLength))
-        ),
-        Row(
-            "characters of the path of a trace, with the folder of the profile",
-            ("ProfileLimits.pathLength", count(pathLength))
-        ),
-        Row("characters of a summary, a source or of `extends`", ("ProfileLimits.textLength", count(textLength))),
-        Row("characters of a value with its unit", ("ProfileLimits.valueLength", count(valueLength))),
-        Row("mean length of a burst of losses", ("ProfileLimits.burstLength", count(burstLength))),
-        Row("round trip (`rtt`)", ("ProfileLimits.roundTrip", roundTrip.text)),
-        Row("connections of a connection-limit", ("ConnectionLimit.largest", count(ConnectionLimit.largest))),
-        Row("number of a connection in `when`", ("ProfileLimits.connectionNumber", count(Int(connectionNumber)))),
-        Row("characters of a text quoted in a message", ("String.quotedLimit", count(String.quotedLimit))),
-        Row("problems listed; the rest are counted", ("ProfileProblems.limit", count(ProfileProblems.limit))),
-    ]
+    static let rows =
+        [
+            Row("bytes of a file", ("ProfileLimits.fileBytes", bytes(fileBytes))),
+            Row(
+                "bytes of a text that a profile is embedded in",
+                ("ProfileLimits.embeddingBytes", bytes(embeddingBytes))
+            ),
+            Row("objects and lists in each other", ("JSONReader.deepestNesting", count(JSONReader.deepestNesting))),
+            Row("faults, with phases and bases", ("ProfileLimits.faults", count(faults))),
+            Row("phases", ("ProfileLimits.phases", count(phases))),
+            Row("proxies", ("ProfileLimits.proxies", count(proxies))),
+            Row("offsets of a cut", ("ProfileLimits.cutOffsets", count(cutOffsets))),
+            Row("addresses of a condition", ("ProfileLimits.clients", count(clients))),
+            Row(
+                "characters of bytes in digits",
+                ("ProfileLimits.hexadecimalLength", count(ProfileLimits.hexadecimalLength))
+            ),
+            Row("bytes of a pattern", ("ProfileLimits.patternBytes", count(patternBytes))),
+            Row(
+                "fields of `when.http`, or of an answer; bytes of its body",
+                ("ProfileLimits.httpFields", count(httpFields)),
+                ("answerBytes", bytes(answerBytes))
+            ),
+            Row(
+                "bytes of the name of a field; of its value",
+                ("ProfileLimits.nameLength", count(nameLength)),
+                ("textLength", count(textLength))
+            ),
+            Row("steps of a bandwidth", ("ProfileLimits.rateSteps", count(rateSteps))),
+            Row(
+                "shortest time of a phase, of a duty cycle's `on` and `off`, of a wave, between two repetitions of steps or "
+                    + "two spikes",
+                ("ProfileLimits.shortestPeriod", shortestPeriod.text)
+            ),
+            Row("quantiles of a latency", ("ProfileLimits.quantiles", count(quantiles))),
+            Row(
+                "trace files; bytes of one; its lines",
+                ("ProfileLimits.traces", count(traces)),
+                ("traceBytes", bytes(traceBytes)),
+                ("traceLines", count(traceLines))
+            ),
+            Row("bases, one through the other", ("ProfileLimits.extendsDepth", count(extendsDepth))),
+            Row(
+                "characters of a name; of that of a fault",
+                ("ProfileLimits.nameLength", count(nameLength)),
+                ("faultNameLength", count(faultNameLength))
+            ),
+            Row(
+                "characters of the path of a trace, with the folder of the profile",
+                ("ProfileLimits.pathLength", count(pathLength))
+            ),
+            Row("characters of a summary, a source or of `extends`", ("ProfileLimits.textLength", count(textLength))),
+            Row("characters of a value with its unit", ("ProfileLimits.valueLength", count(valueLength))),
+            Row("mean length of a burst of losses", ("ProfileLimits.burstLength", count(burstLength))),
+            Row("round trip (`rtt`)", ("ProfileLimits.roundTrip", roundTrip.text)),
+            Row("number of a connection in `when`", ("ProfileLimits.connectionNumber", count(Int(connectionNumber)))),
+            Row("characters of a text quoted in a message", ("String.quotedLimit", count(String.quotedLimit))),
+            Row("problems listed; the rest are counted", ("ProfileProblems.limit", count(ProfileProblems.limit))),
+        ]
+        + FaultKind.Name.allCases.flatMap(\.limits).map { Row($0.text, ($0.name, $0.value)) }
 
     private static func bytes(_ limit: Int) -> String { ByteCount(Int64(limit)).text }
 

@@ -7,9 +7,10 @@ import Units
 extension LinkPump {
     /// Has the link take the first `count` bytes of the scratch buffer, in portions as the reader finds positions in them.
     ///
-    /// - Returns: how many are left at the start of the buffer, when some have vanished or the reader holds them.
+    /// - Returns: how many are at the start of the buffer then, when some have vanished, some were put in, and the reader
+    ///   holds some.
     mutating func take(_ count: Int, _ reader: StreamReader, in loop: EventLoop, now: Moment) -> Int {
-        var (taken, next) = (0, 0)
+        var (count, taken, next) = (count, 0, 0)
         var hasMore = true
         while hasMore {
             var portion = count - next
@@ -20,10 +21,14 @@ extension LinkPump {
                 }
                 (portion, hasMore) = (read.count, read.hasMore)
             }
-            let left = link.altersBytes ? altered(portion, behind: next, in: loop, now: now) : portion
+            var (left, inserted) = (portion, 0)
+            if link.altersBytes {
+                (left, inserted) = altered(portion, behind: next, of: count, in: loop, now: now)
+                count += inserted
+            }
             // What vanished is closed up portion by portion: no byte is moved for what vanishes in others.
             if next > taken, left > 0 { loop.removeScratch(at: taken, count: next - taken, of: next + left) }
-            next += portion
+            next += portion + inserted
             taken += left
             if left > 0 { link.bytesArrived(Int64(left)) } else { link.bytesVanished() }
         }
@@ -56,19 +61,29 @@ extension LinkPump {
         return outcome
     }
 
-    /// Changes `count` bytes of the scratch buffer, behind the first `start`, as the link wants it; returns how many of
-    /// them are left.
-    private mutating func altered(_ count: Int, behind start: Int, in loop: EventLoop, now: Moment) -> Int {
-        var count = count
-        while count > 0, let alteration = link.nextAlteration(of: Int64(count), now: now) {
+    /// Changes `portion` bytes of the scratch buffer, behind the first `start` of `count` bytes, as the link wants it;
+    /// returns how many of them are left with what was put in, and how many more bytes there are in the buffer.
+    private mutating func altered(
+        _ portion: Int,
+        behind start: Int,
+        of count: Int,
+        in loop: EventLoop,
+        now: Moment
+    ) -> (left: Int, inserted: Int) {
+        var (left, inserted) = (portion, 0)
+        while left > 0, let alteration = link.nextAlteration(of: Int64(left), now: now) {
             switch alteration {
             case .flip(let index, let mask):
                 loop.flipScratch(at: start + Int(index), mask: mask)
             case .drop(let index, let dropped):
-                loop.removeScratch(at: start + Int(index), count: Int(dropped), of: start + count)
-                count -= Int(dropped)
+                loop.removeScratch(at: start + Int(index), count: Int(dropped), of: start + left)
+                left -= Int(dropped)
+            case .insert(let index, let bytes):
+                loop.insertScratch(bytes, at: start + Int(index), of: count + inserted)
+                left += bytes.count
+                inserted += bytes.count
             }
         }
-        return count
+        return (left, inserted)
     }
 }

@@ -47,7 +47,7 @@ extension RecordedStrike {
     public static let words = Set(
         ([
             .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,
-            .resets, .refuses, .corrupts, .truncates, .slices, .answers, .drops, .isNoHTTP(.notHTTP), .hangs,
+            .resets, .refuses, .corrupts, .truncates, .inserts, .slices, .answers, .drops, .isNoHTTP(.notHTTP), .hangs,
             .closesLate,
         ] as [Strike.Effect]).map(\.word)
     )

@@ -17,7 +17,7 @@ import Testing
             ("step", Bandwidth.Step.table.shape),
             ("wave", Bandwidth.Wave.table.shape), ("duty", DutyCycle.table.shape),
             ("httpCondition", HTTPCondition.table.shape), ("answer", HTTPAnswer.table.shape),
-            ("hexadecimalPattern", .hexadecimalPattern),
+            ("hexadecimal", .hexadecimal),
         ] + FaultKind.Name.allCases.map { ($0.rawValue, .fault($0)) }
 
     @Test func `the schema has the keys that the reader has, required ones and others`() throws {

@@ -19,7 +19,8 @@ struct RecordedStrikeTests {
         case .resets: .refuses
         case .refuses: .corrupts
         case .corrupts: .truncates
-        case .truncates: .slices
+        case .truncates: .inserts
+        case .inserts: .slices
         case .slices: .answers
         case .answers: .drops
         case .drops: .isNoHTTP(.notHTTP)

@@ -95,6 +95,7 @@ struct Conversation {
                 switch alteration {
                 case .flip(let index, let mask): block[Int(index)] ^= mask
                 case .drop(let index, let count): block.removeSubrange(Int(index)..<Int(index + count))
+                case .insert(let index, let bytes): block.insert(contentsOf: bytes, at: Int(index))
                 }
             }
             Conversation.settle(&link, &stream, block, now)

@@ -4,7 +4,7 @@ extension EventLoop {
     /// Combines the byte at `index` of the scratch buffer with `mask` by exclusive or.
     public func flipScratch(at index: Int, mask: UInt8) {
         preconditionOnLoop()
-        precondition(index >= 0 && index < EventLoop.scratchCapacity, "outside the scratch")
+        precondition(index >= 0 && index < EventLoop.scratchSize, "outside the scratch")
         scratch.storeBytes(
             of: scratch.load(fromByteOffset: index, as: UInt8.self) ^ mask,
             toByteOffset: index,
@@ -17,14 +17,26 @@ extension EventLoop {
     public func removeScratch(at index: Int, count: Int, of length: Int) {
         preconditionOnLoop()
         precondition(index >= 0 && count >= 0 && index + count <= length, "outside the bytes")
-        precondition(length <= EventLoop.scratchCapacity, "outside the scratch")
+        precondition(length <= EventLoop.scratchSize, "outside the scratch")
         memmove(scratch + index, scratch + index + count, length - index - count)
+    }
+
+    /// Puts `bytes` in front of the byte at `index` of the `length` bytes at the start of the scratch buffer, or behind the
+    /// last of them; together they are no more than `scratchCapacity` and `insertionCapacity`.
+    public func insertScratch(_ bytes: [UInt8], at index: Int, of length: Int) {
+        preconditionOnLoop()
+        precondition(index >= 0 && index <= length, "outside the scratch")
+        precondition(length + bytes.count <= EventLoop.scratchSize, "more bytes are put in than there is room for")
+        memmove(scratch + index + bytes.count, scratch + index, length - index)
+        bytes.withUnsafeBytes { source in
+            if let start = source.baseAddress { (scratch + index).copyMemory(from: start, byteCount: source.count) }
+        }
     }
 
     /// Shows `body` the first `length` bytes of the scratch buffer.
     public func withScratch<Result>(_ length: Int, _ body: (Span<UInt8>) -> Result) -> Result {
         preconditionOnLoop()
-        precondition(length >= 0 && length <= EventLoop.scratchCapacity, "outside the scratch")
+        precondition(length >= 0 && length <= EventLoop.scratchSize, "outside the scratch")
         let bytes = UnsafeBufferPointer(start: scratch.assumingMemoryBound(to: UInt8.self), count: length)
         return body(bytes.span)
     }
@@ -32,7 +44,7 @@ extension EventLoop {
     /// Puts `bytes` at the start of the scratch buffer.
     public func fillScratch(with bytes: [UInt8]) {
         preconditionOnLoop()
-        precondition(bytes.count <= EventLoop.scratchCapacity, "outside the scratch")
+        precondition(bytes.count <= EventLoop.scratchSize, "outside the scratch")
         bytes.withUnsafeBytes { source in
             if let start = source.baseAddress { scratch.copyMemory(from: start, byteCount: source.count) }
         }

@@ -10,6 +10,10 @@ public final class EventLoop: @unchecked Sendable {
     /// The bytes that one read takes at most: the loop's scratch buffer, 1 MiB. Large reads are what
     /// makes forwarding cheap, see docs/decisions/0003-copy-not-splice.md and 0015.
     public static let scratchCapacity = 1 << 20
+    /// The bytes beyond those of a read that may be put between them: 1 MiB.
+    public static let insertionCapacity = 1 << 20
+    /// The bytes of the scratch buffer.
+    static let scratchSize = scratchCapacity + insertionCapacity
 
     /// The loop's number in its group, from 0.
     public let index: Int
@@ -70,7 +74,7 @@ public final class EventLoop: @unchecked Sendable {
         mailbox = try Mailbox()
         timers = try TimerQueue(isSimulated: simulation != nil)
         pipes = .passRetained(PipePool(system))
-        scratch = .allocate(byteCount: EventLoop.scratchCapacity, alignment: 4_096)
+        scratch = .allocate(byteCount: EventLoop.scratchSize, alignment: 4_096)
         wakeEvent = .allocate(capacity: 1)
         wakeEvent.initialize(to: event())
         timerEvent = .allocate(capacity: 1)

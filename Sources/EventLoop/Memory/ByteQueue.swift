@@ -18,7 +18,7 @@ public struct ByteQueue: ~Copyable {
     /// Appends bytes of the loop's scratch buffer: `length` of them from `offset`.
     public mutating func appendScratch(from offset: Int, length: Int, of loop: EventLoop) {
         loop.preconditionOnLoop()
-        precondition(offset >= 0 && length >= 0 && offset + length <= EventLoop.scratchCapacity, "outside the scratch")
+        precondition(offset >= 0 && length >= 0 && offset + length <= EventLoop.scratchSize, "outside the scratch")
         var source = UnsafeRawPointer(loop.scratch) + offset
         var remaining = length
         while remaining > 0 {

@@ -247,7 +247,7 @@ public final class StreamSocket {
     /// the stream, which the caller tells at once, and share a packet with it (MSG_MORE, send(2)).
     public func sendScratch(from offset: Int, length: Int, endFollows: Bool = false) -> SendResult {
         loop.preconditionOnLoop()
-        precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchCapacity, "outside the scratch")
+        precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchSize, "outside the scratch")
         return sent(loop.system.send(descriptor, loop.scratch + offset, length, more: endFollows), of: length)
     }
 

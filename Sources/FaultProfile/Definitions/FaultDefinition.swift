@@ -18,6 +18,9 @@ protocol FaultDefinition: Hashable, Sendable {
     /// A fault of the kind, in JSON; a test reads each.
     static var example: String { get }
 
+    /// The bounds of its keys that are its own: what is bounded, by which name, and to what.
+    static var limits: [(text: String, name: String, value: String)] { get }
+
     /// The fault as one of all kinds.
     var kind: FaultKind { get }
     /// What it means for a drawing.
@@ -46,6 +49,7 @@ protocol FaultDefinition: Hashable, Sendable {
 extension FaultDefinition {
     static var article: String { "a" }
     static var streams: [StreamSelection] { StreamSelection.allCases }
+    static var limits: [(text: String, name: String, value: String)] { [] }
     var origin: Origin { .connection }
     var pattern: BytePattern? { nil }
     var ownStream: StreamSelection? { nil }

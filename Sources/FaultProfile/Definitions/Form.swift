@@ -84,7 +84,14 @@ extension Form<Bool> {
 }
 
 extension Form<BytePattern> {
-    static var pattern: Form { Form(.pattern, read: { $2.pattern($0, $1) }, write: { $0.written }) }
+    static var pattern: Form {
+        let bytes = Form<[UInt8]>.bytes(.pattern, limit: ProfileLimits.patternBytes, of: "a pattern")
+        return Form(
+            .pattern,
+            read: { object, key, decoder in bytes.read(object, key, &decoder).map(BytePattern.init) },
+            write: { $0.written }
+        )
+    }
 }
 
 extension Form<Int> {

@@ -49,7 +49,7 @@ package struct ObjectShape: Sendable {
     package static let objects = [
         profile, proxy, phase, condition, DutyCycle.table.shape, HTTPCondition.table.shape, connectionStep,
         Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
-        hexadecimalPattern,
+        hexadecimal,
     ]
 
     /// A fault of a kind: the keys of every fault, then its own.

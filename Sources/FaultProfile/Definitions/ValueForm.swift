@@ -128,6 +128,16 @@ extension ValueForm {
         ValueForm(name, words, example: example, .list(of: definition, counts))
     }
 
+    /// Bytes: 1 to `limit` of them, as a text or in digits.
+    static func bytes(_ name: String, limit: Int, _ example: String) -> ValueForm {
+        ValueForm(
+            name,
+            #"text, or `{ "hex": "16 03 01" }`, of 1 to \#(limit) bytes"#,
+            example: "\"\(example)\"",
+            .oneOf(.string("", limit: limit, least: 1), .definition("hexadecimal"))
+        )
+    }
+
     /// An object with a definition of its own.
     static func object(_ name: String, _ words: String, _ example: String) -> ValueForm {
         ValueForm(name, words, example: example, .definition(name))
@@ -282,12 +292,13 @@ extension ValueForm {
 // MARK: Values of kinds of faults
 
 extension ValueForm {
-    static let pattern = ValueForm(
-        "pattern",
-        #"text, or `{ "hex": "16 03 01" }`, of 1 to \#(ProfileLimits.patternBytes) bytes"#,
-        example: "\"END\"",
-        .oneOf(.string("", limit: ProfileLimits.patternBytes, least: 1), .definition("hexadecimalPattern"))
+    static let digits = ValueForm(
+        "digits",
+        "text",
+        example: "\"…\"",
+        .string("", limit: ProfileLimits.hexadecimalLength)
     )
+    static let pattern = bytes("pattern", limit: ProfileLimits.patternBytes, "END")
     static let cutOffsets = ValueForm(
         "cutOffsets",
         "offset, or a list of 1 to \(ProfileLimits.cutOffsets) of them",

@@ -186,6 +186,10 @@ extension Bandwidth: FaultDefinition {
         return steps.isEmpty ? nil : steps
     }
 
+    static var limits: [(text: String, name: String, value: String)] {
+        [("period of a wave", "Bandwidth.longestPeriod", longestPeriod.text)]
+    }
+
     var kind: FaultKind { .bandwidth(self) }
     var figures: FaultFigures {
         switch course {

@@ -42,6 +42,10 @@ extension ConnectionLimit: FaultDefinition {
         ]
     )
 
+    static var limits: [(text: String, name: String, value: String)] {
+        [("connections of a connection-limit", "ConnectionLimit.largest", "1,000,000")]
+    }
+
     var kind: FaultKind { .connectionLimit(self) }
     var figures: FaultFigures {
         FaultFigures(text: "connection-limit of \(limit), \(how.rawValue)", isAtPosition: true)

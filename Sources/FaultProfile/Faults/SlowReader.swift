@@ -41,6 +41,11 @@ extension SlowReader: FaultDefinition {
         return ("a window of \(window.text) can't be had", "write one from \(smallest.quoted) to \(largest.quoted)")
     }.described("size from `\"\(smallestWindow.text)\"` to `\"\(largestWindow.text)\"`")
 
+    static var limits: [(text: String, name: String, value: String)] {
+        let range = "\(smallestWindow.text) to \(largestWindow.text)"
+        return [("receive buffer of a slow reader", "SlowReader.largestWindow", range)]
+    }
+
     var kind: FaultKind { .slowReader(self) }
     var figures: FaultFigures { FaultFigures(text: "slow-reader \(rate.text)", rate: rate) }
     var reasonAgainstMessages: String? { "it bounds the buffer of a connection" }

@@ -1,11 +1,16 @@
 import Units
 
 extension ObjectShape {
-    static let hexadecimalPattern = ObjectShape(
-        title: "“pattern” in digits",
-        keys: [.required("hex", .text, "bytes as pairs of digits, with or without spaces")],
-        definition: "hexadecimalPattern"
-    )
+    static let hexadecimal = hexadecimal(of: "pattern")
+
+    /// Bytes in digits, as the value of a key.
+    fileprivate static func hexadecimal(of key: String) -> ObjectShape {
+        ObjectShape(
+            title: "“\(key)” in digits",
+            keys: [.required("hex", .digits, "bytes as pairs of digits, with or without spaces")],
+            definition: "hexadecimal"
+        )
+    }
 }
 
 extension BytePattern {
@@ -14,35 +19,44 @@ extension BytePattern {
     }
 }
 
+extension Form<[UInt8]> {
+    /// Bytes: 1 to `limit` of them, which `title` has.
+    static func bytes(_ shape: ValueForm, limit: Int, of title: String) -> Form {
+        Form(
+            shape,
+            read: { object, key, decoder in
+                object[key].flatMap { decoder.bytes($0, key: key, limit: limit, of: title) }
+            },
+            write: { BytePattern($0).written }
+        )
+    }
+}
+
 extension ProfileDecoder {
-    /// A text, or `{ "hex": "1603 01" }`.
-    mutating func pattern(_ object: CheckedObject, _ key: String) -> BytePattern? {
-        guard let node = object[key] else { return nil }
+    /// A text, or `{ "hex": "1603 01" }`, of 1 to `limit` bytes.
+    fileprivate mutating func bytes(_ node: JSONNode, key: String, limit: Int, of title: String) -> [UInt8]? {
         let remedy = "write a text, or bytes as “{ \"hex\": \"16 03 01\" }”"
-        let bytes: [UInt8]?
+        let bytes: [UInt8]
         switch node.value {
         case .text(let text):
             bytes = Array(text.utf8)
         case .object:
-            guard let digits = self.object(node, .hexadecimalPattern).flatMap({ text($0, "hex") }) else { return nil }
-            bytes = ProfileDecoder.bytes(hexadecimal: digits)
-            if bytes == nil {
+            let shape = ObjectShape.hexadecimal(of: key)
+            guard let object = object(node, shape), let hex = object["hex"],
+                let digits = text(hex, key: "hex", limit: ProfileLimits.hexadecimalLength)
+            else { return nil }
+            guard let read = ProfileDecoder.bytes(hexadecimal: digits) else {
                 report("\(digits.quoted) are no bytes in digits", remedy: remedy, at: node.place)
                 return nil
             }
+            bytes = read
         case .array, .boolean, .null, .number, .unreadable:
             reportType(of: node, expected: "a text or bytes in digits", key: key, remedy: remedy)
             return nil
         }
-        guard let bytes, (1...ProfileLimits.patternBytes).contains(bytes.count) else {
-            report(
-                "a pattern has 1 to \(ProfileLimits.patternBytes) bytes, not \(bytes?.count ?? 0)",
-                remedy: remedy,
-                at: node.place
-            )
-            return nil
-        }
-        return BytePattern(bytes)
+        if (1...limit).contains(bytes.count) { return bytes }
+        report("\(title) has 1 to \(limit) bytes, not \(bytes.count)", remedy: remedy, at: node.place)
+        return nil
     }
 
     /// The bytes of pairs of digits with spaces between them, or without; `nil` where they aren't.

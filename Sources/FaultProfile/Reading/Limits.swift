@@ -36,6 +36,8 @@ public enum ProfileLimits {
     public static let extendsDepth = 8
     /// Bytes of the pattern of one cut.
     public static let patternBytes = 256
+    /// Characters of bytes that are written in digits: 4 KiB of them, with a space behind each.
+    public static let hexadecimalLength = 12_288
     /// Fields that one `when.http` names, or that one answer has.
     public static let httpFields = 32
     /// Bytes of the content of one answer: 64 KiB.

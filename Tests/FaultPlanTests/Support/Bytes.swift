@@ -17,6 +17,7 @@ func passed(_ bytes: [UInt8], through link: inout Link, readSize: Int, at now: (
             switch alteration {
             case .flip(let index, let mask): block[Int(index)] ^= mask
             case .drop(let index, let count): block.removeSubrange(Int(index)..<Int(index + count))
+            case .insert(let index, let bytes): block.insert(contentsOf: bytes, at: Int(index))
             }
         }
         if block.isEmpty { continue }
