@@ -10,6 +10,7 @@ public enum FaultKind: Hashable, Sendable {
     case outage(Outage)
     case corrupt(Corrupt)
     case truncate(Truncate)
+    case insert(Insert)
     case trace(Trace)
     case slice(Slice)
     case slowReader(SlowReader)
@@ -22,7 +23,8 @@ public enum FaultKind: Hashable, Sendable {
 
     /// Every kind, in the order in which pages and messages list them.
     static let definitions: [any FaultDefinition.Type] = [
-        Latency.self, Bandwidth.self, Cut.self, Stall.self, Outage.self, Corrupt.self, Truncate.self, Trace.self,
+        Latency.self, Bandwidth.self, Cut.self, Stall.self, Outage.self, Corrupt.self, Truncate.self, Insert.self,
+        Trace.self,
         Slice.self, SlowReader.self, Loss.self, HTTPFault.self, Connect.self, ConnectionLimit.self, SlowClose.self,
         HalfOpen.self,
     ]
@@ -37,6 +39,7 @@ public enum FaultKind: Hashable, Sendable {
         case .outage(let outage): outage
         case .corrupt(let corrupt): corrupt
         case .truncate(let truncate): truncate
+        case .insert(let insert): insert
         case .trace(let trace): trace
         case .slice(let slice): slice
         case .slowReader(let reader): reader

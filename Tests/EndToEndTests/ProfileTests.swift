@@ -6,6 +6,7 @@ import Testing
     /// The profiles through which a file arrives: the size that takes each a few seconds, how often it is resumed on
     /// the way, and the connections that it takes.
     private static let sizes: [String: (size: String, resumptions: Int, connections: Int)] = [
+        "ad-injection": ("1MiB", 0, 2),
         "broken-middlebox": ("1MiB", 1, 3),
         "bufferbloat": ("2MiB", 0, 1),
         "busy-cell": ("1MiB", 0, 1),

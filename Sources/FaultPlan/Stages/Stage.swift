@@ -76,6 +76,7 @@ enum Stage {
 enum Alterer {
     case corrupt(CorruptStage)
     case truncate(TruncateStage)
+    case insert(InsertStage)
     case drop(DroppedResponses)
 
     /// Asks the fault something, where it is.
@@ -86,6 +87,9 @@ enum Alterer {
             return Call.call(&stage, argument)
         case .truncate(var stage):
             defer { self = .truncate(stage) }
+            return Call.call(&stage, argument)
+        case .insert(var stage):
+            defer { self = .insert(stage) }
             return Call.call(&stage, argument)
         case .drop(var responses):
             defer { self = .drop(responses) }
@@ -105,6 +109,7 @@ extension FaultKind {
         case .outage(let outage): outage
         case .corrupt(let corrupt): corrupt
         case .truncate(let truncate): truncate
+        case .insert(let insert): insert
         case .trace(let trace): trace
         case .slice(let slice): slice
         case .slowReader(let reader): reader

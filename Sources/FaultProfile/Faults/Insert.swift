@@ -1,0 +1,74 @@
+import Units
+
+/// Bytes are put into the stream, and the rest goes on behind them: an advertisement, or the page of a captive portal.
+public struct Insert: Hashable, Sendable {
+    /// Where the bytes are put in.
+    public var position: Position
+    /// The bytes: 1 to `largest` of them.
+    public var bytes: [UInt8]
+
+    /// The most bytes that an insertion has: 4 KiB.
+    public static let largest = 4_096
+
+    /// Where bytes are put in.
+    public enum Position: Hashable, Sendable {
+        /// Behind this many bytes, counted as in `Cut`.
+        case at(ByteCount)
+        /// Behind the first of these bytes in the stream.
+        case pattern(BytePattern)
+    }
+
+    /// Makes an insertion of `bytes`, which aren't empty.
+    public init(position: Position, bytes: [UInt8]) {
+        self.position = position
+        self.bytes = bytes
+    }
+}
+
+extension Insert: FaultDefinition {
+    static let word = "insert"
+    static let article = "an"
+    static let summary = "Bytes are put into the stream, and the rest goes on behind them."
+    static let example = #"{ "kind": "insert", "stream": "downstream", "pattern": "<body>", "bytes": "<b>Buy!</b>" }"#
+    static let table = ObjectTable(
+        Insert(position: .at(.zero), bytes: []),
+        texts: """
+            at: behind this many bytes, counted as in a cut; `"0 B"` is in front of the first
+            pattern: behind the first of these bytes in the stream
+            bytes: what is put in
+            """,
+        oneOf: (["at", "pattern"], #""at": "64 KiB""#),
+        [
+            .one("at", \.position, .offset, Position.at) { if case .at(let offset) = $0 { offset } else { nil } },
+            .one("pattern", \.position, .pattern, Position.pattern) {
+                if case .pattern(let pattern) = $0 { pattern } else { nil }
+            },
+            .required("bytes", \.bytes, .bytes(content, limit: largest, of: "an insertion")),
+        ]
+    )
+
+    private static let content = ValueForm.bytes("insertedBytes", limit: largest, "<b>Buy!</b>")
+
+    static var limits: [(text: String, name: String, value: String)] {
+        [("bytes of an insertion", "Insert.largest", ByteCount(Int64(largest)).text)]
+    }
+
+    var kind: FaultKind { .insert(self) }
+    var pattern: BytePattern? { if case .pattern(let pattern) = position { pattern } else { nil } }
+    var figures: FaultFigures {
+        let place =
+            switch position {
+            case .at(let offset): "at \(offset.text)"
+            case .pattern(let pattern): "behind \(pattern.text)"
+            }
+        return FaultFigures(text: "insert \(ByteCount(Int64(bytes.count)).text) \(place)", isAtPosition: true)
+    }
+    var reasonAgainstMessages: String? {
+        pattern == nil ? nil : "its pattern is looked for in the whole stream"
+    }
+    var isReplayedByPosition: Bool { true }
+
+    func replayed(at strike: ReplayedPosition) -> FaultKind? {
+        .insert(Insert(position: .at(strike.at), bytes: bytes))
+    }
+}
