@@ -248,10 +248,11 @@ struct UnixSocketTests {
         var limits = DrainLimits()
         limits.lookInterval = .milliseconds(1)
         limits.goneGrace = .milliseconds(1)
-        // The server keeps its connection, and never says a word.
+        let ended = Slot<StreamEnding>()
+        // The server keeps its connection for 30 s, and never says a word.
         let serve: @Sendable (TestSocket) throws -> Void = { socket in
-            _ = socket.receiveAll()
-            _ = socket.waitUntilBroken()
+            let ending = socket.receiveAll().ending
+            ended.put(ending == .reset ? .reset : socket.waitUntilBroken())
         }
         let ends = Ends(client: true, server: false)
         try await withProxy(ends, drainLimits: limits, serve: serve) { fixture, _ in
@@ -259,6 +260,7 @@ struct UnixSocketTests {
                 let client = try fixture.client()
                 try client.send([1])
                 client.close()
+                #expect(try ended.next() == .reset)
             }
             #expect(await fixture.becomesIdle())
         }
