@@ -129,8 +129,10 @@ struct UnixSocketTests {
 
     @Test(arguments: [Ends(client: true, server: false), Ends(client: true, server: true)])
     func `resets a client that has sent what nobody took, behind the last byte`(ends: Ends) async throws {
+        let sent = Slot<Bool>()
         let serve: @Sendable (TestSocket) throws -> Void = { socket in
-            try socket.send([1, 2, 3])
+            _ = try sent.next()
+            try socket.send([1, 2, 3, 4])
             _ = socket.receiveAll()
         }
         let faults: [Fault] = [
@@ -138,13 +140,14 @@ struct UnixSocketTests {
             Fault(
                 name: "cut",
                 stream: .downstream,
-                kind: .cut(Cut(position: .after(.milliseconds(200)), how: .reset))
+                kind: .cut(Cut(position: .at(ByteCount(3)), how: .reset))
             ),
         ]
         try await withProxy(ends, Profile(name: "test", faults: faults), serve: serve) { fixture, _ in
             try await blocking {
                 let client = try fixture.client()
                 try client.send([1])
+                sent.put(true)
                 let answer = client.receiveAll()
                 #expect(answer.bytes == [1, 2, 3])
                 #expect(answer.ending == .reset)
