@@ -4,8 +4,8 @@ import Foundation
 import StreamReading
 import Units
 
-/// Prints the processor time that reading a request with its response takes: their heads, the marks that the faults get,
-/// and what the link decides. Nothing is sent or received. Exits with 1 when a case takes more than 5 µs.
+/// Prints the processor time of reading a request with its response: their heads, the marks that the faults get, and
+/// what the link decides. Nothing is sent or received. Exits with 1 when a case takes more than 5 µs.
 @main
 struct HeadReading {
     /// Nanoseconds of processor for a request with its response, at most.
