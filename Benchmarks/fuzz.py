@@ -192,6 +192,10 @@ class Maker:
     def truncate(self):
         return self.some({"bytes": self.pick(SIZES_OF)}, at=lambda: self.pick(OFFSETS), of=lambda: self.pick(PLACES))
 
+    def insert(self):
+        found = {"at": self.pick(OFFSETS)} if self.maybe() else {"pattern": self.pick(["\n", "HTTP"])}
+        return found | {"bytes": self.pick(["x", "y" * 4_096])}
+
     def trace(self):
         return self.some({"file": self.pick(["one.trace", "dense.trace", "rare.trace"])},
                          queue=lambda: self.pick(["1500 B", "1 MiB", f"{HUGE} B"]))
@@ -223,8 +227,8 @@ class Maker:
 
 
 KINDS = {"latency": Maker.latency, "bandwidth": Maker.bandwidth, "cut": Maker.cut, "stall": Maker.stall,
-         "outage": Maker.outage, "corrupt": Maker.corrupt, "truncate": Maker.truncate, "trace": Maker.trace,
-         "slice": Maker.slice, "slow-reader": Maker.slow_reader, "loss": Maker.loss, "http": Maker.http,
+         "outage": Maker.outage, "corrupt": Maker.corrupt, "truncate": Maker.truncate, "insert": Maker.insert,
+         "trace": Maker.trace, "slice": Maker.slice, "slow-reader": Maker.slow_reader, "loss": Maker.loss, "http": Maker.http,
          "connect": Maker.connect, "connection-limit": Maker.connection_limit, "slow-close": Maker.slow_close,
          "half-open": Maker.half_open}
 TRACES = {"one.trace": "1\n", "dense.trace": "0\n" * 1_000 + "1\n", "rare.trace": "4294967295\n"}

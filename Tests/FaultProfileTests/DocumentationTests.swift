@@ -73,6 +73,12 @@ import Testing
         #expect(problems(fault: name.example) == [])
     }
 
+    @Test func `every key of a profile says what it means`() {
+        for shape in ObjectShape.objects + FaultKind.Name.allCases.map(\.shape) {
+            for key in shape.keys { #expect(!key.text.isEmpty, "\(key.name) of \(shape.title)") }
+        }
+    }
+
     @Test func `every limit of profiles is in the table`() throws {
         let names = Set(ProfileLimits.rows.flatMap(\.names).map { $0.replacing("ProfileLimits.", with: "") })
         let source = try text("Sources/FaultProfile/Reading/Limits.swift")

@@ -15,6 +15,22 @@ struct ConnectionFaultTests {
     }
 
     @Test
+    func `counts what is put in, and is complete with as many bytes as were announced`() throws {
+        // The client takes as much less of the content, so what was put in costs no time of its own.
+        let inserted = String(repeating: "x", count: 4_096)
+        let text = """
+            { "name": "x", "faults": [
+                { "kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s" },
+                { "kind": "insert", "stream": "downstream", "at": "1 KB", "bytes": "\(inserted)" } ] }
+            """
+        let plain = try forecast(fault(#""kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s""#), bytes: 20_000)
+        let forecast = try forecast(text, bytes: 20_000)
+        #expect(forecast.outcome == .complete && forecast.connections == 1)
+        #expect((forecast.duration - plain.duration).nanoseconds.magnitude < 5_000_000)
+        #expect(forecast.strikes.map(\.fault) == ["bandwidth limits", "insert inserts"])
+    }
+
+    @Test
     func `has the answer of a fault go the way of the server's`() throws {
         // The request takes 0.3 s, the answer as long and what the rate makes of its head; its content isn't waited for.
         let body = String(repeating: "x", count: 5_000)

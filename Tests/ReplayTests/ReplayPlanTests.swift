@@ -164,6 +164,27 @@ struct ReplayPlanTests {
         #expect(flips(plan.profile(keeping: plan.units, isNamedApart: true), seed: 99) == first)
     }
 
+    @Test func `puts bytes in where they were put in, whatever had been found there`() throws {
+        let pattern = Insert(position: .pattern(BytePattern([0])), bytes: Array("added".utf8))
+        let profile = Profile(name: "x", faults: [Fault(name: "ad", kind: .insert(pattern))])
+        let strike = RecordedStrike(
+            proxy: "p",
+            connection: 2,
+            direction: .upstream,
+            fault: "ad",
+            offset: 500,
+            what: "inserts"
+        )
+        let replayed = ReplayPlan(profile: profile, seed: 3, strikes: [strike]).everything
+        let expected = Fault(
+            name: "ad",
+            stream: .upstream,
+            condition: Condition(connections: .range(2...2)),
+            kind: .insert(Insert(position: .at(ByteCount(500)), bytes: pattern.bytes))
+        )
+        #expect(replayed.faults == [expected])
+    }
+
     private struct Flip: Equatable {
         let connection: UInt64
         let index: Int64

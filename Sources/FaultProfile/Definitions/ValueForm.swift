@@ -113,7 +113,7 @@ private enum Pattern {
 }
 
 extension ValueForm {
-    // Of a value with a unit.
+    /// A value with a unit, which a pattern matches as a whole.
     private static func measure(_ name: String, _ words: String, _ example: String, _ pattern: String) -> ValueForm {
         ValueForm(name, words, example: "\"\(example)\"", .string(pattern, limit: ProfileLimits.valueLength))
     }

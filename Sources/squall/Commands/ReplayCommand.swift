@@ -12,8 +12,8 @@ struct ReplayCommand: AsyncParsableCommand {
         discussion: """
             Takes what squall run --journal wrote, or squall replay --journal. Every cut and stall of the journal \
             is re-injected on the connection of the same number, at the same offset, and no other one is; so is every \
-            other fault at a position: truncate, half-open with at, corrupt with at or between. Faults that go by time \
-            come from the journal's profile, with its seed.
+            other fault at a position: truncate, insert, half-open with at, corrupt with at or between. Faults that go by \
+            time come from the journal's profile, with its seed.
 
             Example: squall replay journal.jsonl --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             """
