@@ -23,7 +23,10 @@ struct ConnectionFaultTests {
                 { "kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s" },
                 { "kind": "insert", "stream": "downstream", "at": "1 KB", "bytes": "\(inserted)" } ] }
             """
-        let plain = try forecast(fault(#""kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s""#), bytes: 20_000)
+        let plain = try forecast(
+            fault(#""kind": "bandwidth", "stream": "downstream", "rate": "10 kB/s""#),
+            bytes: 20_000
+        )
         let forecast = try forecast(text, bytes: 20_000)
         #expect(forecast.outcome == .complete && forecast.connections == 1)
         #expect((forecast.duration - plain.duration).nanoseconds.magnitude < 5_000_000)
