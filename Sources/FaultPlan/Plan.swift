@@ -31,8 +31,9 @@ public struct Plan: Sendable {
     let phaseOfFault: [Int?]
     /// The rates that all connections share, by the identity of their fault.
     let sharedRates: [Int: BucketPair]
-    /// The rates that the connections of a client share. All copies and generations of the plan have the same.
-    let clientRates: ClientRates
+    /// The rates that the connections of a client share, where nobody else keeps them.
+    var clientRates: ClientBuckets
+    let clientStore: (any ClientRateStore)?
     /// Which faults have struck, of those that others come after. All copies of the plan share it.
     let struck: StruckFaults
     /// The faults that concern everybody who connects.
@@ -42,14 +43,16 @@ public struct Plan: Sendable {
     var accepted: UInt64
 
     /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`. With
-    /// `global` it shares its global rates with other proxies; without it they are the proxy's own.
+    /// `global` it shares its global rates with other proxies; without it they are the proxy's own. `clients` keeps the
+    /// rates of clients; without it they are for the connections that this plan accepts.
     public init(
         profile: Profile,
         seed: UInt64,
         proxy: String,
         start: Moment,
         holdLimit: ByteCount = Link.defaultHoldLimit,
-        global: GlobalBuckets? = nil
+        global: GlobalBuckets? = nil,
+        clients: (any ClientRateStore)? = nil
     ) {
         let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: start, seed: seed)
         self.init(
@@ -59,6 +62,7 @@ public struct Plan: Sendable {
             schedule: schedule,
             holdLimit: holdLimit,
             global: global,
+            clients: clients,
             after: nil
         )
     }
@@ -71,6 +75,7 @@ public struct Plan: Sendable {
         schedule: Schedule,
         holdLimit: ByteCount,
         global: GlobalBuckets?,
+        clients: (any ClientRateStore)?,
         after last: Plan?
     ) {
         let start = schedule.start
@@ -108,7 +113,8 @@ public struct Plan: Sendable {
         asksForClient = faults.contains { $0.asksForClient }
         self.phaseOfFault = phaseOfFault
         self.sharedRates = sharedRates
-        clientRates = last?.clientRates ?? ClientRates()
+        clientRates = last?.clientRates ?? ClientBuckets()
+        clientStore = clients
         struck = StruckFaults(faults, identities, after: last)
         gates = faults.indices.compactMap { index in
             let isForEverybody = faults[index].condition.isForEverybody
@@ -136,7 +142,8 @@ public struct Plan: Sendable {
             let address = client.flatMap { IPAddress($0) }
             for (index, fault) in faults.enumerated() where isHit(fault, ordinal: accepted, key: key) {
                 guard fault.condition.admits(address), struck.allow(index) else { continue }
-                if add(index, to: &draft, key: key, client: client, turn: turns[index]) { turns[index] += 1 }
+                let rate = clientRate(of: index, client: client)
+                if add(index, to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
             }
         }
         return draft.plan(schedule: schedule, holdLimit: holdLimit)
@@ -151,7 +158,7 @@ public struct Plan: Sendable {
         _ index: Int,
         to draft: inout ConnectionDraft,
         key: RandomKey,
-        client: String?,
+        clientRate: BucketPair?,
         turn: Int?
     ) -> Bool {
         let fault = faults[index]
@@ -170,7 +177,8 @@ public struct Plan: Sendable {
             draft.interruptions.append(Interruptions.Source(fault: identity, window: window, cause: cause))
             return false
         }
-        addToLinks(index, planned, window, to: &draft, key: key, client: client, turn: turn)
+        let sharedRate = clientRate ?? sharedRates[identity]
+        addToLinks(index, planned, window, to: &draft, key: key, sharedRate: sharedRate, turn: turn)
         return true
     }
 
@@ -181,12 +189,11 @@ public struct Plan: Sendable {
         _ window: Window,
         to draft: inout ConnectionDraft,
         key: RandomKey,
-        client: String?,
+        sharedRate: BucketPair?,
         turn: Int?
     ) {
         let fault = faults[index]
         let identity = identities[index]
-        let sharedRate = sharedRate(of: index, client: client)
         // A request and its response have one draw.
         let filter = MessageFilter(fault.condition.http, key: key.adding(fault.name))
         for direction in Direction.allCases where fault.acts(on: direction) {
@@ -279,12 +286,16 @@ public struct Plan: Sendable {
         return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
     }
 
-    /// The rate that a connection of `client` shares with others, if the fault is one.
-    private func sharedRate(of index: Int, client: String?) -> BucketPair? {
-        if let rate = sharedRates[identities[index]] { return rate }
+    /// The rate that a connection of `client` shares with the others of that client, if the fault is one.
+    mutating func clientRate(of index: Int, client: String?) -> BucketPair? {
         guard case .bandwidth(let bandwidth) = faults[index].kind, bandwidth.scope == .client else { return nil }
-        let start = schedule.start
-        return clientRates.pair(of: client, fault: identities[index]) { BucketPair(bandwidth, start: start) }
+        let (start, identity) = (schedule.start, identities[index])
+        if let clientStore {
+            return clientStore.withRates { rates in
+                rates.pair(of: client, fault: identity) { BucketPair(bandwidth, start: start) }
+            }
+        }
+        return clientRates.pair(of: client, fault: identity) { BucketPair(bandwidth, start: start) }
     }
 
     func window(of index: Int) -> Window {

@@ -1,5 +1,4 @@
 import FaultProfile
-import Synchronization
 import Units
 
 /// A shared rate in both directions, each apart.
@@ -65,23 +64,15 @@ public struct GlobalBuckets: Sendable {
     subscript(name: String, bandwidth: Bandwidth) -> BucketPair? { pairs[Key(name: name, bandwidth: bandwidth)] }
 }
 
-/// `ClientBuckets` for the loops of a proxy: asked for where a connection is accepted, or gets another plan.
-final class ClientRates: Sendable {
-    private let buckets = Mutex(ClientBuckets())
-
-    /// See `ClientBuckets.pair`.
-    func pair(of client: String?, fault: Int, make: () -> BucketPair) -> BucketPair {
-        buckets.withLock { $0.pair(of: client, fault: fault, make: make) }
-    }
-
-    /// Forgets the rates of faults that are gone.
-    func keep(_ isKept: (Int) -> Bool) {
-        buckets.withLock { $0.keep(isKept) }
-    }
+/// Keeps the rates of clients where several threads ask for them: the one that accepts connections, and those that have live
+/// ones go on with another plan. Whoever has the threads makes one that locks.
+public protocol ClientRateStore: Sendable {
+    /// Calls `body` with the rates, one call at a time.
+    func withRates<Result: Sendable>(_ body: (inout ClientBuckets) -> Result) -> Result
 }
 
 /// The rates that the connections of a client share, for so many clients at a time.
-struct ClientBuckets: Sendable {
+public struct ClientBuckets: Sendable {
     /// The clients that have rates of their own, 4,096. Before one more is let in, those without a
     /// connection are forgotten; if there is none, it shares the rates of all others that came too late.
     static let limit = 4_096
@@ -91,6 +82,9 @@ struct ClientBuckets: Sendable {
     private var rates: [String: [Int: BucketPair]] = [:]
     private var late: [Int: BucketPair] = [:]
     private var lateSinceLook = patience
+
+    /// The rates of nobody.
+    public init() {}
 
     /// The clients that have rates of their own.
     var count: Int { rates.count }

@@ -34,6 +34,8 @@ public enum StreamSelection: String, Hashable, Sendable, CaseIterable {
 
 /// `when`: which connections a fault acts on. Everything given must hold.
 public struct Condition: Hashable, Sendable {
+    /// The names of the proxies that have the fault; empty is every proxy, see `Profile.narrowed`.
+    public var proxies: [String]
     /// The connections by number; the first connection that a proxy accepts is number 1.
     public var connections: ConnectionSelection
     /// The chance that the fault is on for a connection, drawn once for each from the seed.
@@ -63,8 +65,10 @@ public struct Condition: Hashable, Sendable {
         clock: ClockWindow? = nil,
         duty: DutyCycle? = nil,
         after: String? = nil,
-        http: HTTPCondition? = nil
+        http: HTTPCondition? = nil,
+        proxies: [String] = []
     ) {
+        self.proxies = proxies
         self.connections = connections
         self.chance = chance
         self.ageFrom = ageFrom

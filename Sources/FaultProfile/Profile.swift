@@ -52,13 +52,54 @@ public struct ProxyDefinition: Hashable, Sendable {
     public var mode: SocketPermissions?
     /// Where it forwards to, `host:port` or `unix:path`.
     public var upstream: String
+    /// The faults that it has beside those of the profile. Their names are unique among all that the proxy has.
+    public var faults: [Fault]
+    /// The phases that it has in place of those of the profile; `nil` if it has none of its own.
+    public var phases: [Phase]?
+    /// Whether its own phases start again after the last.
+    public var repeats: Bool
+    /// The faults and phases that it has in place of the profile's; `nil` is the profile's.
+    public var profile: ProxyProfile?
 
     /// Makes a definition; addresses aren't checked here.
-    public init(name: String, listen: String, mode: SocketPermissions? = nil, upstream: String) {
+    public init(
+        name: String,
+        listen: String,
+        mode: SocketPermissions? = nil,
+        upstream: String,
+        faults: [Fault] = [],
+        phases: [Phase]? = nil,
+        repeats: Bool = false,
+        profile: ProxyProfile? = nil
+    ) {
         self.name = name
         self.listen = listen
         self.mode = mode
         self.upstream = upstream
+        self.faults = faults
+        self.phases = phases
+        self.repeats = repeats
+        self.profile = profile
+    }
+}
+
+/// What one proxy has of another profile: its faults and phases.
+public struct ProxyProfile: Hashable, Sendable {
+    /// The name of that profile.
+    public var name: String
+    /// Its faults that are always on.
+    public var faults: [Fault]
+    /// Its phases.
+    public var phases: [Phase]
+    /// Whether they start again after the last.
+    public var repeats: Bool
+
+    /// Makes the part of a profile that a proxy has.
+    public init(name: String, faults: [Fault] = [], phases: [Phase] = [], repeats: Bool = false) {
+        self.name = name
+        self.faults = faults
+        self.phases = phases
+        self.repeats = repeats
     }
 }
 

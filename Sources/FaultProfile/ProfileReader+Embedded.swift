@@ -15,7 +15,7 @@ extension ProfileReader {
         let limit = ProfileLimits.embeddingBytes
         if let root = JSONReader.read(source.bytes, file: file, limit: limit, problems: &decoder.problems) {
             if case .object(let members) = root.value, let member = members.first(where: { $0.key == key }) {
-                let draft = decoder.profile(member.node)
+                var draft = decoder.profile(member.node)
                 if let extends = draft.extends {
                     decoder.report(
                         "a profile can't extend another one here",
@@ -23,6 +23,15 @@ extension ProfileReader {
                         at: extends.place
                     )
                     decoder.hasLostFaults = true
+                }
+                if var proxies = draft.proxies {
+                    decoder.readProfiles(of: &proxies) { _, place, decoder in
+                        let remedy = "write it in place, with its faults and phases"
+                        decoder.report("a proxy can't name another profile here", remedy: remedy, at: place)
+                        decoder.hasLostFaults = true
+                        return nil
+                    }
+                    draft.proxies = proxies
                 }
                 profile = ProfileFinisher.finish(draft, &decoder)
             } else {

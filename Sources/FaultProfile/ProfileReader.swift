@@ -8,16 +8,28 @@ public enum ProfileReader {
     /// The profile of `source`, on top of the profiles that it extends.
     ///
     /// Throws everything that is wrong with it and with them, each with its place. `resolve` is called
-    /// once for each profile extended, at most `ProfileLimits.extendsDepth` times, and once for each trace,
-    /// at most `ProfileLimits.traces` times. Reading the same sources twice gives the same result.
+    /// once for each profile extended, at most `ProfileLimits.extendsDepth` times, once for each that a proxy names, with
+    /// those that it extends, and once for each trace, at most `ProfileLimits.traces` times. Reading the same sources twice gives the same result.
     public static func profile(
         from source: ProfileSource,
         resolving resolve: @escaping Resolver
     ) throws(ProfileProblems) -> Profile {
         var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
-        let drafts = drafts(from: source, &decoder)
-        let merged = drafts.reversed().reduce(ProfileDraft()) { $1.extending($0) }
-        let profile = ProfileFinisher.finish(merged, &decoder)
+        var draft = merged(from: source, &decoder)
+        if var proxies = draft.proxies {
+            decoder.readProfiles(of: &proxies) { reference, place, decoder in
+                switch decoder.resolve(reference) {
+                case .success(let source):
+                    return merged(from: source, &decoder)
+                case .failure(let error):
+                    decoder.report(error.what, remedy: error.remedy, at: place)
+                    decoder.hasLostFaults = true
+                    return nil
+                }
+            }
+            draft.proxies = proxies
+        }
+        let profile = ProfileFinisher.finish(draft, &decoder)
         if let problems = decoder.problems.result() { throw problems }
         return profile
     }
@@ -34,6 +46,11 @@ public enum ProfileReader {
                 return .failure(ResolutionError(what: what, remedy: "use a “bandwidth” fault"))
             }
         }
+    }
+
+    /// What a file says on top of the profiles that it extends.
+    private static func merged(from source: ProfileSource, _ decoder: inout ProfileDecoder) -> ProfileDraft {
+        drafts(from: source, &decoder).reversed().reduce(ProfileDraft()) { $1.extending($0) }
     }
 
     /// What each file says: the profile itself first, the base of all last.

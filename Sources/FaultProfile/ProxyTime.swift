@@ -41,6 +41,7 @@ extension Condition {
         rest.clock = nil
         rest.duty = nil
         rest.after = nil
+        rest.proxies = []
         return rest == Condition()
     }
 }

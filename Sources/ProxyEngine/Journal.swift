@@ -11,7 +11,8 @@ import Units
 /// `proxy`, `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` where a
 /// position decided, `of` and `request` where that is one in an HTTP message, `what`, and `why` where a stream isn't read
 /// as HTTP. They are in alphabetical order, so two journals can be compared as text once their times are taken out. A line
-/// with `event` “omitted” counts the `lines` of a fault that `JournalQuota` left out.
+/// with `event` “omitted” counts the `lines` of a fault that `JournalQuota` left out, and one with “profile” tells that
+/// the profile has changed.
 public final class Journal: Sendable {
     private let writer: LineWriter
     private let wallClockStart: Date
@@ -46,6 +47,15 @@ public final class Journal: Sendable {
             ("why", (entry.effect.reason?.rawValue).map(JSONText.text)),
         ]
         write(members)
+    }
+
+    /// Writes that the proxies have another profile from here on, whose digest is that of the header's kind. The lines that
+    /// follow tell of its faults, but for those that were on their way.
+    public func noteProfile(_ profile: Profile, digest: String, generation: Int) {
+        write([
+            ("digest", .text(digest)), ("event", .text("profile")), ("generation", .signed(Int64(generation))),
+            ("profile", ProfileWriter.json(of: profile)), ("time", .text(time(of: MonotonicClock.now))),
+        ])
     }
 
     /// Writes what was left out and hasn't been told yet. To be called when the proxies have stopped.

@@ -75,7 +75,8 @@ extension Plan {
             proxy: configuration.name,
             start: configuration.clockStart ?? MonotonicClock.now,
             holdLimit: configuration.linkHoldLimit,
-            global: configuration.globalBuckets
+            global: configuration.globalBuckets,
+            clients: ClientRates()
         )
     }
 }

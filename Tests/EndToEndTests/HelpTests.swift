@@ -8,10 +8,12 @@ import Testing
         "demo": ["--size", "--seed", "--direction", "--keep", "--events"],
         "run": [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
-            "--journal",
-            "--start-at", "--threads",
+            "--journal", "--start-at", "--threads", "--watch",
         ],
-        "plan": ["--size", "--direction", "--seed", "--name", "--head", "--client", "--until", "--svg", "--events"],
+        "plan": [
+            "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until", "--svg",
+            "--events",
+        ],
         "replay": [
             "--listen", "--upstream", "--name", "--profile", "--journal", "--link-memory", "--connection-limit",
             "--start-at", "--threads",

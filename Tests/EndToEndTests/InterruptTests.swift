@@ -4,16 +4,30 @@ import Testing
 
 /// Signals that end a command, and the one that may be meant for others.
 @Suite(.timeLimit(.minutes(5))) struct InterruptTests {
-    @Test func `a terminal that closes ends origin and run with exit 0`() async throws {
+    @Test func `a terminal that closes ends origin with exit 0`() async throws {
         try await withFolder { folder in
             try await withChild(Programs.squall, ["origin", folder.path]) { origin in
                 _ = try await origin.line(with: "ready: ")
                 origin.signal(SIGHUP)
                 #expect(await origin.finish().status == 0)
             }
+        }
+    }
+
+    @Test func `a terminal that closes ends run with exit 0, although SIGHUP without that doesn't`() async throws {
+        try await withFolder { folder in
+            let terminal = try PseudoTerminal(isShown: false)
             let journal = folder.appendingPathComponent("journal.jsonl")
-            try await withProxy("slow-3g", to: "127.0.0.1:9", ["--journal", journal.path]) { proxy, _ in
+            // The session of its own has the terminal as its controlling one.
+            let command = [
+                "-c", "exec setsid --ctty \"$0\" \"$@\" <\(terminal.path)", Programs.squall.path, "run", "slow-3g",
+                "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9", "--journal", journal.path,
+            ]
+            try await withChild(Programs.find("sh"), command) { proxy in
+                _ = try await proxy.line(with: "ready: ")
                 proxy.signal(SIGHUP)
+                _ = try await proxy.line(with: "reloaded: ")
+                terminal.disconnect()
                 #expect(await proxy.finish().status == 0)
             }
             #expect(try Data(contentsOf: journal).last == UInt8(ascii: "\n"), "the journal is complete")

@@ -14,6 +14,18 @@ enum Corpus {
             #""proxies": [ { "name": "p", "listen": "unix:/s", "mode": "0660", "upstream": "unix:@app" } ]"#,
             #""proxies": [ { "name": "p", "listen": "unix:a b:0", "mode": "600", "upstream": "unix:./80" } ]"#,
             #""proxies": [ { "name": "p", "listen": "unix:@a/", "upstream": "unix:s" } ]"#,
+            #""proxies": [ { "name": "p", "listen": "a:0", "upstream": "b:1", "faults": [ { "kind": "cut", "at": "1 B" } ] } ]"#,
+            #""proxies": [ { "name": "p", "listen": "a:0", "upstream": "b:1", "phases": [], "repeat": false } ]"#,
+            #"""
+            "proxies": [ { "name": "p", "listen": "a:0", "upstream": "b:1", "repeat": true,
+                "profile": { "name": "q", "faults": [ { "kind": "cut", "at": "1 B", "when": { "proxy": "p" } } ],
+                    "phases": [ { "name": "r", "for": "1 s", "faults": [ { "kind": "latency", "delay": "1 s" } ] } ],
+                    "repeat": true },
+                "phases": [ { "name": "s", "for": "1 s", "faults": [ { "kind": "latency", "delay": "1 s" } ] } ] } ],
+            "faults": [ { "kind": "latency", "delay": "1 s", "when": { "proxy": ["p"] } },
+                { "kind": "cut", "at": "2 B" } ]
+            """#,
+            #""faults": [ { "kind": "latency", "delay": "1 s", "when": { "proxy": ["any", "name"] } } ]"#,
             #""phases": [ { "name": "p" } ]"#, #""phases": [ { "name": "p", "for": "1 ms", "faults": [] } ]"#,
             #""phases": [ { "name": "p", "for": "2 s", "jitter": "1.9 s" } ]"#,
             #""phases": [ { "name": "p", "for": "2 s", "jitter": "0 s" } ]"#,

@@ -12,7 +12,8 @@ import Testing
     /// Every object of a profile: the name of its definition, and the table that the reader goes by.
     private static let objects: [(definition: String, shape: ObjectShape)] =
         [
-            ("profile", .profile), ("proxy", .proxy), ("phase", .phase), ("condition", .condition),
+            ("profile", .profile), ("proxy", .proxy), ("embeddedProfile", .embeddedProfile), ("phase", .phase),
+            ("condition", .condition),
             ("connectionStep", .connectionStep), ("spikes", Latency.Spikes.table.shape),
             ("step", Bandwidth.Step.table.shape),
             ("wave", Bandwidth.Wave.table.shape), ("duty", DutyCycle.table.shape),

@@ -35,13 +35,16 @@ public struct PlanChange: Sendable {
 
     /// What it makes of a live connection, whose number and begin are given, and its client's address if `asksForClient`.
     public func update(connection ordinal: UInt64, opened: Moment, client: String?) -> ConnectionUpdate {
+        // Rates of clients that nobody keeps for all are the connection's own.
+        var plan = plan
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
         let key = RandomKey(seed: plan.seed, proxy: plan.proxy, connection: ordinal)
         let address = client.flatMap { IPAddress($0) }
         for index in beginning where plan.isHit(plan.faults[index], ordinal: ordinal, key: key) {
             guard plan.faults[index].condition.admits(address), plan.struck.allow(index) else { continue }
-            plan.add(index, to: &draft, key: key, client: client, turn: nil)
+            let rate = plan.clientRate(of: index, client: client)
+            plan.add(index, to: &draft, key: key, clientRate: rate, turn: nil)
         }
         return ConnectionUpdate(self, draft)
     }
@@ -54,16 +57,19 @@ extension Plan {
     /// - Parameter global: the rates that it shares with other proxies; without it they are the proxy's own.
     public mutating func apply(_ profile: Profile, global: GlobalBuckets? = nil) -> PlanChange {
         let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: schedule.start, seed: seed)
-        let next = Plan(
+        var next = Plan(
             profile,
             seed: seed,
             proxy: proxy,
             schedule: schedule,
             holdLimit: holdLimit,
             global: global,
+            clients: clientStore,
             after: self
         )
-        next.clientRates.keep(next.identities.contains)
+        let identities = next.identities
+        next.clientRates.keep(identities.contains)
+        clientStore?.withRates { $0.keep(identities.contains) }
         let change = PlanChange(from: self, to: next)
         self = next
         return change

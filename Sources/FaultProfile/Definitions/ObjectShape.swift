@@ -89,11 +89,37 @@ extension ObjectShape {
         title: "a proxy",
         keys: [
             .required("name", .name, "unique in the profile; part of the seed of the proxy's draws"),
-            .required("listen", .listenAddress, "where it listens: `host:port`, where port 0 takes a free one, or `unix:path`"),
-            .optional("mode", .fileMode, fallback: "`0600`", "the permissions of the Unix socket that it listens on"),
-            .required("upstream", .upstreamAddress, "where it forwards to: `host:port` or `unix:path`"),
+            .required("listen", .listenAddress, "where it listens; port 0 takes a free one"),
+            .optional("mode", .fileMode, fallback: "`0600`", "who may connect to the Unix socket of `listen`; for a path only"),
+            .required("upstream", .upstreamAddress, "where it forwards to; port 1 to 65535"),
+            .optional(
+                "profile",
+                .proxyProfile,
+                fallback: "this profile",
+                "the profile whose faults and phases it has in place of those of this one: a shipped one by name, "
+                    + "a path from this file's folder, or in place"
+            ),
+            .optional("faults", .faults, fallback: "empty", "faults that only this proxy has, beside the others"),
+            .optional(
+                "phases",
+                .phases,
+                fallback: "those of the profile",
+                "phases that this proxy has in place of them"
+            ),
+            .optional("repeat", .flag, fallback: "`false`", "whether its own phases start again after the last"),
         ],
         definition: "proxy"
+    )
+
+    static let embeddedProfile = ObjectShape(
+        title: "the profile of a proxy",
+        keys: [
+            .required("name", .name, "the profile's name"),
+            .optional("faults", .faults, fallback: "empty", "those that are always on"),
+            .optional("phases", .phases, fallback: "empty", "its phases, in order"),
+            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
+        ],
+        definition: "embeddedProfile"
     )
 
     static let phase = ObjectShape(
@@ -120,6 +146,12 @@ extension ObjectShape {
     static let condition = ObjectShape(
         title: "“when”",
         keys: [
+            .optional(
+                "proxy",
+                .proxyNames,
+                fallback: "all",
+                "the proxies that have the fault. Not in a fault that belongs to one proxy"
+            ),
             .optional(
                 "connection",
                 .connections,

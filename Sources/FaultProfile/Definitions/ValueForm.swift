@@ -26,7 +26,7 @@ package struct ValueForm: Sendable {
     }
 
     /// The forms that others are made of, and no key has.
-    package static let parts = [addressRange, size, rate, duration, connectionNumber, fields, text]
+    package static let parts = [addressRange, proxyName, size, rate, duration, connectionNumber, fields, text]
 
     /// One of the given words.
     static func choice(_ words: [String]) -> ValueForm {
@@ -224,6 +224,27 @@ extension ValueForm {
         "[ … ]",
         of: "proxy",
         0...ProfileLimits.proxies
+    )
+    static let proxyName = ValueForm(
+        "proxyName",
+        "a proxy's name",
+        example: "\"web\"",
+        .string("", limit: ProfileLimits.nameLength, least: 1)
+    )
+    static let proxyNames = ValueForm(
+        "proxyNames",
+        "a proxy's name, or a list of 1 to \(ProfileLimits.proxies) such",
+        example: "\"web\"",
+        .oneOf(.definition("proxyName"), .list(of: "proxyName", 1...ProfileLimits.proxies))
+    )
+    static let proxyProfile = ValueForm(
+        "proxyProfile",
+        "text, or an object with `name`, `faults`, `phases` and `repeat`",
+        example: "\"slow-3g\"",
+        .oneOf(
+            .string("", limit: ProfileLimits.textLength, least: 1),
+            .definition("embeddedProfile")
+        )
     )
     static let faults = list("faults", "list of [faults](#faults)", "[ … ]", of: "fault", 0...ProfileLimits.faults)
     static let phases = list("phases", "list of [phases](#phases)", "[ … ]", of: "phase", 0...ProfileLimits.phases)

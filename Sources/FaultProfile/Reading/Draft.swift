@@ -8,6 +8,8 @@ struct FaultDraft {
     let condition: Condition
     /// Where the name of the fault that it comes after stands, if it says one.
     let afterPlace: SourcePlace?
+    /// Where the proxies that it is narrowed to stand, if it is.
+    let proxyPlaces: [SourcePlace]
     let kind: FaultKind
 }
 
@@ -22,7 +24,16 @@ struct PhaseDraft {
 
 /// A proxy, and where its name and its addresses stand.
 struct ProxyDraft {
+    /// Its name and its addresses.
     let definition: ProxyDefinition
+    /// What it has beside the profile, or in place of it.
+    let faults: [FaultDraft]
+    let phases: [PhaseDraft]?
+    let repeats: Bool
+    /// The profile that it has in place of the one that it stands in, if it says one.
+    var profile: ProfileDraft?
+    /// The name or the path of that, and where it stands, as long as it hasn't been read.
+    var reference: (text: String, file: String, place: SourcePlace)?
     let place: SourcePlace
     let listenPlace: SourcePlace
     let upstreamPlace: SourcePlace

@@ -5,6 +5,7 @@ extension ProfileDecoder {
     mutating func condition(_ node: JSONNode) -> Condition {
         var condition = Condition()
         guard let object = object(node, .condition) else { return condition }
+        condition.proxies = object["proxy"].map { proxyNames($0) } ?? []
         if let connections = object["connection"].flatMap({ ordinals($0, key: "connection") }) {
             condition.connections = connections
         }

@@ -35,27 +35,7 @@ extension ProfileDecoder {
         return draft
     }
 
-    private mutating func proxies(_ node: JSONNode) -> [ProxyDraft]? {
-        let nodes = list(node, key: "proxies", limit: ProfileLimits.proxies, of: "proxies")
-        return nodes?.compactMap { proxy($0) }
-    }
-
-    private mutating func proxy(_ node: JSONNode) -> ProxyDraft? {
-        guard let object = object(node, .proxy) else { return nil }
-        let name = name(object)
-        let listen = address(object, "listen", lowestPort: 0)
-        let mode = fileMode(object, "mode", of: listen)
-        let upstream = address(object, "upstream", lowestPort: 1)
-        guard let name, let listen, let upstream else { return nil }
-        return ProxyDraft(
-            definition: ProxyDefinition(name: name, listen: listen, mode: mode, upstream: upstream),
-            place: object["name"]?.place ?? object.place,
-            listenPlace: object["listen"]?.place ?? object.place,
-            upstreamPlace: object["upstream"]?.place ?? object.place
-        )
-    }
-
-    private mutating func phases(_ node: JSONNode) -> [PhaseDraft]? {
+    mutating func phases(_ node: JSONNode) -> [PhaseDraft]? {
         guard let nodes = list(node, key: "phases", limit: ProfileLimits.phases, of: "phases") else {
             hasLostFaults = true
             return nil
@@ -106,7 +86,7 @@ extension ProfileDecoder {
         return jitter
     }
 
-    private mutating func faults(_ node: JSONNode) -> [FaultDraft]? {
+    mutating func faults(_ node: JSONNode) -> [FaultDraft]? {
         let nodes = list(node, key: "faults", limit: ProfileLimits.faults, of: "faults")
         let faults = nodes?.compactMap { fault($0) }
         if nodes == nil || faults?.count != nodes?.count { hasLostFaults = true }
@@ -130,6 +110,7 @@ extension ProfileDecoder {
                 stream: stream,
                 condition: condition,
                 afterPlace: object["when"].flatMap { place(ofAfter: $0) },
+                proxyPlaces: object["when"].map { places(ofProxies: $0) } ?? [],
                 kind: $0
             )
         }

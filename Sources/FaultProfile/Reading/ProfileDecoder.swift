@@ -33,6 +33,8 @@ struct ProfileDecoder {
     var file = ""
     /// Whether there are faults that couldn't be read, so that a name which nobody has may be one of theirs.
     var hasLostFaults = false
+    /// Whether there are proxies that couldn't be read.
+    var hasLostProxies = false
     /// The traces that have been read by their paths; `nil` for one that can't be.
     var traces: [String: [UInt32]?] = [:]
 

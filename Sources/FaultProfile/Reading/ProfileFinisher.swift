@@ -3,8 +3,10 @@ import Units
 /// Makes a profile of what its files say together: gives every fault its name, and checks what only
 /// shows in the whole, which is unique names and the number of faults.
 struct ProfileFinisher {
-    private var decoder: ProfileDecoder
-    private var namedFaults: [String: SourcePlace] = [:]
+    /// The names of faults that are taken, where.
+    typealias Names = [String: SourcePlace]
+
+    private(set) var decoder: ProfileDecoder
     private var faultCount = 0
     private var order = FaultOrder()
 
@@ -20,30 +22,26 @@ struct ProfileFinisher {
         finisher.checkUnique(phases.map { ($0.name, $0.place) }, what: "phase")
         finisher.checkUnique(proxies.map { ($0.definition.name, $0.place) }, what: "proxy")
         finisher.checkAddresses(proxies)
+        var names: Names = [:]
         let profile = Profile(
             name: draft.name ?? "",
             summary: draft.summary ?? "",
             source: draft.source ?? "",
             seed: draft.seed,
-            proxies: proxies.map(\.definition),
-            faults: finisher.named(draft.faults ?? [], prefix: ""),
-            phases: phases.map {
-                Phase(
-                    name: $0.name,
-                    duration: $0.duration,
-                    jitter: $0.jitter,
-                    faults: finisher.named($0.faults, prefix: "\($0.name)/")
-                )
-            },
+            proxies: [],
+            faults: finisher.named(draft.faults ?? [], prefix: "", &names),
+            phases: finisher.named(phases, &names),
             repeats: draft.repeats ?? false
         )
+        finisher.checkProxyNames(in: draft)
         // Beyond the limit their order waits until some are deleted: to compare so many takes too long.
         if finisher.faultCount <= ProfileLimits.faults { finisher.order.check(&finisher.decoder) }
+        let result = finisher.adding(proxies, to: profile, names)
         decoder = finisher.decoder
-        return profile
+        return result
     }
 
-    private mutating func checkUnique(_ names: [(name: String, place: SourcePlace)], what: String) {
+    mutating func checkUnique(_ names: [(name: String, place: SourcePlace)], what: String) {
         var first: [String: SourcePlace] = [:]
         for (name, place) in names {
             if let other = first[name] {
@@ -83,7 +81,7 @@ struct ProfileFinisher {
     }
 
     /// The faults of a list with their names: the given one, or the kind with its number in the list.
-    private mutating func named(_ drafts: [FaultDraft], prefix: String) -> [Fault] {
+    mutating func named(_ drafts: [FaultDraft], prefix: String, _ names: inout Names) -> [Fault] {
         var countOfKind: [FaultKind.Name: Int] = [:]
         var faults: [Fault] = []
         for draft in drafts {
@@ -92,16 +90,42 @@ struct ProfileFinisher {
             countOfKind[kind] = number
             let defaultName = prefix + kind.rawValue + (number > 1 ? "-\(number)" : "")
             let name = draft.givenName ?? defaultName
-            if let other = namedFaults[name] {
+            if let other = names[name] {
                 reportTaken(name, what: "fault", other: other, at: draft.place)
             } else {
-                namedFaults[name] = draft.place
+                names[name] = draft.place
             }
             countFault(at: draft.place)
             order.add(name, after: draft.condition.after, at: draft.afterPlace ?? draft.place)
             faults.append(Fault(name: name, stream: draft.stream, condition: draft.condition, kind: draft.kind))
         }
         return faults
+    }
+
+    /// Phases with the names of their faults.
+    mutating func named(_ phases: [PhaseDraft], _ names: inout Names) -> [Phase] {
+        phases.map { phase in
+            Phase(
+                name: phase.name,
+                duration: phase.duration,
+                jitter: phase.jitter,
+                faults: named(phase.faults, prefix: "\(phase.name)/", &names)
+            )
+        }
+    }
+
+    /// Checks the order of the faults that are added while `body` runs, beside others of these names.
+    mutating func checkingOrder<Result>(beside names: [String], _ body: (inout ProfileFinisher) -> Result) -> Result {
+        order = FaultOrder()
+        for name in names { order.add(name, after: nil, at: SourcePlace(file: 0, place: Place())) }
+        let result = body(&self)
+        if faultCount <= ProfileLimits.faults { order.check(&decoder) }
+        return result
+    }
+
+    /// Reports a problem.
+    mutating func report(_ what: String, remedy: String, at place: SourcePlace) {
+        decoder.report(what, remedy: remedy, at: place)
     }
 
     private mutating func countFault(at place: SourcePlace) {

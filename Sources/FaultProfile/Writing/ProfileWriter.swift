@@ -17,18 +17,34 @@ public enum ProfileWriter {
         if !profile.source.isEmpty { members.append(("source", .text(profile.source))) }
         if let seed = profile.seed { members.append(("seed", .number(seed))) }
         if !profile.proxies.isEmpty { members.append(("proxies", .array(profile.proxies.map(proxy)))) }
-        if !profile.faults.isEmpty { members.append(("faults", .array(profile.faults.map(fault)))) }
-        if !profile.phases.isEmpty { members.append(("phases", .array(profile.phases.map(phase)))) }
-        if profile.repeats { members.append(("repeat", .flag(true))) }
-        return .object(members.map { (key: $0.0, value: $0.1) })
+        let own = self.members(profile.faults, profile.phases, repeats: profile.repeats)
+        return .object(members.map { (key: $0.0, value: $0.1) } + own)
     }
 
     private static func proxy(_ proxy: ProxyDefinition) -> JSONText {
-        let mode: [(String, JSONText)] = proxy.mode.map { [("mode", .text($0.description))] } ?? []
-        let members: [(String, JSONText)] =
-            [("name", .text(proxy.name)), ("listen", .text(proxy.listen))] + mode
-            + [("upstream", .text(proxy.upstream))]
-        return .object(members.map { (key: $0.0, value: $0.1) })
+        var members: [(key: String, value: JSONText)] = [("name", .text(proxy.name)), ("listen", .text(proxy.listen))]
+        if let mode = proxy.mode { members.append(("mode", .text(mode.description))) }
+        members.append(("upstream", .text(proxy.upstream)))
+        if let profile = proxy.profile {
+            let own = self.members(profile.faults, profile.phases, repeats: profile.repeats)
+            members.append(("profile", .object([("name", .text(profile.name))] + own)))
+        }
+        members += self.members(proxy.faults, proxy.phases ?? [], repeats: proxy.repeats)
+        // Phases that are none take the place of those of the profile as well.
+        if proxy.phases?.isEmpty == true { members.append(("phases", .array([]))) }
+        return .object(members)
+    }
+
+    private static func members(
+        _ faults: [Fault],
+        _ phases: [Phase],
+        repeats: Bool
+    ) -> [(key: String, value: JSONText)] {
+        var members: [(key: String, value: JSONText)] = []
+        if !faults.isEmpty { members.append(("faults", .array(faults.map(fault)))) }
+        if !phases.isEmpty { members.append(("phases", .array(phases.map(phase)))) }
+        if repeats { members.append(("repeat", .flag(true))) }
+        return members
     }
 
     private static func phase(_ phase: Phase) -> JSONText {
@@ -51,6 +67,11 @@ public enum ProfileWriter {
 
     private static func condition(_ condition: Condition) -> JSONText {
         var members: [(key: String, value: JSONText)] = []
+        if condition.proxies.count > 1 {
+            members.append(("proxy", .array(condition.proxies.map { .text($0) })))
+        } else if let proxy = condition.proxies.first {
+            members.append(("proxy", .text(proxy)))
+        }
         if let numbers = condition.connections.written { members.append(("connection", numbers)) }
         if condition.chance < .always { members.append(("chance", .text(condition.chance.text))) }
         if condition.ageFrom > .zero || condition.ageUntil != nil {

@@ -28,11 +28,16 @@ struct CheckCommand: ParsableCommand {
     }
 
     private static func inventory(of profile: Profile) -> String {
-        let faults = profile.faults.count + profile.phases.reduce(0) { $0 + $1.faults.count }
-        return "\(count(faults, "fault")), \(count(profile.phases.count, "phase"))"
+        let phases =
+            profile.phases.count
+            + profile.proxies.reduce(0) { sum, proxy in
+                sum + (proxy.phases?.count ?? 0) + (proxy.profile?.phases.count ?? 0)
+            }
+        let proxies = profile.hasFaultsOfProxies ? ", \(count(profile.proxies.count, "proxy", "proxies"))" : ""
+        return "\(count(profile.allFaults.count, "fault")), \(count(phases, "phase"))\(proxies)"
     }
 
-    private static func count(_ number: Int, _ noun: String) -> String {
-        "\(number == 0 ? "no" : String(number)) \(noun)\(number == 1 ? "" : "s")"
+    private static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+        "\(number == 0 ? "no" : String(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 }

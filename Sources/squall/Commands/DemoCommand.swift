@@ -51,7 +51,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let profile = try ProfileLibrary.profile(profile)
+        let profile = try ProfileLibrary.profile(profile).narrowed(to: "demo")
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         ProcessLimits.raiseOpenFiles()
         let loops: EventLoopGroup

@@ -39,7 +39,10 @@ struct PlanCommand: ParsableCommand {
         help: "The proxy's name, part of every draw; that of `squall run` is proxy. (default: demo)",
         transform: ArgumentReading.proxyName
     )
-    var name = "demo"
+    var name: String?
+
+    @Option(help: "The proxy of the profile that is meant, if they don't all have the same faults.")
+    var proxy: String?
 
     @Option(
         help: ArgumentHelp(
@@ -66,6 +69,7 @@ struct PlanCommand: ParsableCommand {
     var events = EventFormat.text
 
     func validate() throws {
+        if name != nil, proxy != nil { throw ValidationError("--name is for a proxy that the profile doesn't define") }
         guard size.bytes > 0, size <= .mebibytes(16 << 20) else {
             throw ValidationError("--size is from 1 B to 16384 GiB, such as 64MiB")
         }
@@ -79,7 +83,9 @@ struct PlanCommand: ParsableCommand {
 
     func run() throws {
         let inputs = InputFiles()
-        let profile = try ProfileLibrary.profile(profile, noting: inputs)
+        let whole = try ProfileLibrary.profile(profile, noting: inputs)
+        let name = try proxyName(in: whole)
+        let profile = whole.narrowed(to: name)
         if let svg { try inputs.check(writing: "the drawing", to: svg) }
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let transfer = Transfer(direction: direction, bytes: size)
@@ -99,6 +105,21 @@ struct PlanCommand: ParsableCommand {
         case .json: EventFormat.writeJSON(PlanPrediction(report))
         }
         if let svg { try OutputFile(path: svg).write(PlanSVG(report).text) }
+    }
+
+    /// The name of the proxy whose faults are drawn.
+    private func proxyName(in profile: Profile) throws(CommandFailure) -> String {
+        let names = profile.proxies.map(\.name)
+        let list = names.joined(separator: ", ")
+        guard let proxy else {
+            guard profile.hasFaultsOfProxies, name == nil, !names.isEmpty else { return name ?? "demo" }
+            throw .wrongInput(
+                "the proxies of the profile have faults of their own: choose one with --proxy (it has \(list))"
+            )
+        }
+        guard !names.contains(proxy) else { return proxy }
+        guard !names.isEmpty else { throw .wrongInput("the profile defines no proxy: leave --proxy out") }
+        throw .wrongInput("the profile has no proxy “\(proxy)” (it has \(list))")
     }
 }
 

@@ -11,6 +11,9 @@ struct RunCommand: AsyncParsableCommand {
             which is what squall replay and squall shrink take. With --journal - standard output has the journal alone, \
             and the ready lines are on standard error.
 
+            At SIGHUP, and with --watch when a file of the profile changes, the profile is read again: live connections \
+            go on with it from where they are, and lose no byte. One with a problem is told of, and changes nothing.
+
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             """
     )
@@ -28,6 +31,9 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Event loops, a thread each; 0 is one for each processor.")
     var threads = 0
 
+    @Flag(help: "Read the profile again whenever one of its files changes.")
+    var watch = false
+
     func validate() throws {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
     }
@@ -36,6 +42,18 @@ struct RunCommand: AsyncParsableCommand {
         let inputs = InputFiles()
         let read = try ProfileLibrary.profile(profile, noting: inputs)
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
-        try await ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs).run()
+        var runner = ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs)
+        // Each proxy has its own part of it.
+        runner.recorded = read
+        runner.watches = watch
+        runner.reloader = ProfileReloader(
+            profile,
+            profile: read,
+            files: inputs.wanted,
+            addresses: proxy.addresses,
+            hasSeed: proxy.seed != nil,
+            globalBuckets: configurations.first?.globalBuckets
+        )
+        try await runner.run()
     }
 }

@@ -135,7 +135,11 @@ struct JournalFile {
 
     /// What is struck again for a proxy.
     func plan(for proxy: JournalHeader.ProxyEntry) -> ReplayPlan {
-        ReplayPlan(profile: header.profile, seed: proxy.seed, strikes: strikes.filter { $0.proxy == proxy.name })
+        ReplayPlan(
+            profile: header.profile.narrowed(to: proxy.name),
+            seed: proxy.seed,
+            strikes: strikes.filter { $0.proxy == proxy.name }
+        )
     }
 
     /// Finds what is wrong with a header, whose profile is `own`.
@@ -223,6 +227,11 @@ struct JournalFile {
             do throws(JournalProblem) {
                 strikes.append(try reader.strike(line.text))
             } catch {
+                do throws(JournalProblem) {
+                    try reader.checkProfile(line.text)
+                } catch {
+                    throw failure(error, at: line, path)
+                }
                 guard let count = reader.omitted(line.text) else { throw failure(error, at: line, path) }
                 omitted = omitted.addingReportingOverflow(count).partialValue
             }

@@ -28,13 +28,23 @@ struct JournalLineReader {
         var lines: Int64
     }
 
+    /// A line that tells of another profile.
+    private struct Change: Decodable {
+        var event: String
+    }
+
     private let proxies: Set<String>
-    private let kinds: [String: FaultKind]
+    /// The kinds of the faults of each proxy by their names.
+    private let kinds: [String: [String: FaultKind]]
 
     init(_ header: JournalHeader) {
         proxies = Set(header.proxies.map(\.name))
-        let faults = header.profile.faults + header.profile.phases.flatMap(\.faults)
-        kinds = Dictionary(faults.map { ($0.name, $0.kind) }) { first, _ in first }
+        let kinds = header.proxies.map { proxy in
+            let profile = header.profile.narrowed(to: proxy.name)
+            let faults = profile.faults + profile.phases.flatMap(\.faults)
+            return (proxy.name, Dictionary(faults.map { ($0.name, $0.kind) }) { first, _ in first })
+        }
+        self.kinds = Dictionary(kinds) { first, _ in first }
     }
 
     /// How many lines were left out where this one stands; `nil` if it tells of a fault.
@@ -43,6 +53,16 @@ struct JournalLineReader {
             omission.lines > 0
         else { return nil }
         return omission.lines
+    }
+
+    /// Refuses a line that tells of another profile.
+    func checkProfile(_ text: Data) throws(JournalProblem) {
+        guard let change = try? JSONDecoder().decode(Change.self, from: text), change.event == "profile" else { return }
+        throw JournalProblem(
+            what: "the profile changed here while the journal was written, and faults of several profiles can't be "
+                + "struck again",
+            remedy: "take the journal of a run whose profile stays the same"
+        )
     }
 
     func strike(_ text: Data) throws(JournalProblem) -> RecordedStrike {
@@ -73,7 +93,7 @@ struct JournalLineReader {
         guard proxies.contains(strike.proxy) else {
             throw JournalProblem(what: "the header has no proxy \(strike.proxy.quoted)")
         }
-        guard let kind = kinds[strike.fault] else {
+        guard let kind = kinds[strike.proxy]?[strike.fault] else {
             throw JournalProblem(what: "the profile of the header has no fault \(strike.fault.quoted)")
         }
         guard RecordedStrike.words.contains(strike.what) else {

@@ -50,22 +50,18 @@ extension Profile {
     var outOfJournal: Profile { withTraceFiles { JournalTraces.opened($0) ?? $0 } }
 
     fileprivate var traces: [Trace] {
-        (faults + phases.flatMap(\.faults)).compactMap { fault in
+        allFaults.compactMap { fault in
             if case .trace(let trace) = fault.kind { trace } else { nil }
         }
     }
 
     private func withTraceFiles(_ path: (String) -> String) -> Profile {
-        func renamed(_ fault: Fault) -> Fault {
+        mapFaults { fault in
             guard case .trace(var trace) = fault.kind else { return fault }
             trace.file = path(trace.file)
             var fault = fault
             fault.kind = .trace(trace)
             return fault
         }
-        var result = self
-        result.faults = faults.map(renamed)
-        for index in result.phases.indices { result.phases[index].faults = result.phases[index].faults.map(renamed) }
-        return result
     }
 }

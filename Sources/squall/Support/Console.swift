@@ -38,6 +38,12 @@ enum Console {
         errors.write("squall: \(message.visibleLine)")
     }
 
+    /// Writes lines to standard error, without waiting until somebody has read them.
+    static func warn(lines: String) { errors.write(lines.visibleLines) }
+
+    /// Writes a line to standard output, without waiting until somebody has read it.
+    static func note(_ line: String) { output.write(line.visibleLine) }
+
     /// Writes lines to standard error.
     static func error(lines: String) {
         errors.write(lines.visibleLines)

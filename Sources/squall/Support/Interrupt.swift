@@ -2,10 +2,13 @@ import EventLoop
 import Foundation
 import Glibc
 import Synchronization
+import SystemPackage
 
 /// Ctrl-C, SIGTERM and the closing of the terminal (SIGHUP) as something that can be waited for. A second Ctrl-C or
 /// SIGTERM ends the process at once, and the programs that it runs with it. A second SIGHUP doesn't: a terminal that
 /// closes may well send two, itself and through its shell.
+///
+/// Where a program is to read its files again at SIGHUP, only one that comes with the end of its terminal ends it.
 final class Interrupt: Sendable {
     private struct State {
         var count = 0
@@ -16,10 +19,22 @@ final class Interrupt: Sendable {
     }
 
     private let state = Mutex(State())
+    /// What SIGHUP does while the terminal is there, or never was.
+    private let reload: (@Sendable () -> Void)?
+    private let hadTerminal: Bool
 
-    /// Watches the signals on `loop` for the rest of the process's life.
-    static func watch(on loop: EventLoop) async throws(SystemError) -> Interrupt {
-        let interrupt = Interrupt()
+    private init(reload: (@Sendable () -> Void)?) {
+        self.reload = reload
+        hadTerminal = reload != nil && Interrupt.hasTerminal
+    }
+
+    /// Watches the signals on `loop` for the rest of the process's life. With `reload`, SIGHUP calls that, on the loop, and
+    /// ends nothing as long as the process has the terminal that it began with, if any.
+    static func watch(
+        on loop: EventLoop,
+        reload: (@Sendable () -> Void)? = nil
+    ) async throws(SystemError) -> Interrupt {
+        let interrupt = Interrupt(reload: reload)
         let sources = try await loop.run {
             let watched = Interrupt.signals.map { number in
                 SignalSource(number, on: loop) { interrupt.arrive(number) }
@@ -42,6 +57,7 @@ final class Interrupt: Sendable {
     }
 
     private func arrive(_ number: Int32) {
+        if number == SIGHUP, let reload, !hadTerminal || Interrupt.hasTerminal { return reload() }
         let (isRepeated, waiters) = state.withLock { state in
             state.count += 1
             let isRepeated = number != SIGHUP && state.wasAsked
@@ -56,6 +72,16 @@ final class Interrupt: Sendable {
 
     /// The signals that are watched: SIGHUP only where nobody asked to have it ignored, as nohup(1) does.
     private static var signals: [Int32] { [SIGINT, SIGTERM] + (isIgnored(SIGHUP) ? [] : [SIGHUP]) }
+
+    /// Whether the process has a controlling terminal; the system takes it away when it hangs up, see tty(4).
+    private static var hasTerminal: Bool {
+        let options: SystemPackage.FileDescriptor.OpenOptions = [.nonBlocking, .closeOnExec]
+        guard
+            let terminal = try? SystemPackage.FileDescriptor.open(FilePath("/dev/tty"), .readOnly, options: options)
+        else { return false }
+        try? terminal.close()
+        return true
+    }
 
     /// Whether the process ignores a signal, as the system tells it, see proc_pid_status(5).
     private static func isIgnored(_ signal: Int32) -> Bool {

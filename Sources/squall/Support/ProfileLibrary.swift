@@ -35,7 +35,8 @@ enum ProfileLibrary {
         _ reference: String,
         noting inputs: InputFiles = InputFiles()
     ) throws(CommandFailure) -> ProfileSource {
-        switch inputs.noted(resolve(ProfileReference(reference, in: ""))) {
+        let reference = ProfileReference(reference, in: "")
+        switch inputs.noted(reference, resolve(reference)) {
         case .success(let source): return source
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
         }
@@ -49,7 +50,7 @@ enum ProfileLibrary {
     ) throws(CommandFailure) -> Profile {
         let source = try source(reference, noting: inputs)
         do {
-            return try ProfileReader.profile(from: source) { inputs.noted(resolve($0)) }
+            return try ProfileReader.profile(from: source) { inputs.noted($0, resolve($0)) }
         } catch {
             throw .problems(error.description)
         }

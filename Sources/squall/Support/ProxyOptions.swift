@@ -52,6 +52,12 @@ struct ProxyOptions: ParsableArguments {
         if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
+    /// What decides which proxies are run.
+    var addresses: ProxyAddresses {
+        guard let listen, let upstream else { return ProxyAddresses(given: nil) }
+        return ProxyAddresses(given: ProxyAddresses.Proxy(name: name ?? "proxy", listen: listen, mode: listenMode, upstream: upstream))
+    }
+
     /// The proxies to run: the one of the command line, or else those of the profile. Their clocks start at
     /// `clockStart`, or when they do.
     func configurations(
@@ -59,27 +65,23 @@ struct ProxyOptions: ParsableArguments {
         clockStart: Moment?
     ) throws(CommandFailure) -> [ProxyConfiguration] {
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
-        var definitions = profile.proxies.compactMap {
-            definition -> (String, Endpoint, SocketPermissions?, Endpoint)? in
-            guard let listen = Endpoint(definition.listen), let upstream = Endpoint(definition.upstream) else {
-                return nil
-            }
-            return (definition.name, listen, definition.mode, upstream)
-        }
-        if let listen, let upstream { definitions = [(name ?? "proxy", listen, listenMode, upstream)] }
-        guard !definitions.isEmpty else {
+        let proxies = addresses.proxies(of: profile)
+        guard !proxies.isEmpty else {
             throw .wrongInput("the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT")
         }
-        let globalBuckets = GlobalBuckets(profile, start: clockStart ?? MonotonicClock.now)
-        return definitions.map { name, listen, mode, upstream in
+        let globalBuckets = GlobalBuckets(
+            proxies.map { profile.narrowed(to: $0.name) },
+            start: clockStart ?? MonotonicClock.now
+        )
+        return proxies.map { proxy in
             var configuration = ProxyConfiguration(
-                name: name,
-                listen: listen,
-                upstream: upstream,
-                profile: profile,
+                name: proxy.name,
+                listen: proxy.listen,
+                upstream: proxy.upstream,
+                profile: profile.narrowed(to: proxy.name),
                 seed: seed
             )
-            if let mode { configuration.listenPermissions = mode }
+            if let mode = proxy.mode { configuration.listenPermissions = mode }
             limits.apply(to: &configuration)
             configuration.globalBuckets = globalBuckets
             configuration.clockStart = clockStart

@@ -13,8 +13,12 @@ struct ProxyRunner {
     let threads: Int
     /// The files that the faults come from.
     let inputs: InputFiles
-    /// The profile that the journal is to begin with, where its lines name the faults of another than is run.
+    /// The profile that the journal is to begin with, where its lines name the faults of another than a proxy runs.
     var recorded: Profile?
+    /// Reads the profile again, where it may change while the proxies run.
+    var reloader: ProfileReloader?
+    /// Whether it is read whenever a file changes, and not only at SIGHUP.
+    var watches = false
 
     /// Runs the proxies, tells where they listen, and ends when a signal comes.
     func run() async throws {
@@ -22,9 +26,15 @@ struct ProxyRunner {
         let output = try openJournal()
         let loops: EventLoopGroup
         let interrupt: Interrupt
+        let (reasons, reload) = AsyncStream.makeStream(
+            of: ProfileReloader.Reason.self,
+            bufferingPolicy: .bufferingNewest(64)
+        )
         do throws(SystemError) {
             loops = try EventLoopGroup(count: threads)
-            interrupt = try await Interrupt.watch(on: loops.loops[0])
+            var ask: (@Sendable () -> Void)?
+            if reloader != nil { ask = { _ = reload.yield(.asked) } }
+            interrupt = try await Interrupt.watch(on: loops.loops[0], reload: ask)
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
@@ -53,7 +63,12 @@ struct ProxyRunner {
         }
         output?.release()
         for proxy in proxies { announce(proxy) }
+        let reloading = reloading(proxies, journal, reasons)
+        let looking = watches ? ProxyRunner.looking(reload) : nil
         await interrupt.wait()
+        looking?.cancel()
+        reload.finish()
+        await reloading?.value
         var lateness: [String] = []
         for proxy in proxies {
             if let text = await proxy.statistics().lateness {
@@ -81,6 +96,24 @@ struct ProxyRunner {
             }
         } catch {
             throw CommandFailure(writing: "the journal “\(journal)”", error)
+        }
+    }
+
+    /// Has the proxies take the profile whenever there is a reason to read it again.
+    private func reloading(
+        _ proxies: [Proxy],
+        _ journal: Journal?,
+        _ reasons: AsyncStream<ProfileReloader.Reason>
+    ) -> Task<Void, Never>? {
+        guard let reloader else { return nil }
+        let tells = self.journal == "-" ? Console.warn(lines:) : Console.note
+        return Task { await reloader.run(reasons, proxies: proxies, journal: journal, tell: tells) }
+    }
+
+    /// Has somebody look again and again whether the files have changed.
+    private static func looking(_ reload: AsyncStream<ProfileReloader.Reason>.Continuation) -> Task<Void, Never> {
+        Task {
+            while (try? await Task.sleep(for: ProfileWatch.interval)) != nil { reload.yield(.look) }
         }
     }
 

@@ -11,7 +11,8 @@ final class PseudoTerminal: Sendable {
     private let descriptor: Int32
     private let controller: Int32
 
-    init() throws {
+    /// Makes a terminal; nobody looks at one that isn't shown.
+    init(isShown: Bool = true) throws {
         // What posix_openpt(3), unlockpt(3) and ptsname(3) do, which Glibc doesn't show to Swift; see ioctl_tty(2).
         controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
@@ -22,7 +23,7 @@ final class PseudoTerminal: Sendable {
         path = "/dev/pts/\(number)"
         descriptor = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Complaint("open(\(path)): errno \(errno)") }
-        shown = TextStream(reading: controller)
+        shown = TextStream(reading: isShown ? controller : open("/dev/null", O_RDONLY | O_CLOEXEC))
     }
 
     /// Gives it a width, and 24 lines.
@@ -42,6 +43,13 @@ final class PseudoTerminal: Sendable {
     func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(controller, bytes, bytes.count)
+    }
+
+    /// Takes the line of one that isn't shown away, once: the system hangs up on the programs whose controlling terminal it
+    /// is.
+    func disconnect() {
+        _ = close(controller)
+        _ = close(descriptor)
     }
 
     /// Closes it, once; what is shown ends when the programs have closed it as well.

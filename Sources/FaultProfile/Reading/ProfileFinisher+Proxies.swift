@@ -1,0 +1,54 @@
+import Units
+
+/// What only some of the proxies of a profile have.
+extension ProfileFinisher {
+    /// Reports names in `when.proxy` that none of the profile's proxies has. Where the profile has none, the command line
+    /// gives a name.
+    mutating func checkProxyNames(in draft: ProfileDraft) {
+        let known = (draft.proxies ?? []).map(\.definition.name)
+        guard !known.isEmpty, !decoder.hasLostProxies else { return }
+        for fault in (draft.faults ?? []) + (draft.phases ?? []).flatMap(\.faults) {
+            for (name, place) in zip(fault.condition.proxies, fault.proxyPlaces) where !known.contains(name) {
+                let nearest = Spelling.nearest(to: name, among: known)
+                let names = (nearest.isEmpty ? known : nearest).map(\.quoted)
+                report(
+                    "the profile has no proxy \(name.quoted)",
+                    remedy: "write \(names.prefix(8).joined(separator: " or "))",
+                    at: place
+                )
+            }
+        }
+    }
+
+    /// `profile` with its proxies, whose own faults are given their names: each unique among all that its proxy has.
+    mutating func adding(_ proxies: [ProxyDraft], to profile: Profile, _ names: Names) -> Profile {
+        var result = profile
+        for draft in proxies {
+            let proxy = draft.definition.name
+            // What the proxy has of the profile around it.
+            var shared = draft.profile == nil ? profile.faults : []
+            if draft.profile == nil, draft.phases == nil { shared += profile.phases.flatMap(\.faults) }
+            shared.removeAll { !$0.condition.admits(proxy: proxy) }
+            var taken = names.filter { name, _ in shared.contains { $0.name == name } }
+            let definition = checkingOrder(beside: shared.map(\.name)) { finisher in
+                var definition = draft.definition
+                definition.profile = draft.profile.map { other in
+                    finisher.checkUnique((other.phases ?? []).map { ($0.name, $0.place) }, what: "phase")
+                    return ProxyProfile(
+                        name: other.name ?? "",
+                        faults: finisher.named(other.faults ?? [], prefix: "", &taken),
+                        phases: finisher.named(other.phases ?? [], &taken),
+                        repeats: other.repeats ?? false
+                    )
+                }
+                finisher.checkUnique((draft.phases ?? []).map { ($0.name, $0.place) }, what: "phase")
+                definition.faults = finisher.named(draft.faults, prefix: "\(proxy)/", &taken)
+                definition.phases = draft.phases.map { finisher.named($0, &taken) }
+                definition.repeats = draft.repeats
+                return definition
+            }
+            result.proxies.append(definition)
+        }
+        return result
+    }
+}

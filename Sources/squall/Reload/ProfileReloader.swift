@@ -1,0 +1,157 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import Units
+
+/// Reads the profile of `squall run` again, and has its proxies take it.
+///
+/// A profile that can't be used is told of, and nothing changes.
+actor ProfileReloader {
+    /// Why the files are read again.
+    enum Reason: Sendable {
+        /// Somebody asked for it.
+        case asked
+        /// It may be time to look whether they have changed.
+        case look
+    }
+
+    /// The profile, as the command line names it.
+    private let reference: String
+    private let addresses: ProxyAddresses
+    /// Whether the command line gives the seed, so that the profile's counts for nothing.
+    private let hasSeed: Bool
+    private var profile: Profile
+    private var files: [String]
+    private var watch: ProfileWatch
+    private var globalBuckets: GlobalBuckets?
+    private var generation = 1
+
+    /// A reloader of a profile that was read from `files`.
+    init(
+        _ reference: String,
+        profile: Profile,
+        files: [String],
+        addresses: ProxyAddresses,
+        hasSeed: Bool,
+        globalBuckets: GlobalBuckets?
+    ) {
+        self.reference = reference
+        self.profile = profile
+        self.files = Set(files).sorted()
+        self.addresses = addresses
+        self.hasSeed = hasSeed
+        self.globalBuckets = globalBuckets
+        watch = ProfileWatch(self.files.map { FileStamp($0) })
+    }
+
+    /// Works off `reasons` until they end. One after the other.
+    func run(
+        _ reasons: AsyncStream<Reason>,
+        proxies: [Proxy],
+        journal: Journal?,
+        tell: @Sendable (String) -> Void
+    ) async {
+        for await reason in reasons {
+            let tellsProblems: Bool
+            switch (reason, watch.look(files.map { FileStamp($0) })) {
+            case (.look, .nothing): continue
+            case (.look, .read(let tells)): tellsProblems = tells
+            case (.asked, _): tellsProblems = true
+            }
+            do throws(CommandFailure) {
+                let next = try read()
+                if let line = try await apply(next, to: proxies, journal) {
+                    tell(line)
+                } else if case .asked = reason {
+                    tell("reloaded: profile “\(next.name)”, nothing has changed")
+                }
+            } catch {
+                guard tellsProblems else { continue }
+                Console.warn(lines: error.lines)
+                Console.warn("the profile “\(reference)” can't be used, and nothing has changed")
+            }
+        }
+    }
+
+    /// The profile as it is now. Watches its files from then on, those included that can't be read.
+    private func read() throws(CommandFailure) -> Profile {
+        let inputs = InputFiles()
+        do throws(CommandFailure) {
+            let next = try ProfileLibrary.profile(reference, noting: inputs)
+            follow(inputs.wanted)
+            return next
+        } catch {
+            // One that can't be read may not have come to all of its files.
+            follow(files + inputs.wanted)
+            throw error
+        }
+    }
+
+    private func follow(_ wanted: [String]) {
+        let wanted = Set(wanted).sorted()
+        guard wanted != files else { return }
+        files = wanted
+        watch.follow(files.map { FileStamp($0) })
+    }
+
+    /// Has all proxies take `next`; returns what to tell, or `nil` when nothing has changed.
+    private func apply(
+        _ next: Profile,
+        to proxies: [Proxy],
+        _ journal: Journal?
+    ) async throws(CommandFailure) -> String? {
+        guard next != profile else { return nil }
+        try check(next, proxies)
+        let faults = proxies.map { next.narrowed(to: $0.configuration.name) }
+        globalBuckets = globalBuckets?.applying(faults)
+        generation += 1
+        journal?.noteProfile(next.inJournal, digest: ProfileDigest.text(of: next.inJournal), generation: generation)
+        var changes: [PlanChange] = []
+        for (proxy, faults) in zip(proxies, faults) {
+            do throws(ProxyError) {
+                changes.append(try await proxy.apply(faults, globalBuckets: globalBuckets))
+            } catch {
+                throw CommandFailure(error)
+            }
+        }
+        profile = next
+        return "reloaded: profile “\(next.name)” (generation \(generation)): \(ProfileReloader.summary(of: changes))"
+    }
+
+    /// Refuses what can't change while the proxies run.
+    private func check(_ next: Profile, _ proxies: [Proxy]) throws(CommandFailure) {
+        let running = proxies.map { proxy in
+            let configuration = proxy.configuration
+            return ProxyAddresses.Proxy(
+                name: configuration.name,
+                listen: configuration.listen,
+                upstream: configuration.upstream
+            )
+        }
+        let wanted = addresses.proxies(of: next)
+        let again = "start squall run again for that"
+        if let other = zip(wanted, running).first(where: { $0 != $1 && $0.name == $1.name }) {
+            throw .wrongInput("the addresses of the proxy “\(other.0.name)” can't change while it runs: \(again)")
+        }
+        guard wanted == running else {
+            throw .wrongInput("proxies can't be added, taken away or renamed while they run: \(again)")
+        }
+        if !hasSeed, let seed = next.seed, let running = proxies.first?.configuration.seed, seed != running {
+            throw .wrongInput("the seed can't change while the proxies run: \(again)")
+        }
+    }
+
+    /// What has changed, in a few words.
+    static func summary(of changes: [PlanChange]) -> String {
+        func names(_ list: KeyPath<PlanChange, [String]>) -> String {
+            var known: Set<String> = []
+            let names = changes.flatMap { $0[keyPath: list] }.filter { known.insert($0).inserted }
+            return names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
+        }
+        let parts = [("changed", names(\.changed)), ("added", names(\.added)), ("removed", names(\.removed))]
+        var words = parts.filter { !$0.1.isEmpty }.map { "\($0) \($1)" }
+        if changes.contains(where: \.changesPhases) { words.append("other phases") }
+        return words.isEmpty ? "no fault has changed" : words.joined(separator: "; ")
+    }
+}
