@@ -71,9 +71,12 @@ class Run:
 def serve(listener, download):
     """Sends back what comes, or endlessly, in a process of its own."""
     async def echo(reader, writer):
-        while part := PATTERN if download else await reader.read(1 << 16):
-            writer.write(part)
-            await writer.drain()
+        try:
+            while part := PATTERN if download else await reader.read(1 << 16):
+                writer.write(part)
+                await writer.drain()
+        except ConnectionError:
+            pass
         writer.close()
 
     async def run():
