@@ -14,7 +14,7 @@ import Units
         defer { server.stop() }
         try await withProxy(to: server.address) { fixture in
             let isOver = Flag()
-            async let echoes = withThrowingTaskGroup(of: Bool.self) { group in
+            async let answers = withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
                     let piece = randomBytes(20_000, seed: UInt64(number))
                     group.addTask { try await echoes(of: piece, through: fixture, until: isOver) }
@@ -29,7 +29,7 @@ import Units
             // What holds a connection for ever is gone then.
             try await fixture.proxy.apply(Profile([]))
             isOver.isSet.store(true, ordering: .relaxed)
-            #expect(try await echoes)
+            #expect(try await answers)
             #expect(await fixture.becomesIdle())
         }
     }
