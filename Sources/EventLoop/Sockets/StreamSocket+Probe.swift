@@ -13,7 +13,9 @@ extension StreamSocket {
 
     /// The bytes sent that the receiver's kernel has not acknowledged; 0 on a broken connection, and on a Unix-domain
     /// socket, where the receiver's kernel has what is sent at once.
-    public func unacknowledged() -> Int { isUnix || isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor))) }
+    public func unacknowledged() -> Int {
+        isUnix || isBroken() ? 0 : Int(max(0, loop.system.unacknowledged(descriptor)))
+    }
 
     /// The congestion control in use.
     var congestionControl: String { CongestionControl.name(of: descriptor) }

@@ -47,7 +47,8 @@ package struct ObjectShape: Sendable {
 
     /// Every object of a profile but the faults.
     package static let objects = [
-        profile, proxy, phase, condition, DutyCycle.table.shape, HTTPCondition.table.shape, connectionStep,
+        profile, proxy, embeddedProfile, phase, condition, DutyCycle.table.shape, HTTPCondition.table.shape,
+        connectionStep,
         Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
         hexadecimal,
     ]
@@ -90,7 +91,12 @@ extension ObjectShape {
         keys: [
             .required("name", .name, "unique in the profile; part of the seed of the proxy's draws"),
             .required("listen", .listenAddress, "where it listens; port 0 takes a free one"),
-            .optional("mode", .fileMode, fallback: "`0600`", "who may connect to the Unix socket of `listen`; for a path only"),
+            .optional(
+                "mode",
+                .fileMode,
+                fallback: "`\"0600\"`",
+                "who may connect to the Unix socket of `listen`; for a path only"
+            ),
             .required("upstream", .upstreamAddress, "where it forwards to; port 1 to 65535"),
             .optional(
                 "profile",

@@ -55,7 +55,8 @@ struct ProxyOptions: ParsableArguments {
     /// What decides which proxies are run.
     var addresses: ProxyAddresses {
         guard let listen, let upstream else { return ProxyAddresses(given: nil) }
-        return ProxyAddresses(given: ProxyAddresses.Proxy(name: name ?? "proxy", listen: listen, mode: listenMode, upstream: upstream))
+        let name = name ?? "proxy"
+        return ProxyAddresses(given: .init(name: name, listen: listen, mode: listenMode, upstream: upstream))
     }
 
     /// The proxies to run: the one of the command line, or else those of the profile. Their clocks start at
