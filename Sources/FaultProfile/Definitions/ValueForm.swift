@@ -217,7 +217,12 @@ extension ValueForm {
         example: "\"127.0.0.1:80\"",
         .string(Pattern.address(port: Pattern.port))
     )
-    static let fileMode = ValueForm("fileMode", "octal digits, such as `\"0660\"`", example: "\"0660\"", .string("0?[0-7]{3}"))
+    static let fileMode = ValueForm(
+        "fileMode",
+        "octal digits, such as `\"0660\"`",
+        example: "\"0660\"",
+        .string("0?[0-7]{3}")
+    )
     static let proxies = list(
         "proxies",
         "list of [proxies](#proxies)",
