@@ -151,7 +151,7 @@ struct ByteQueueTests {
             let loop = try EventLoop()
             try await loop.run {
                 var queue = ByteQueue()
-                queue.appendScratch(from: EventLoop.scratchCapacity, length: 1, of: loop)
+                queue.appendScratch(from: EventLoop.scratchSize, length: 1, of: loop)
             }
         }
     }

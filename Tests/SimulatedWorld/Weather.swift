@@ -102,6 +102,7 @@ struct Weather {
             (changesBytes, endsConnections) = (true, true)
             let kind = dice.pick([
                 "\"kind\": \"corrupt\"", "\"kind\": \"truncate\", \"bytes\": \"\(dice.number(1...500)) B\"",
+                "\"kind\": \"insert\", \"bytes\": \"<b>Buy!</b>\"",
             ])
             add("\(kind), \"at\": \"\(offset) B\"", &dice)
         case 15:
