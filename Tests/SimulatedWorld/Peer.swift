@@ -21,7 +21,7 @@ final class Peer {
         /// Whether it goes on sending when the other end has ended.
         var sendsAfterEnd = true
         /// The time without a byte after which it gives up.
-        var patience: Int64 = 60_000_000_000
+        var patience: Int64 = 900_000_000_000
     }
 
     let name: String

@@ -44,8 +44,9 @@ final class SimulatedNetwork: SimulatedSystem {
     /// Told of what happens, where somebody wants a trace.
     var trace: ((String) -> Void)?
 
-    /// The calls of one world at most, beyond which a turn is taken for endless.
-    static let callLimit = 3_000_000
+    /// The calls of one world at most, beyond which a turn is taken for endless. Two rates in series that are about as fast
+    /// let bytes pass one by one, and take some millions.
+    static let callLimit = 30_000_000
 
     init(seed: UInt64, disturbances: Disturbances, loops: Int) {
         dice = Dice(seed: seed)

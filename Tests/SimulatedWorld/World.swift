@@ -26,11 +26,11 @@ public final class World {
         var trace: ((String) -> Void)?
     }
 
-    /// The time of a world, 2,000 s: longer than the proxy keeps a connection whose ends are gone. Where a fault hides from
+    /// The time of a world, 5,000 s: longer than the proxy keeps a connection whose ends are gone. Where a fault hides from
     /// it that they are, it keeps one for longer.
-    private var timeLimit: Int64 { weather.mayHold ? 40_000_000_000_000 : 2_000_000_000_000 }
+    private var timeLimit: Int64 { weather.mayHold ? 40_000_000_000_000 : 5_000_000_000_000 }
     /// The turns of the loops in a world, beyond which they are taken for endless.
-    private static let turnLimit = 1_000_000
+    private static let turnLimit = 10_000_000
 
     private let seed: UInt64
     private var dice: Dice
