@@ -8,7 +8,7 @@ let stopsAtWarnings = Context.environment["SQUALL_STRICT"] == "1"
 /// Whether the documentation is to be made (`make docs`), which takes a plugin that nothing else needs.
 let makesDocumentation = Context.environment["SQUALL_DOCS"] == "1"
 
-/// What every target of ours is compiled with.
+/// The settings of every target.
 let strict: [SwiftSetting] = stopsAtWarnings ? [.treatAllWarnings(as: .error)] : []
 
 /// The same, and a proof that no unsafe construct is used: unsafe code has one address, `EventLoop`.

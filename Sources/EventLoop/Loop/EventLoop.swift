@@ -144,8 +144,8 @@ public final class EventLoop: @unchecked Sendable {
     @discardableResult
     public func post(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.post(job) }
 
-    /// Leaves a job that must not be refused for want of room, from any thread: one that comes seldom, and that others
-    /// wait for. Returns `false`, and never runs the job, when the loop is stopping.
+    /// Posts a job that is accepted even when the mailbox is full, from any thread. For rare jobs that a caller waits for.
+    /// Returns `false`, and never runs the job, when the loop is stopping.
     @discardableResult
     public func postBeyondLimit(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.postBeyondLimit(job) }
 
@@ -263,7 +263,7 @@ public final class EventLoop: @unchecked Sendable {
     /// What comes in a turn after the calls for sockets that were ready.
     private func finishTurn() {
         if timers.isNear { timers.fire { now } }
-        // One at a time: who has more to move takes a while, and sockets that are ready meanwhile come before the next.
+        // One handler per turn, so that sockets that become ready meanwhile run before the next handler.
         if !ready.isEmpty {
             let entry = ready.removeFirst()
             entry.handler.socketIsReady(entry.tag)
@@ -275,7 +275,7 @@ public final class EventLoop: @unchecked Sendable {
     /// The last that happens on the thread of the loop.
     private func end() {
         for job in mailbox.close() { job() }
-        // Tenants leave as they are told.
+        // A tenant removes itself during this call; the loop goes over a copy.
         for tenant in tenants { tenant.loopWillEnd() }
         tenants.removeAll()
         ready.removeAll()

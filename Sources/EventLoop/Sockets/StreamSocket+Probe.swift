@@ -6,7 +6,7 @@ extension StreamSocket {
     public var localAddress: SocketAddress? { isOpen ? loop.system.localAddress(of: descriptor) : nil }
 
     /// The address of the peer; `nil` when the socket is closed, or the connection over.
-    public var peerAddress: SocketAddress? { isOpen ? .peer(of: descriptor) : nil }
+    public var peerAddress: SocketAddress? { isOpen ? loop.system.peerAddress(of: descriptor) : nil }
 
     /// The bytes that wait to be received; 0 also when only the end does, or an error.
     public func receivable() -> Int { Int(max(0, loop.system.receivable(descriptor))) }
