@@ -47,7 +47,7 @@ BUGS = [
     ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listener.swift",
      "            if !isRefusing { listenAgain(socket) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
-     "passing.reach.hasEnded && delivered == endOffset ? takeEnd()", "passing.reach.hasEnded ? takeEnd()"),
+     "passing.progress.hasEnded && delivered == endOffset ? takeEnd()", "passing.progress.hasEnded ? takeEnd()"),
 ]
 
 

@@ -15,9 +15,9 @@ public enum Alteration: Hashable, Sendable {
 protocol AlteringStage: Sendable {
     /// Whether bytes vanish by it, and aren't just changed.
     static var drops: Bool { get }
-    /// Whether bytes come in by it. Such a fault strikes behind a byte, and doesn't wait for the next one.
+    /// Whether bytes come in by it. Such a fault acts behind a byte, and doesn't wait for the next one.
     static var inserts: Bool { get }
-    /// Whether it strikes at a rate: bytes that pass while it is off are spared in any number, and none is missed.
+    /// Whether it acts at a rate: bytes that pass while it is off are spared in any number, and none is missed.
     var hasRate: Bool { get }
     /// What it has worked out so far, see `Link.work`.
     var work: Int { get }
@@ -60,7 +60,7 @@ struct Altered {
 
     /// What an alteration is told in the journal.
     struct Effect {
-        var effect: Strike.Effect
+        var effect: FaultEvent.Effect
         var place: MessageAim.Target?
         /// The request whose response it is, where no offset counts.
         var request: MessagePlace?

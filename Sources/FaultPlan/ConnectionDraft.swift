@@ -9,8 +9,8 @@ struct ConnectionDraft {
     let opened: Moment
     /// The phase that ran then.
     let phase: Int?
-    var beginning = Beginning()
-    var interruptions: [Interruptions.Source] = []
+    var beginning = DialFaults()
+    var terminators: [ConnectionTerminators.Source] = []
     var windows: [Direction: ByteCount] = [:]
     var reading = StreamInterest()
     /// The first fault that asks for messages; what isn't HTTP is told of it.
@@ -66,8 +66,8 @@ struct ConnectionDraft {
             opened: opened,
             upstream: link(.upstream, schedule, holdLimit),
             downstream: link(.downstream, schedule, holdLimit),
-            interruptions: Interruptions(
-                sources: beginning.endings + interruptions,
+            terminators: ConnectionTerminators(
+                sources: beginning.endings + terminators,
                 schedule: schedule,
                 opened: opened
             ),

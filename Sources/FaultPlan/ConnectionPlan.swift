@@ -12,7 +12,7 @@ public struct ConnectionPlan: Sendable {
     /// Server to client.
     public var downstream: Link
     /// What ends the connection as a whole.
-    public let interruptions: Interruptions
+    public let terminators: ConnectionTerminators
     /// The receive buffer towards the source of each direction, for the whole life of the connection;
     /// none is left to the system.
     public let receiveWindow: [Direction: ByteCount]
@@ -25,7 +25,7 @@ public struct ConnectionPlan: Sendable {
 
     /// Whether no fault concerns the connection.
     public var isPlain: Bool {
-        upstream.isTransparent && downstream.isTransparent && !interruptions.arePossible && receiveWindow.isEmpty
+        upstream.isTransparent && downstream.isTransparent && !terminators.arePossible && receiveWindow.isEmpty
             && connectDelay == nil && reading.isNone && hang.sources.isEmpty
     }
 }
@@ -55,7 +55,7 @@ public struct StreamInterest: Sendable {
 }
 
 /// What ends one live connection as a whole, and when: outages, its age, and idleness.
-public struct Interruptions: Sendable {
+public struct ConnectionTerminators: Sendable {
     /// Why a connection ends.
     enum Cause: Sendable {
         /// The network is away.
@@ -91,22 +91,22 @@ public struct Interruptions: Sendable {
     ///
     /// - Parameter lastPassed: when the last byte passed, in either direction; before the first, when the
     ///   connection was accepted.
-    public func strike(at now: Moment, lastPassed: Moment) -> (strike: Strike, how: Cut.Ending)? {
+    public func event(at now: Moment, lastPassed: Moment) -> (event: FaultEvent, how: Cut.Ending)? {
         if sources.isEmpty { return nil }
-        let phase = schedule.stretch(at: now).phase
+        let phase = schedule.interval(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         for source in sources where source.window.contains(at: now, age: age, currentPhase: phase) {
             switch source.cause {
             case .outage:
-                return (Strike(fault: source.fault, offset: nil, effect: .resets), .reset)
+                return (FaultEvent(fault: source.fault, offset: nil, effect: .resets), .reset)
             case .beginning(.reset):
-                return (Strike(fault: source.fault, offset: nil, effect: .resets), .reset)
+                return (FaultEvent(fault: source.fault, offset: nil, effect: .resets), .reset)
             case .beginning(let how):
-                return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
+                return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
             case .age(let limit, let how) where age >= limit:
-                return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
+                return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
             case .idleness(let limit, let how) where (now - lastPassed).nanoseconds >= limit:
-                return (Strike(fault: source.fault, offset: nil, effect: .cuts(how)), how)
+                return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
             case .age, .idleness:
                 break
             }
@@ -114,11 +114,11 @@ public struct Interruptions: Sendable {
         return nil
     }
 
-    /// When to ask `strike` again; `distantFuture` when the answer can't change.
+    /// When to ask `event` again; `distantFuture` when the answer can't change.
     public func nextChange(after now: Moment, lastPassed: Moment) -> Moment {
         if sources.isEmpty { return .distantFuture }
         var next = Moment.distantFuture
-        let stretch = schedule.stretch(at: now)
+        let interval = schedule.interval(at: now)
         for source in sources {
             let due =
                 switch source.cause {
@@ -127,7 +127,7 @@ public struct Interruptions: Sendable {
                 case .idleness(let limit, _): lastPassed.advanced(byNanoseconds: limit)
                 }
             // Before it is due it makes no difference whether the fault is on.
-            let change = due > now ? due : source.window.nextChange(after: now, opened: opened, stretch: stretch)
+            let change = due > now ? due : source.window.nextChange(after: now, opened: opened, interval: interval)
             next = min(next, change)
         }
         return next

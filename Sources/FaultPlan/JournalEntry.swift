@@ -12,13 +12,13 @@ public struct JournalEntry: Hashable, Sendable {
     public var direction: Direction?
     /// The fault's name in the profile.
     public var fault: String
-    /// The offset at which it struck, where a position decided; `nil` where the clock did, because
+    /// The offset at which it acted, where a position decided; `nil` where the clock did, because
     /// then the offset depends on how fast the machine happened to be.
     public var offset: Int64?
     /// What the offset is counted in, and of which request, where that isn't the connection.
     public var place: MessagePlace?
     /// What it did.
-    public var effect: Strike.Effect
+    public var effect: FaultEvent.Effect
 
     /// Makes an entry out of its parts.
     public init(
@@ -29,7 +29,7 @@ public struct JournalEntry: Hashable, Sendable {
         fault: String,
         offset: Int64?,
         place: MessagePlace? = nil,
-        effect: Strike.Effect
+        effect: FaultEvent.Effect
     ) {
         self.moment = moment
         self.proxy = proxy
@@ -42,7 +42,7 @@ public struct JournalEntry: Hashable, Sendable {
     }
 }
 
-extension Strike.Effect {
+extension FaultEvent.Effect {
     /// The word for a stream that isn't read as HTTP, whatever the reason.
     public static let unreadWord = "isn't HTTP"
 
@@ -71,7 +71,7 @@ extension Strike.Effect {
         case .slices: "slices"
         case .answers: "answers"
         case .drops: "drops"
-        case .isNoHTTP: Strike.Effect.unreadWord
+        case .isNoHTTP: FaultEvent.Effect.unreadWord
         case .hangs: "hangs"
         case .closesLate: "closes late"
         }

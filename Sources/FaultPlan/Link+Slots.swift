@@ -66,23 +66,25 @@ extension Link {
             stage.withdrawEnd(behind: position)
         }
 
-        /// Whether the stage needn't be asked with the stream at `reach`: it would let it pass as it is.
-        func rests(at reach: Reach) -> Bool {
-            isResting && reach.position == passed && reach.horizon == passed && !reach.isThrottled
+        /// Whether the stage needn't be asked with the stream at `progress`: it would let it pass as it is.
+        func rests(at progress: StreamProgress) -> Bool {
+            isResting && progress.position == passed && progress.availableEnd == passed && !progress.isThrottled
         }
 
-        mutating func advance(_ reach: Reach, isPicked: Bool, phase: Int?, _ visit: inout Visit) -> Reach {
-            visit.begin(
+        mutating func advance(_ progress: StreamProgress, isPicked: Bool, phase: Int?, _ context: inout StageContext)
+            -> StreamProgress
+        {
+            context.begin(
                 isActive: isPicked
-                    && (isAlwaysOpen || window.contains(at: visit.now, age: visit.age, currentPhase: phase)),
+                    && (isAlwaysOpen || window.contains(at: context.now, age: context.age, currentPhase: phase)),
                 passed: passed
             )
-            let passing = stage.advance(reach, &visit)
+            let passing = stage.advance(progress, &context)
             passed = passing.position
-            rememberedPositions = visit.rememberedPositions
+            rememberedPositions = context.rememberedPositions
             isResting =
-                traits.restsBehindAll && isAlwaysOpen && gate == nil && passing == reach
-                && reach.horizon == reach.position && !reach.isThrottled
+                traits.restsBehindAll && isAlwaysOpen && gate == nil && passing == progress
+                && progress.availableEnd == progress.position && !progress.isThrottled
             return passing
         }
     }
@@ -98,9 +100,9 @@ extension Link {
         /// Whether bytes vanish, or come in, by it.
         let drops: Bool
         let inserts: Bool
-        /// Whether the fault strikes at a rate.
+        /// Whether the fault acts at a rate.
         let hasRate: Bool
-        /// Whether the fault strikes at a rate, and is off at times.
+        /// Whether the fault acts at a rate, and is off at times.
         private(set) var spares: Bool
         /// Whether it spares what passes now.
         private(set) var isSparing = false
@@ -135,7 +137,7 @@ extension Link {
         /// which message the next one belongs to.
         func isReached(by end: Int64) -> Bool { next < end || next == end && inserts && gate == nil }
 
-        /// Looks whether the fault is on at `now`, and where it strikes next.
+        /// Looks whether the fault is on at `now`, and where it acts next.
         mutating func look(at now: Moment, age: Int64, phase: Int?, vanished: Int64) {
             if spares {
                 isSparing = !window.contains(at: now, age: age, currentPhase: phase)

@@ -46,8 +46,8 @@ public struct Link: Sendable {
     public private(set) var arrived: Int64 = 0
     /// Bytes handed to the sink.
     public private(set) var delivered: Int64 = 0
-    /// Faults that struck and have not been taken yet.
-    public private(set) var strikes: [Strike] = []
+    /// Faults that acted and have not been taken yet.
+    public private(set) var events: [FaultEvent] = []
     let holdLimit: Int64
     /// The faults, if there are any: one element or none. They are changed in place, without a count of references.
     var faults: ContiguousArray<LinkFaults> = []
@@ -148,7 +148,7 @@ public struct Link: Sendable {
     /// through the bytes from the first to the last.
     public mutating func nextAlteration(of count: Int64, now: Moment) -> Alteration? {
         guard altersBytes else { return nil }
-        return faults[0].nextAlteration(of: count, behind: arrived, now: now, &strikes)
+        return faults[0].nextAlteration(of: count, behind: arrived, now: now, &events)
     }
 
     /// `count` bytes, more than 0, were taken from the source by a simulation, which has no bytes to change: those
@@ -183,7 +183,7 @@ public struct Link: Sendable {
     /// Tells of a position in the bytes that were just taken from the source, before `nextAlteration` and
     /// `bytesArrived` are told of those. Positions come in their order.
     public mutating func note(_ mark: Mark) {
-        if !faults.isEmpty { faults[0].note(mark, behind: arrived, &strikes) }
+        if !faults.isEmpty { faults[0].note(mark, behind: arrived, &events) }
     }
 
     /// `count` bytes, more than 0, were taken from the source.
@@ -255,32 +255,32 @@ public struct Link: Sendable {
         if !hasStages || isFinished { return decideWithoutFaults() }
         let hasEnded = sourceEnding != .none
         let position = arrived + (hasEnded ? 1 : 0)
-        let horizon = hasEnded ? position : position.addingSaturated(available)
-        let reach = Reach(position: position, horizon: horizon, hasEnded: hasEnded)
+        let availableEnd = hasEnded ? position : position.addingSaturated(available)
+        let progress = StreamProgress(position: position, availableEnd: availableEnd, hasEnded: hasEnded)
         let settled = delays ? min(arrived, faults[0].sentLimit) : delivered
         let passing = faults[0].advance(
-            reach,
+            progress,
             hasRoom: hasRoom,
             delivered: delivered,
             settled: settled,
             now: now,
-            &strikes
+            &events
         )
         if passing.isDeaf { isDeaf = true }
         isSilent = passing.isSilent
         let endOffset = passing.stop ?? (hasEnded ? arrived : nil)
-        let writeOffset = min(passing.reach.bytes, endOffset ?? .max, passing.writeLimit)
+        let writeOffset = min(passing.progress.bytes, endOffset ?? .max, passing.writeLimit)
         let readLimit =
             endOffset == nil
-            ? max(0, min((passing.readHorizon ?? passing.reach.horizon) - arrived, room)) : 0
-        let end = passing.reach.hasEnded && delivered == endOffset ? takeEnd() : nil
+            ? max(0, min((passing.readEnd ?? passing.progress.availableEnd) - arrived, room)) : 0
+        let end = passing.progress.hasEnded && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: passing.wake)
     }
 
-    /// The faults that struck since this was last called, in the order in which they did.
-    public mutating func takeStrikes() -> [Strike] {
-        defer { strikes.removeAll(keepingCapacity: true) }
-        return strikes
+    /// The faults that acted since this was last called, in the order in which they did.
+    public mutating func takeEvents() -> [FaultEvent] {
+        defer { events.removeAll(keepingCapacity: true) }
+        return events
     }
 
     /// Gives back what the link shares with others. To be called once, when its connection is over.
@@ -299,8 +299,8 @@ public struct Link: Sendable {
     private mutating func takeEnd() -> Ending? {
         guard !isFinished else { return nil }
         isFinished = true
-        guard hasStages, let (ending, strike) = faults[0].stopped() else { return sourceEnd }
-        strikes.append(strike)
+        guard hasStages, let (ending, event) = faults[0].stopped() else { return sourceEnd }
+        events.append(event)
         return ending
     }
 }

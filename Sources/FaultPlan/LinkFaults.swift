@@ -12,7 +12,7 @@ struct LinkFaults: Sendable {
     /// The bytes that had come and gone when it was last asked.
     private var lastMoved: Int64 = 0
     var schedule: Schedule
-    var stretch: Schedule.Stretch
+    var interval: Schedule.Interval
     var slots: [Link.Slot]
     var alterSlots: [Link.AlterSlot]
     var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
@@ -60,7 +60,7 @@ struct LinkFaults: Sendable {
         self.schedule = schedule
         self.opened = opened
         openSince = opened
-        stretch = schedule.stretch(at: opened)
+        interval = schedule.interval(at: opened)
     }
 
     // MARK: Bytes that change
@@ -70,9 +70,9 @@ struct LinkFaults: Sendable {
         of count: Int64,
         behind arrived: Int64,
         now: Moment,
-        _ strikes: inout [Strike]
+        _ events: inout [FaultEvent]
     ) -> Alteration? {
-        if now >= stretch.end { stretch = schedule.stretch(at: now) }
+        if now >= interval.end { interval = schedule.interval(at: now) }
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         let end = arrived.addingSaturated(count)
         lookForAlterations(at: now, age: age)
@@ -90,7 +90,7 @@ struct LinkFaults: Sendable {
             let position = offset + inserted + marks.vanished
             let (isPicked, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
             guard isPicked, offset >= arrived,
-                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: stretch.phase)
+                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: interval.phase)
             else {
                 let until = isPicked ? max(arrived, offset + 1) : min(end, boundary - marks.vanished)
                 miss(chosen, before: until)
@@ -110,8 +110,8 @@ struct LinkFaults: Sendable {
                 for index in alterSlots.indices { alterSlots[index].lookUpNext(vanished: marks.vanished) }
             }
             if let told = altered.told {
-                strikes.append(
-                    Strike(
+                events.append(
+                    FaultEvent(
                         fault: alterSlots[chosen].fault,
                         offset: told.request == nil ? told.place?.offset ?? offset : nil,
                         place: told.place?.place ?? told.request,
@@ -138,12 +138,12 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// Looks where each fault strikes next, unless that was done at `now` and no mark has come since.
+    /// Looks where each fault acts next, unless that was done at `now` and no mark has come since.
     private mutating func lookForAlterations(at now: Moment, age: Int64) {
         guard alterationsLookedAt != now else { return }
         alterationsLookedAt = now
         for index in alterSlots.indices {
-            alterSlots[index].look(at: now, age: age, phase: stretch.phase, vanished: marks.vanished)
+            alterSlots[index].look(at: now, age: age, phase: interval.phase, vanished: marks.vanished)
         }
     }
 
@@ -184,7 +184,7 @@ struct LinkFaults: Sendable {
         return slots.reduce(0) { $0 + $1.remembered }
     }
 
-    mutating func note(_ mark: Mark, behind arrived: Int64, _ strikes: inout [Strike]) {
+    mutating func note(_ mark: Mark, behind arrived: Int64, _ events: inout [FaultEvent]) {
         alterationsLookedAt = nil
         for index in alterSlots.indices {
             // What has arrived was asked about, if at all.
@@ -194,7 +194,7 @@ struct LinkFaults: Sendable {
         }
         marks.append(mark)
         if case .unreadable(let offset, let why) = mark, let messageFault {
-            strikes.append(Strike(fault: messageFault, offset: offset, effect: .isNoHTTP(why)))
+            events.append(FaultEvent(fault: messageFault, offset: offset, effect: .isNoHTTP(why)))
         }
     }
 
@@ -240,54 +240,54 @@ struct LinkFaults: Sendable {
     /// Tells when the bytes came that are new in the next round.
     mutating func noteArrival(_ arrival: Moment) { self.arrival = arrival }
 
-    /// Asks the stages, from the source to the sink, with the stream at `reach` in front of them, and room in the link or
-    /// not.
+    /// Advances the stages, from the source to the sink. `progress` is the stream in front of the first; `hasRoom`, whether
+    /// the link may hold another byte.
     mutating func advance(
-        _ reach: Reach,
+        _ progress: StreamProgress,
         hasRoom: Bool,
         delivered: Int64,
         settled: Int64,
         now: Moment,
-        _ strikes: inout [Strike]
-    ) -> Passing {
-        if now >= stretch.end { stretch = schedule.stretch(at: now) }
+        _ events: inout [FaultEvent]
+    ) -> LinkProgress {
+        if now >= interval.end { interval = schedule.interval(at: now) }
         let came = min(now, max(openSince, arrival ?? now))
         arrival = nil
-        var visit = Visit(now: now, arrival: came, delivered: delivered, settled: settled)
-        visit.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        visit.waiting = reach.bytesAtHorizon
-        visit.catchUp = lateness.ask(at: now.nanoseconds)
-        var passing = Passing(reach)
+        var context = StageContext(now: now, arrival: came, delivered: delivered, settled: settled)
+        context.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        context.waiting = progress.bytesAtAvailableEnd
+        context.catchUp = lateness.ask(at: now.nanoseconds)
+        var passing = LinkProgress(progress)
         for index in slots.indices {
-            if slots[index].rests(at: passing.reach) {
-                if slots[index].holds { passing.take(passing.reach.horizon, upTo: .max, isSender: false) }
+            if slots[index].rests(at: passing.progress) {
+                if slots[index].holds { passing.take(passing.progress.availableEnd, upTo: .max, isSender: false) }
             } else if slots[index].gate == nil {
-                advance(index, passing.reach, isPicked: true, &visit, &passing, &strikes)
+                advance(index, passing.progress, isPicked: true, &context, &passing, &events)
             } else {
-                advanceByMessages(index, &visit, &passing, &strikes)
+                advanceByMessages(index, &context, &passing, &events)
             }
-            if slots[index].holds { visit.arrival = now }
+            if slots[index].holds { context.arrival = now }
         }
-        passing.readHorizon = passing.readHorizon ?? passing.reach.horizon
-        if hasRates { settleRates(reach, passing, now: now) }
-        lostBytes = lostBytes.addingSaturated(visit.lostBytes)
+        passing.readEnd = passing.readEnd ?? passing.progress.availableEnd
+        if hasRates { settleRates(progress, passing, now: now) }
+        lostBytes = lostBytes.addingSaturated(context.lostBytes)
         let wasOpen = isOpen
-        let wanted = min(reach.horizon - reach.position, LinkFaults.largestReceive)
-        isOpen = hasRoom && (passing.readHorizon ?? 0) - reach.position >= wanted
+        let wanted = min(progress.availableEnd - progress.position, LinkFaults.largestReceive)
+        isOpen = hasRoom && (passing.readEnd ?? 0) - progress.position >= wanted
         if !wasOpen || !isOpen { openSince = now }
-        passing.writeLimit = visit.writeLimit
-        passing.wake = visit.wake
-        passing.isDeaf = visit.isDeaf
-        passing.isSilent = visit.isSilent
-        if visit.isSilent { passing.reach.clamp(to: delivered) }
+        passing.writeLimit = context.writeLimit
+        passing.wake = context.wake
+        passing.isDeaf = context.isDeaf
+        passing.isSilent = context.isSilent
+        if context.isSilent { passing.progress.clamp(to: delivered) }
         passing.stop = stop?.offset
-        let furthest = min(reach.horizon, passing.stop.map { $0 + 1 } ?? .max)
-        let moved = reach.position.addingSaturated(delivered)
+        let furthest = min(progress.availableEnd, passing.stop.map { $0 + 1 } ?? .max)
+        let moved = progress.position.addingSaturated(delivered)
         if moved != lastMoved {
             lastMoved = moved
             spacing.refresh()
         }
-        if hasWindows, passing.reach.position < furthest || visit.awaitsWindow {
+        if hasWindows, passing.progress.position < furthest || context.awaitsWindow {
             let change = nextWindowChange(after: now)
             passing.wake = min(passing.wake, spacing.wake(for: change, now: now))
         }
@@ -299,22 +299,24 @@ struct LinkFaults: Sendable {
     mutating func sinkIsFull() { lateness.sinkIsFull() }
 
     /// Tells the rates how far the link lets bytes come, if one of its stages holds some back.
-    private mutating func settleRates(_ reach: Reach, _ passing: Passing, now: Moment) {
-        let horizon = passing.readHorizon ?? passing.reach.horizon
-        guard horizon < reach.horizon else { return }
-        for index in slots.indices where slots[index].traits.isRate { slots[index].stage.settle(at: horizon, now: now) }
+    private mutating func settleRates(_ progress: StreamProgress, _ passing: LinkProgress, now: Moment) {
+        let availableEnd = passing.readEnd ?? passing.progress.availableEnd
+        guard availableEnd < progress.availableEnd else { return }
+        for index in slots.indices where slots[index].traits.isRate {
+            slots[index].stage.settle(at: availableEnd, now: now)
+        }
     }
 
     /// How a fault ended the stream, if one did, and what the journal is told.
-    func stopped() -> (ending: Ending, strike: Strike)? {
+    func stopped() -> (ending: Ending, event: FaultEvent)? {
         guard let stop else { return nil }
         let place = stop.place?.place
         switch stop.ending {
         case .cut(let how):
             let offset = stop.place?.offset ?? stop.offset
-            return (stop.ending, Strike(fault: stop.fault, offset: offset, place: place, effect: .cuts(how)))
+            return (stop.ending, FaultEvent(fault: stop.fault, offset: offset, place: place, effect: .cuts(how)))
         case .answer:
-            return (stop.ending, Strike(fault: stop.fault, offset: nil, place: place, effect: .answers))
+            return (stop.ending, FaultEvent(fault: stop.fault, offset: nil, place: place, effect: .answers))
         case .finish, .reset:
             preconditionFailure("a fault ends a stream by a cut, or in front of an answered request")
         }
@@ -329,75 +331,80 @@ struct LinkFaults: Sendable {
     /// the start of one, once more.
     private mutating func advanceByMessages(
         _ index: Int,
-        _ visit: inout Visit,
-        _ passing: inout Passing,
-        _ strikes: inout [Strike]
+        _ context: inout StageContext,
+        _ passing: inout LinkProgress,
+        _ events: inout [FaultEvent]
     ) {
-        let reach = passing.reach
+        let progress = passing.progress
         if slots[index].traits.onlyBoundsWrites {
-            let (isPicked, boundary) = slots[index].gate?.state(at: visit.delivered) ?? (true, .max)
-            visit.limitWrites(to: boundary)
-            return advance(index, reach, isPicked: isPicked, &visit, &passing, &strikes)
+            let (isPicked, boundary) = slots[index].gate?.state(at: context.delivered) ?? (true, .max)
+            context.limitWrites(to: boundary)
+            return advance(index, progress, isPicked: isPicked, &context, &passing, &events)
         }
         let decidesOnEntry = slots[index].traits.decidesOnEntry
         while true {
             let position = decidesOnEntry ? slots[index].entered : slots[index].passed
             let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
-            var entering = reach
+            var entering = progress
             entering.clamp(to: max(boundary, position))
-            advance(index, entering, isPicked: isPicked, &visit, &passing, &strikes)
+            advance(index, entering, isPicked: isPicked, &context, &passing, &events)
             slots[index].entered = entering.position
-            let reached = decidesOnEntry ? entering.position : passing.reach.position
-            if reached < boundary || reach.horizon <= boundary { return }
+            let reached = decidesOnEntry ? entering.position : passing.progress.position
+            if reached < boundary || progress.availableEnd <= boundary { return }
         }
     }
 
     private mutating func advance(
         _ index: Int,
-        _ reach: Reach,
+        _ progress: StreamProgress,
         isPicked: Bool,
-        _ visit: inout Visit,
-        _ passing: inout Passing,
-        _ strikes: inout [Strike]
+        _ context: inout StageContext,
+        _ passing: inout LinkProgress,
+        _ events: inout [FaultEvent]
     ) {
-        passing.reach = slots[index].advance(reach, isPicked: isPicked, phase: stretch.phase, &visit)
-        if slots[index].holds { hold(index, reach, upTo: visit.takeLimit, &passing) }
-        if visit.hasStruck { take(&visit, of: slots[index].fault, &strikes) }
+        passing.progress = slots[index].advance(progress, isPicked: isPicked, phase: interval.phase, &context)
+        if slots[index].holds { hold(index, progress, upTo: context.takeLimit, &passing) }
+        if context.hasActed { take(&context, of: slots[index].fault, &events) }
     }
 
     /// Bounds what is taken in by what a stage that holds bytes has room for.
-    private mutating func hold(_ index: Int, _ reach: Reach, upTo limit: Int64, _ passing: inout Passing) {
+    private mutating func hold(
+        _ index: Int,
+        _ progress: StreamProgress,
+        upTo limit: Int64,
+        _ passing: inout LinkProgress
+    ) {
         let isSender = slots[index].traits.isSender
-        passing.take(reach.horizon, upTo: limit, isSender: isSender)
+        passing.take(progress.availableEnd, upTo: limit, isSender: isSender)
         if isSender {
-            sentLimit = passing.reach.horizon
+            sentLimit = passing.progress.availableEnd
         } else if sentLimit < .max {
             sentLimit = min(sentLimit, limit)
         }
     }
 
     /// Keeps what a stage did.
-    private mutating func take(_ visit: inout Visit, of fault: Int, _ strikes: inout [Strike]) {
-        if let ended = visit.cut, ended.offset < stop?.offset ?? .max {
-            stop = (ended.offset, .cut(ended.how), fault, visit.effectPlace)
+    private mutating func take(_ context: inout StageContext, of fault: Int, _ events: inout [FaultEvent]) {
+        if let ended = context.cut, ended.offset < stop?.offset ?? .max {
+            stop = (ended.offset, .cut(ended.how), fault, context.effectPlace)
         }
-        if let answer = visit.answer, answer.position < stop?.offset ?? .max {
+        if let answer = context.answer, answer.position < stop?.offset ?? .max {
             let place = MessagePlace(origin: .connection, request: answer.number)
             let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
             stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
         }
-        if let effect = visit.effect {
-            let place = visit.effectPlace
-            let offset = place?.offset ?? visit.effectOffset
-            strikes.append(Strike(fault: fault, offset: offset, place: place?.place, effect: effect))
+        if let effect = context.effect {
+            let place = context.effectPlace
+            let offset = place?.offset ?? context.effectOffset
+            events.append(FaultEvent(fault: fault, offset: offset, place: place?.place, effect: effect))
         }
-        visit.forgetStrike()
+        context.forgetEvent()
     }
 
     private func nextWindowChange(after now: Moment) -> Moment {
         var next = Moment.distantFuture
         for index in slots.indices where !slots[index].isAlwaysOpen {
-            let change = slots[index].window.nextChange(after: now, opened: opened, stretch: stretch)
+            let change = slots[index].window.nextChange(after: now, opened: opened, interval: interval)
             next = min(next, change)
         }
         return next

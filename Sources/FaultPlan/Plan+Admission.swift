@@ -40,10 +40,10 @@ extension Plan {
     /// What happens to everybody who connects at `now`, and when to ask again. A refusal goes before a silence.
     public func admission(at now: Moment) -> (admission: Admission, until: Moment) {
         guard !gates.isEmpty else { return (.open, .distantFuture) }
-        let stretch = schedule.stretch(at: now)
-        let refusing = standing(.refuses, at: now, stretch)
-        let hanging = standing(.leavesUnanswered, at: now, stretch)
-        let limited = standing(.limits, at: now, stretch)
+        let interval = schedule.interval(at: now)
+        let refusing = standing(.refuses, at: now, interval)
+        let hanging = standing(.leavesUnanswered, at: now, interval)
+        let limited = standing(.limits, at: now, interval)
         let until = min(refusing.until, hanging.until, limited.until)
         if let fault = refusing.fault { return (.refused(fault: fault), until) }
         if let fault = hanging.fault { return (.unanswered(fault: fault), until) }
@@ -57,7 +57,7 @@ extension Plan {
         for gate in gates where gate.role == .limits {
             guard case .connectionLimit(let limit) = faults[gate.index].kind, open >= limit.limit, limit.limit < lowest,
                 struck.allow(gate.index),
-                gate.window.contains(at: now, age: 0, currentPhase: schedule.stretch(at: now).phase)
+                gate.window.contains(at: now, age: 0, currentPhase: schedule.interval(at: now).phase)
             else { continue }
             lowest = limit.limit
             switch limit.how {
@@ -68,13 +68,13 @@ extension Plan {
         return room
     }
 
-    /// The first fault of a role that is on at `now`, which lies in `stretch`, and when that may change.
-    func standing(_ role: Gate.Role, at now: Moment, _ stretch: Schedule.Stretch) -> (fault: Int?, until: Moment) {
+    /// The first fault of a role that is on at `now`, which lies in `interval`, and when that may change.
+    func standing(_ role: Gate.Role, at now: Moment, _ interval: Schedule.Interval) -> (fault: Int?, until: Moment) {
         var until = Moment.distantFuture
         var standing: Int?
         for gate in gates where gate.role == role && struck.allow(gate.index) {
-            until = min(until, gate.window.nextChange(after: now, opened: now, stretch: stretch))
-            if standing == nil, gate.window.contains(at: now, age: 0, currentPhase: stretch.phase) {
+            until = min(until, gate.window.nextChange(after: now, opened: now, interval: interval))
+            if standing == nil, gate.window.contains(at: now, age: 0, currentPhase: interval.phase) {
                 standing = gate.fault
             }
         }

@@ -6,7 +6,7 @@ import Units
 ///
 /// A snapshot: nothing of it changes but what its acceptor counts. `apply` replaces it by the next generation, in which
 /// a fault that hasn't changed keeps its identity. The proxy's acceptor owns one and calls `accept` once for each
-/// connection, in order; copies name the faults of strikes.
+/// connection, in order; copies name the faults of acts.
 public struct Plan: Sendable {
     /// The number of the snapshot, from 1.
     public let generation: Int
@@ -34,8 +34,8 @@ public struct Plan: Sendable {
     /// The rates that the connections of a client share, where nobody else keeps them.
     var clientRates: ClientBuckets
     let clientStore: (any ClientRateStore)?
-    /// Which faults have struck, of those that others come after. All copies of the plan share it.
-    let struck: StruckFaults
+    /// Which faults have acted, of those that others come after. All copies of the plan share it.
+    let struck: TriggerFlags
     /// The faults that concern everybody who connects.
     let gates: [Gate]
     /// The connections that each fault has met, by its index; and all that were accepted.
@@ -115,7 +115,7 @@ public struct Plan: Sendable {
         self.sharedRates = sharedRates
         clientRates = last?.clientRates ?? ClientBuckets()
         clientStore = clients
-        struck = StruckFaults(faults, identities, after: last)
+        struck = TriggerFlags(faults, identities, after: last)
         gates = faults.indices.compactMap { index in
             let isForEverybody = faults[index].condition.isForEverybody
             guard let role = faults[index].kind.planned.gateRole(isForEverybody: isForEverybody) else { return nil }
@@ -129,14 +129,14 @@ public struct Plan: Sendable {
         turns = identities.map { last?.turn(of: $0) ?? 0 }
     }
 
-    /// The fault of an identity, as a strike has it.
+    /// The fault of an identity, as a act has it.
     public func fault(_ identity: Int) -> Fault { faults[identities.place(of: identity)] }
 
     /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
     /// where nobody asks for it or it isn't known.
     public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
-        var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.stretch(at: now).phase)
+        var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
         if !faults.isEmpty {
             let key = RandomKey(seed: seed, proxy: proxy, connection: accepted)
             let address = client.flatMap { IPAddress($0) }
@@ -173,8 +173,8 @@ public struct Plan: Sendable {
             planned.begin(&draft.beginning, in: place)
         }
         draft.noteReading(of: fault, identity)
-        if let cause = planned.interruption {
-            draft.interruptions.append(Interruptions.Source(fault: identity, window: window, cause: cause))
+        if let cause = planned.terminator {
+            draft.terminators.append(ConnectionTerminators.Source(fault: identity, window: window, cause: cause))
             return false
         }
         let sharedRate = clientRate ?? sharedRates[identity]
@@ -227,22 +227,22 @@ public struct Plan: Sendable {
 
     /// The fault that refuses every new connection at `now`, by its identity, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
-        standing(.refuses, at: now, schedule.stretch(at: now))
+        standing(.refuses, at: now, schedule.interval(at: now))
     }
 
-    /// A fault has struck: those that come after it are on for the connections that are accepted from now on. To be
-    /// called for every strike, from any thread and on any copy of the plan.
+    /// A fault has acted: those that come after it are on for the connections that are accepted from now on. To be
+    /// called for every act, from any thread and on any copy of the plan.
     ///
     /// - Returns: whether `admission` may answer otherwise from now on.
     @discardableResult
-    public func note(_ strike: Strike) -> Bool {
+    public func note(_ event: FaultEvent) -> Bool {
         // That a stream isn't HTTP is told of a fault which does nothing to it.
-        if case .isNoHTTP = strike.effect { false } else { noteStrike(of: strike.fault) }
+        if case .isNoHTTP = event.effect { false } else { noteEvent(of: event.fault) }
     }
 
-    /// The fault of an identity has struck, see `note`.
+    /// The fault of an identity has acted, see `note`.
     @discardableResult
-    package func noteStrike(of fault: Int) -> Bool {
+    package func noteEvent(of fault: Int) -> Bool {
         let place = identities.place(of: fault)
         guard struck.note(place) else { return false }
         let name = faults[place].name
@@ -252,18 +252,18 @@ public struct Plan: Sendable {
     /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
     /// proxy's clock comes to where a condition has it so.
     public func nextChange(after now: Moment) -> Moment {
-        let stretch = schedule.stretch(at: now)
-        var next = stretch.end
+        let interval = schedule.interval(at: now)
+        var next = interval.end
         for (index, fault) in faults.enumerated() where fault.condition.clock != nil || fault.condition.duty != nil {
-            next = min(next, window(of: index).nextChange(after: now, opened: now, stretch: stretch))
+            next = min(next, window(of: index).nextChange(after: now, opened: now, interval: interval))
         }
         return next
     }
 
-    /// What the journal says of a strike. `connection` and `direction` are `nil` where it concerns the
+    /// What the journal says of a act. `connection` and `direction` are `nil` where it concerns the
     /// proxy, or both directions.
     public func journalEntry(
-        of strike: Strike,
+        of event: FaultEvent,
         connection: UInt64?,
         direction: Direction?,
         at moment: Moment
@@ -273,10 +273,10 @@ public struct Plan: Sendable {
             proxy: proxy,
             connection: connection,
             direction: direction,
-            fault: fault(strike.fault).name,
-            offset: strike.offset,
-            place: strike.place,
-            effect: strike.effect
+            fault: fault(event.fault).name,
+            offset: event.offset,
+            place: event.place,
+            effect: event.effect
         )
     }
 

@@ -6,13 +6,13 @@ import Units
 /// Where lengths vary they are drawn for two rounds of the phases at a time, and what the first has more the second
 /// has less. So two rounds take twice the nominal time, and any moment is found without counting from the start.
 public struct Schedule: Hashable, Sendable {
-    /// A stretch of time in one phase, or outside all of them.
-    public struct Stretch: Hashable, Sendable {
+    /// A interval of time in one phase, or outside all of them.
+    public struct Interval: Hashable, Sendable {
         /// The index of the phase in the profile; `nil` outside all phases.
         public var phase: Int?
-        /// When the stretch began, on the clock that `start` is on.
+        /// When the interval began, on the clock that `start` is on.
         public var begin: Moment
-        /// When the next stretch begins.
+        /// When the next interval begins.
         public var end: Moment
     }
 
@@ -55,32 +55,32 @@ public struct Schedule: Hashable, Sendable {
         jitters = isSteady ? [] : phases.map { Jitter(most: $0.jitter.nanoseconds, key: key.adding($0.name)) }
     }
 
-    /// The stretch that `moment` lies in. Before `start` no phase runs.
-    public func stretch(at moment: Moment) -> Stretch {
-        guard let total = ends.last else { return Stretch(phase: nil, begin: start, end: .distantFuture) }
-        guard moment >= start else { return Stretch(phase: nil, begin: Moment(nanoseconds: .min), end: start) }
+    /// The interval that `moment` lies in. Before `start` no phase runs.
+    public func interval(at moment: Moment) -> Interval {
+        guard let total = ends.last else { return Interval(phase: nil, begin: start, end: .distantFuture) }
+        guard moment >= start else { return Interval(phase: nil, begin: Moment(nanoseconds: .min), end: start) }
         let elapsed = moment.nanoseconds.subtractingSaturated(start.nanoseconds)
-        guard jitters.isEmpty else { return jitteredStretch(elapsed) }
-        guard elapsed >= total, total < .max else { return nominalStretch(elapsed, origin: start) }
+        guard jitters.isEmpty else { return jitteredInterval(elapsed) }
+        guard elapsed >= total, total < .max else { return nominalInterval(elapsed, origin: start) }
         guard repeats else {
-            return Stretch(phase: nil, begin: start.advanced(byNanoseconds: total), end: .distantFuture)
+            return Interval(phase: nil, begin: start.advanced(byNanoseconds: total), end: .distantFuture)
         }
         let (rounds, rest) = elapsed.quotientAndRemainder(dividingBy: total)
-        return nominalStretch(rest, origin: start.advanced(byNanoseconds: rounds * total))
+        return nominalInterval(rest, origin: start.advanced(byNanoseconds: rounds * total))
     }
 
-    /// The stretch at a time of a round that begins at `origin`.
-    private func nominalStretch(_ elapsed: Int64, origin: Moment) -> Stretch {
+    /// The interval at a time of a round that begins at `origin`.
+    private func nominalInterval(_ elapsed: Int64, origin: Moment) -> Interval {
         var (index, high) = (0, ends.count - 1)
         while index < high {
             let middle = (index + high) / 2
             if ends[middle] <= elapsed { index = middle + 1 } else { high = middle }
         }
         let begin = index == 0 ? 0 : ends[index - 1]
-        return stretch(index, from: begin, to: ends[index], origin: origin)
+        return interval(index, from: begin, to: ends[index], origin: origin)
     }
 
-    private func jitteredStretch(_ elapsed: Int64) -> Stretch {
+    private func jitteredInterval(_ elapsed: Int64) -> Interval {
         let total = ends[ends.count - 1]
         let pairLength = repeats ? total.addingSaturated(total) : .max
         let (pair, rest) = pairLength < .max ? elapsed.quotientAndRemainder(dividingBy: pairLength) : (0, elapsed)
@@ -93,13 +93,13 @@ public struct Schedule: Hashable, Sendable {
                 let begin = end
                 let length = nominal.addingSaturated(round == 0 ? more : -more)
                 end = ends[index] == .max ? .max : end.addingSaturated(length)
-                if rest < end || end == .max { return stretch(index, from: begin, to: end, origin: origin) }
+                if rest < end || end == .max { return interval(index, from: begin, to: end, origin: origin) }
             }
         }
-        return Stretch(phase: nil, begin: origin.advanced(byNanoseconds: end), end: .distantFuture)
+        return Interval(phase: nil, begin: origin.advanced(byNanoseconds: end), end: .distantFuture)
     }
 
-    private func stretch(_ index: Int, from begin: Int64, to end: Int64, origin: Moment) -> Stretch {
-        Stretch(phase: index, begin: origin.advanced(byNanoseconds: begin), end: origin.advanced(byNanoseconds: end))
+    private func interval(_ index: Int, from begin: Int64, to end: Int64, origin: Moment) -> Interval {
+        Interval(phase: index, begin: origin.advanced(byNanoseconds: begin), end: origin.advanced(byNanoseconds: end))
     }
 }

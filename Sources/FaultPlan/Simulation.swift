@@ -34,8 +34,8 @@ public struct LinkSimulation: Sendable {
     public private(set) var link: Link
     /// What the sink was given so far.
     public private(set) var deliveries: [Delivery] = []
-    /// The faults that struck so far.
-    public private(set) var strikes: [Strike] = []
+    /// The faults that acted so far.
+    public private(set) var events: [FaultEvent] = []
     /// What was done to bytes so far. An index counts from the first byte that was taken at the same time.
     public private(set) var alterations: [Alteration] = []
     /// The time that the simulation has come to.
@@ -84,7 +84,7 @@ public struct LinkSimulation: Sendable {
     private mutating func settle() -> Moment {
         while true {
             let decision = link.decide(available: waiting, now: now)
-            strikes += link.takeStrikes()
+            events += link.takeEvents()
             if let end = decision.end {
                 deliveries.append(Delivery(moment: now, offset: link.delivered, end: end))
                 return .distantFuture

@@ -58,15 +58,15 @@ public struct Window: Hashable, Sendable {
 
     /// The first moment after `now` at which the answer of `contains` may change.
     ///
-    /// - Parameter stretch: the one that `now` lies in.
-    public func nextChange(after now: Moment, opened: Moment, stretch: Schedule.Stretch) -> Moment {
+    /// - Parameter interval: the one that `now` lies in.
+    public func nextChange(after now: Moment, opened: Moment, interval: Schedule.Interval) -> Moment {
         let begin = ageFrom > 0 ? max(from, opened.advanced(byNanoseconds: ageFrom)) : from
         let end = ageUntil < .max ? min(until, opened.advanced(byNanoseconds: ageUntil)) : until
         guard now < end, begin < end else { return .distantFuture }
         if now < begin { return begin }
-        let phaseEnd = phase == nil ? Moment.distantFuture : stretch.end
+        let phaseEnd = phase == nil ? Moment.distantFuture : interval.end
         // What the duty cycle does meanwhile is of no account where another phase runs.
-        if let phase, phase != stretch.phase { return min(end, phaseEnd) }
+        if let phase, phase != interval.phase { return min(end, phaseEnd) }
         return min(end, phaseEnd, duty?.nextChange(after: now) ?? .distantFuture)
     }
 }

@@ -46,11 +46,11 @@ public struct Condition: Hashable, Sendable {
     public var ageUntil: Duration?
     /// The addresses that the client's is to be one of; empty is any client. One that isn't known is in none of them.
     public var clients: [AddressRange]
-    /// The stretch of the proxy's clock in which the fault is on; `nil` is always.
+    /// The interval of the proxy's clock in which the fault is on; `nil` is always.
     public var clock: ClockWindow?
     /// When the fault is on and off in turn, on the proxy's clock; `nil` is always on.
     public var duty: DutyCycle?
-    /// The name of another fault of the profile, which must have struck before the connection was accepted.
+    /// The name of another fault of the profile, which must have acted before the connection was accepted.
     public var after: String?
     /// The HTTP messages that the fault acts on; `nil` is every byte, whether HTTP or not.
     public var http: HTTPCondition?

@@ -96,18 +96,18 @@ extension FaultKind {
     /// What it means for a drawing.
     package var figures: FaultFigures { definition.figures }
     /// What its offsets are counted in.
-    package var origin: Origin { definition.origin }
+    package var origin: OffsetBase { definition.origin }
     /// The bytes that it looks for in the stream.
     package var pattern: BytePattern? { definition.pattern }
     /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.
     package var ownStream: StreamSelection? { definition.ownStream }
     /// Whether it acts on HTTP messages even without `when.http`.
     package var isAboutMessages: Bool { definition.isAboutMessages }
-    /// Whether a replay strikes it again line by line, at the positions of the journal, in place of the fault itself.
+    /// Whether a replay acts it again line by line, at the positions of the journal, in place of the fault itself.
     package var isReplayedByPosition: Bool { definition.isReplayedByPosition }
     /// Whether what it does ends with the message in which it began.
     package var endsWithMessage: Bool { definition.endsWithMessage }
 
-    /// The fault that strikes as a line of a journal tells; `nil` where only the fault of the profile can.
-    package func replayed(at strike: ReplayedPosition) -> FaultKind? { definition.replayed(at: strike) }
+    /// The fault that acts as a line of a journal tells; `nil` where only the fault of the profile can.
+    package func replayed(at event: ReplayedPosition) -> FaultKind? { definition.replayed(at: event) }
 }

@@ -103,7 +103,7 @@ public struct ProxyProfile: Hashable, Sendable {
     }
 }
 
-/// A stretch of the proxy's time with faults of its own.
+/// A interval of the proxy's time with faults of its own.
 public struct Phase: Hashable, Sendable {
     /// The phase's name. Unique in the profile.
     public var name: String

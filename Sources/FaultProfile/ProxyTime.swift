@@ -1,6 +1,6 @@
 import Units
 
-/// A stretch of the proxy's clock, which begins when the proxy starts.
+/// A interval of the proxy's clock, which begins when the proxy starts.
 public struct ClockWindow: Hashable, Sendable {
     /// The time since the start at which it begins. Zero or more.
     public var from: Duration
@@ -35,7 +35,7 @@ extension Condition {
     /// Whether the proxy's clock alone decides, if anything does: for all connections alike, at every age.
     public var isOnClockAlone: Bool { after == nil && isForEverybody }
 
-    /// Whether it picks no connection and no part of one: the proxy's clock decides, and whether another fault has struck.
+    /// Whether it applies to all connections alike: only the proxy's clock and other faults decide.
     public var isForEverybody: Bool {
         var rest = self
         rest.clock = nil

@@ -32,7 +32,7 @@ struct ConnectionRun {
     private var substitute: Int64?
     private var firstByteDeadline: Moment
     private var stall: StallWatch
-    private var interruptions: [Strike] = []
+    private var terminators: [FaultEvent] = []
     /// The questions that both links were asked so far.
     private(set) var questions = 0
     /// When each link is to be asked again; before, nothing can change that it said.
@@ -61,7 +61,7 @@ struct ConnectionRun {
         self.faults = faults
         self.plan.upstream.simplify()
         self.plan.downstream.simplify()
-        longestLateness = (plan.interruptions.shortestIdleness?.nanoseconds ?? .max) / 2
+        longestLateness = (plan.terminators.shortestIdleness?.nanoseconds ?? .max) / 2
         self.client = client
         self.transfer = transfer
         self.held = held
@@ -79,7 +79,7 @@ struct ConnectionRun {
     mutating func work() -> Int { plan.upstream.work() + plan.downstream.work() }
 
     /// Whether something may end the connection as a whole.
-    var isInterruptible: Bool { plan.interruptions.arePossible }
+    var isInterruptible: Bool { plan.terminators.arePossible }
 
     /// The connection's number.
     var ordinal: UInt64 { plan.ordinal }
@@ -137,7 +137,7 @@ struct ConnectionRun {
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
         if bytes != passed.bytes { passed = (bytes, now) }
-        let change = plan.interruptions.nextChange(after: now, lastPassed: passed.moment)
+        let change = plan.terminators.nextChange(after: now, lastPassed: passed.moment)
         let deadline = min(firstByteDeadline, stall.next, change)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
         return .waiting(wake: min(upstreamWake, downstreamWake), deadline: deadline, isFull: isFull)
@@ -145,26 +145,26 @@ struct ConnectionRun {
 
     /// What keeps bytes from passing at `now` at all: an end of the connection, or that nobody has made it yet.
     private mutating func stepBeforeBytes(at now: Moment) -> Step? {
-        if let (strike, how) = plan.interruptions.strike(at: now, lastPassed: passed.moment) {
-            interruptions.append(strike)
+        if let (event, how) = plan.terminators.event(at: now, lastPassed: passed.moment) {
+            terminators.append(event)
             switch how {
             case .close: return .lost(.cut)
             case .reset: return .lost(.reset)
             case .silence: return silence(at: now)
             }
         }
-        if begun == nil, let strike = plan.hang.strike(at: now) {
-            if !isHanging { interruptions.append(strike) }
+        if begun == nil, let event = plan.hang.event(at: now) {
+            if !isHanging { terminators.append(event) }
             isHanging = true
             return hang(at: now)
         }
-        if self.begun == nil, let delay = plan.connectDelay { interruptions.append(delay.strike) }
+        if self.begun == nil, let delay = plan.connectDelay { terminators.append(delay.event) }
         let begun = self.begun ?? now
         self.begun = begun
         let connected = (isHanging ? begun : plan.opened) + (plan.connectDelay?.duration ?? .zero)
         if now < connected {
             if now >= firstByteDeadline { return .lost(.firstByte) }
-            let deadline = min(connected, plan.interruptions.nextChange(after: now, lastPassed: passed.moment))
+            let deadline = min(connected, plan.terminators.nextChange(after: now, lastPassed: passed.moment))
             return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
         }
         return nil
@@ -231,19 +231,19 @@ struct ConnectionRun {
         if now >= firstByteDeadline { return .lost(.firstByte) }
         let change = min(
             plan.hang.nextChange(after: now),
-            plan.interruptions.nextChange(after: now, lastPassed: passed.moment)
+            plan.terminators.nextChange(after: now, lastPassed: passed.moment)
         )
         return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
     }
 
-    /// The faults that struck since this was last asked, each with its direction.
-    mutating func takeStrikes() -> [(Strike, Direction?)] {
-        var strikes: [(Strike, Direction?)] = []
-        if !plan.upstream.strikes.isEmpty { strikes += plan.upstream.takeStrikes().map { ($0, .upstream) } }
-        if !plan.downstream.strikes.isEmpty { strikes += plan.downstream.takeStrikes().map { ($0, .downstream) } }
-        for strike in interruptions { strikes.append((strike, nil)) }
-        interruptions.removeAll()
-        return strikes
+    /// The faults that acted since this was last asked, each with its direction.
+    mutating func takeEvents() -> [(FaultEvent, Direction?)] {
+        var events: [(FaultEvent, Direction?)] = []
+        if !plan.upstream.events.isEmpty { events += plan.upstream.takeEvents().map { ($0, .upstream) } }
+        if !plan.downstream.events.isEmpty { events += plan.downstream.takeEvents().map { ($0, .downstream) } }
+        for event in terminators { events.append((event, nil)) }
+        terminators.removeAll()
+        return events
     }
 
     /// Gives back what the links share with others.

@@ -11,15 +11,15 @@ struct ForecastCost {
     let change: Int
     /// To accept a connection.
     let acceptance: Int
-    /// To tell of a fault that strikes.
-    let strike: Int
+    /// To tell of a fault that acts.
+    let event: Int
 
     init(_ plan: Plan) {
         let faults = plan.faults.count
         question = 1 + plan.faults.reduce(0) { $0 + $1.kind.weight } / 4
         change = 10 + (faults + plan.profile.phases.count) / 2
         acceptance = 10 + 16 * faults
-        strike = 10 + faults / 2
+        event = 10 + faults / 2
     }
 }
 

@@ -127,12 +127,12 @@ struct ForecastRun {
     }
 
     /// Tells of a fault that lets nobody in once, as the journal does, and not for each attempt.
-    private mutating func noteOutage(_ fault: Int, _ effect: Strike.Effect) {
+    private mutating func noteOutage(_ fault: Int, _ effect: FaultEvent.Effect) {
         guard refusing != fault else { return }
         refusing = fault
-        let strike = Strike(fault: fault, offset: nil, effect: effect)
-        plan.note(strike)
-        forecast.note(.struck(plan.journalEntry(of: strike, connection: nil, direction: nil, at: now)), at: now)
+        let event = FaultEvent(fault: fault, offset: nil, effect: effect)
+        plan.note(event)
+        forecast.note(.struck(plan.journalEntry(of: event, connection: nil, direction: nil, at: now)), at: now)
     }
 
     /// Follows a connection until it is lost; `nil` when the file is complete, or the time is over.
@@ -146,10 +146,10 @@ struct ForecastRun {
             before = after
             steps += run.isInterruptible ? cost.change : 1
             reached(run.fileBytes)
-            for (strike, direction) in run.takeStrikes() {
-                steps += cost.strike
-                plan.note(strike)
-                let entry = plan.journalEntry(of: strike, connection: run.ordinal, direction: direction, at: now)
+            for (event, direction) in run.takeEvents() {
+                steps += cost.event
+                plan.note(event)
+                let entry = plan.journalEntry(of: event, connection: run.ordinal, direction: direction, at: now)
                 forecast.note(.struck(entry), at: now)
             }
             switch step {

@@ -4,7 +4,7 @@ import Units
 
 /// What a profile makes of the network over time, for a connection that no condition singles out.
 public struct NetworkTimeline: Hashable, Sendable {
-    /// A stretch of time in which nothing changes.
+    /// A interval of time in which nothing changes.
     public struct Segment: Hashable, Sendable {
         /// When it begins, on the clock of the proxy.
         public var begin: Moment
@@ -36,14 +36,14 @@ public struct NetworkTimeline: Hashable, Sendable {
         var segments: [Segment] = []
         var now = Moment.zero
         while now < end, segments.count < NetworkTimeline.limit {
-            let stretch = schedule.stretch(at: now)
-            let on = faults.indices.filter { faults[$0].window.contains(at: now, age: 0, currentPhase: stretch.phase) }
+            let interval = schedule.interval(at: now)
+            let on = faults.indices.filter { faults[$0].window.contains(at: now, age: 0, currentPhase: interval.phase) }
             let conditions = known[on] ?? NetworkConditions(faults: on.map { faults[$0].fault }, direction: direction)
             if known.count < NetworkTimeline.knownLimit { known[on] = conditions }
-            let next = faults.reduce(stretch.end) {
-                min($0, $1.window.nextChange(after: now, opened: now, stretch: stretch))
+            let next = faults.reduce(interval.end) {
+                min($0, $1.window.nextChange(after: now, opened: now, interval: interval))
             }
-            let segment = Segment(begin: now, end: min(next, end), phase: stretch.phase, conditions: conditions)
+            let segment = Segment(begin: now, end: min(next, end), phase: interval.phase, conditions: conditions)
             segments.append(segment)
             now = next
         }

@@ -75,7 +75,7 @@ public struct TransferForecast: Sendable {
     /// The connections that were refused.
     public internal(set) var refusals = 0
     /// How often each fault acted, by its name and what it did, in the order of the first time.
-    public internal(set) var strikes: [(fault: String, count: Int)] = []
+    public internal(set) var faultCounts: [(fault: String, count: Int)] = []
     /// The connections that a cut of the profile ended.
     public internal(set) var cuts = 0
     /// The connections that an outage reset.
@@ -93,8 +93,8 @@ public struct TransferForecast: Sendable {
     /// How far it has come at which time.
     public internal(set) var progress = ProgressCurve()
 
-    /// Where `strikes` has what a fault did.
-    private var strikePlaces: [String: Int] = [:]
+    /// Where `faultCounts` has what a fault did.
+    private var eventPlaces: [String: Int] = [:]
 
     mutating func note(_ kind: Event.Kind, at moment: Moment) {
         switch kind {
@@ -117,11 +117,11 @@ public struct TransferForecast: Sendable {
     }
 
     private mutating func count(_ fault: String) {
-        if let index = strikePlaces[fault] {
-            strikes[index].count += 1
+        if let index = eventPlaces[fault] {
+            faultCounts[index].count += 1
         } else {
-            strikePlaces[fault] = strikes.count
-            strikes.append((fault, 1))
+            eventPlaces[fault] = faultCounts.count
+            faultCounts.append((fault, 1))
         }
     }
 }

@@ -7,7 +7,7 @@ import Units
 /// so cost less memory.
 final class Circumstances {
     /// What ends the connection as a whole.
-    let interruptions: Interruptions
+    let terminators: ConnectionTerminators
     /// The receive buffer of the socket to the server, if it is bounded.
     let serverWindow: Int?
     /// The wait before the server is connected to.
@@ -18,12 +18,12 @@ final class Circumstances {
     let reader: StreamReader
     /// Whether no fault concerns the connection.
     let isPlain: Bool
-    private let mayInterrupt: Bool
+    private let mayTerminate: Bool
     private var spacing = WakeSpacing()
     private var hangSpacing = WakeSpacing()
     /// Since when the connection would be over, but for a listener that still has to refuse others.
     var isOverSince: Moment?
-    /// The fault that answers in the server's place, once it has struck and until the answer is on its way.
+    /// The fault that answers in the server's place, once it has acted and until the answer is on its way.
     var answering: (request: Int64, answer: HTTPAnswer)?
     /// Whether the answer is.
     var isAnswered = false
@@ -33,8 +33,8 @@ final class Circumstances {
     /// Those of a connection.
     init(_ plan: ConnectionPlan) {
         isPlain = plan.isPlain
-        mayInterrupt = plan.interruptions.arePossible
-        interruptions = plan.interruptions
+        mayTerminate = plan.terminators.arePossible
+        terminators = plan.terminators
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
         connectDelay = plan.connectDelay
         hang = plan.hang
@@ -46,8 +46,8 @@ final class Circumstances {
     init(_ last: Circumstances, _ update: ConnectionUpdate, reader: StreamReader, passed: Int64, now: Moment) {
         // A connection that faults have concerned is looked at as one that they may concern.
         isPlain = false
-        interruptions = update.interruptions(after: last.interruptions)
-        mayInterrupt = interruptions.arePossible
+        terminators = update.terminators(after: last.terminators)
+        mayTerminate = terminators.arePossible
         serverWindow = last.serverWindow
         connectDelay = update.connectDelay(after: last.connectDelay)
         hang = update.hang(after: last.hang)
@@ -55,18 +55,18 @@ final class Circumstances {
         answering = last.answering
         isAnswered = last.isAnswered
         // Idleness that nobody counted begins here.
-        self.passed = last.mayInterrupt ? last.passed : (passed, now)
+        self.passed = last.mayTerminate ? last.passed : (passed, now)
     }
 
     /// What ends the connection at `now`, if something does.
-    func interruption(at now: Moment) -> (strike: Strike, how: Cut.Ending)? {
-        mayInterrupt ? interruptions.strike(at: now, lastPassed: passed.moment) : nil
+    func terminator(at now: Moment) -> (event: FaultEvent, how: Cut.Ending)? {
+        mayTerminate ? terminators.event(at: now, lastPassed: passed.moment) : nil
     }
 
     /// When to ask for an interruption again; `distantFuture` when none can come.
-    func nextInterruption(after now: Moment) -> Moment {
-        guard mayInterrupt else { return .distantFuture }
-        return spacing.wake(for: interruptions.nextChange(after: now, lastPassed: passed.moment), now: now)
+    func nextTermination(after now: Moment) -> Moment {
+        guard mayTerminate else { return .distantFuture }
+        return spacing.wake(for: terminators.nextChange(after: now, lastPassed: passed.moment), now: now)
     }
 
     /// When to ask again whether nobody accepts the connection.
@@ -76,7 +76,7 @@ final class Circumstances {
 
     /// So many bytes have passed in both directions by `now`.
     func notePassed(_ bytes: Int64, at now: Moment) {
-        guard mayInterrupt, bytes != passed.bytes else { return }
+        guard mayTerminate, bytes != passed.bytes else { return }
         passed = (bytes, now)
         spacing.refresh()
     }

@@ -22,8 +22,8 @@ extension Connection {
         let wasBlackholed = up.link.isDeaf || down.link.isDeaf || up.link.isSilent || down.link.isSilent
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)
         // Their faults may be gone then.
-        recordStrikes(of: .upstream, at: now)
-        recordStrikes(of: .downstream, at: now)
+        recordEvents(of: .upstream, at: now)
+        recordEvents(of: .downstream, at: now)
         var interest = update.apply(to: &up.link, &down.link, at: now)
         // An answer in the server's place waits for the responses in front of it.
         if circumstances.answering != nil { interest.messages = true }
@@ -57,13 +57,13 @@ extension Connection {
         case .hanging:
             keepHanging()
         case .delayed(let until):
-            if isInterrupted(at: now) { return }
+            if isTerminated(at: now) { return }
             // A wait for descriptors isn't one of a fault.
             if circumstances.connectDelay == nil, connectDeadline == .zero { return beginConnecting(at: now) }
-            setTimer(to: min(until, circumstances.nextInterruption(after: now)))
+            setTimer(to: min(until, circumstances.nextTermination(after: now)))
         case .connecting:
-            if isInterrupted(at: now) { return }
-            setTimer(to: circumstances.nextInterruption(after: now))
+            if isTerminated(at: now) { return }
+            setTimer(to: circumstances.nextTermination(after: now))
         case .flowing:
             queueTurn()
         case .parting, .silent, .closed:

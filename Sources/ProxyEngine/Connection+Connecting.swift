@@ -25,7 +25,7 @@ extension Connection {
             server.watch(by: self, tag: Tag.server)
             state = .connecting(address: address)
             shard.connectWatch.add(self)
-            setTimer(to: circumstances.nextInterruption(after: now))
+            setTimer(to: circumstances.nextTermination(after: now))
         } catch {
             if error.isOutOfDescriptors, now < connectDeadline {
                 shard.context.noteShortage()
@@ -52,7 +52,7 @@ extension Connection {
     private func connectAgain(after pause: Int64, _ now: Moment) {
         let next = min(now.advanced(byNanoseconds: pause), connectDeadline)
         state = .delayed(until: next)
-        setTimer(to: min(next, circumstances.nextInterruption(after: now)))
+        setTimer(to: min(next, circumstances.nextTermination(after: now)))
     }
 
     func finishConnecting(_ address: Int) {

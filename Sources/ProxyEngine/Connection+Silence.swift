@@ -7,14 +7,14 @@ extension Connection {
     /// Waits until the client gives up or is to be connected after all.
     func keepHanging() {
         let now = loop.now
-        if isInterrupted(at: now) { return }
-        guard circumstances.hang.strike(at: now) != nil else {
+        if isTerminated(at: now) { return }
+        guard circumstances.hang.event(at: now) != nil else {
             drain = nil
             open(at: now)
             return
         }
         if isDrained(at: now) { return }
-        setTimer(to: min(circumstances.nextHangChange(after: now), circumstances.nextInterruption(after: now)))
+        setTimer(to: min(circumstances.nextHangChange(after: now), circumstances.nextTermination(after: now)))
     }
 
     func fallSilent(at now: Moment) {

@@ -93,13 +93,13 @@ final class Connection: LoopHandler {
     /// The bytes that rates lost because the machine was busy.
     var lostBytes: Int64 { up.link.lostBytes + down.link.lostBytes }
 
-    /// Begins: an outage may strike at once; otherwise connects to the upstream.
+    /// Begins: an outage may act at once; otherwise connects to the upstream.
     func start() {
         client.watch(by: self, tag: Tag.client)
         let now = loop.now
-        if isInterrupted(at: now) { return }
-        if let strike = circumstances.hang.strike(at: now) {
-            record(strike, nil, now)
+        if isTerminated(at: now) { return }
+        if let event = circumstances.hang.event(at: now) {
+            record(event, nil, now)
             state = .hanging
             keepHanging()
         } else {
@@ -110,9 +110,9 @@ final class Connection: LoopHandler {
     /// Connects to the upstream, late where that is due.
     func open(at now: Moment) {
         if let delay = circumstances.connectDelay {
-            record(delay.strike, nil, now)
+            record(delay.event, nil, now)
             state = .delayed(until: now + delay.duration)
-            setTimer(to: min(now + delay.duration, circumstances.nextInterruption(after: now)))
+            setTimer(to: min(now + delay.duration, circumstances.nextTermination(after: now)))
         } else {
             beginConnecting(at: now)
         }
@@ -141,9 +141,9 @@ final class Connection: LoopHandler {
         switch state {
         case .delayed(let end):
             let now = loop.now
-            if isInterrupted(at: now) { return }
+            if isTerminated(at: now) { return }
             if now < end {
-                setTimer(to: min(end, nextInterruption(after: now)))
+                setTimer(to: min(end, nextTermination(after: now)))
             } else if circumstances.connectDelay?.isFailure == true {
                 giveUp(SystemError(call: "connect", code: SystemError.timedOut))
             } else {
@@ -151,8 +151,8 @@ final class Connection: LoopHandler {
             }
         case .connecting:
             let now = loop.now
-            if isInterrupted(at: now) { return }
-            setTimer(to: nextInterruption(after: now))
+            if isTerminated(at: now) { return }
+            setTimer(to: nextTermination(after: now))
         case .flowing:
             run()
         case .parting(let parting):
@@ -190,8 +190,8 @@ final class Connection: LoopHandler {
         let now = loop.now
         up.link.begin(at: now)
         down.link.begin(at: now)
-        if isInterrupted(at: now) { return }
-        // A cut in front of the first byte strikes before a byte goes the other way.
+        if isTerminated(at: now) { return }
+        // A cut in front of the first byte acts before a byte goes the other way.
         let downstream = down.run(from: server, to: client, reader: reader, now: now)
         if settle(downstream, of: .downstream, source: server, sink: client, now: now) { return }
         run()
@@ -202,7 +202,7 @@ final class Connection: LoopHandler {
         // Without faults nobody asks for the time.
         let now = circumstances.isPlain ? .zero : loop.now
         shard.note(due: min(up.wake, down.wake), now: now)
-        if isInterrupted(at: now) { return }
+        if isTerminated(at: now) { return }
         let upstream = up.run(from: client, to: server, reader: reader, now: now)
         if settle(upstream, of: .upstream, source: client, sink: server, now: now) { return }
         if circumstances.isAnswerDue { answer() }
@@ -234,7 +234,7 @@ final class Connection: LoopHandler {
             if isDrained(at: now) { return }
         }
         circumstances.notePassed(up.link.delivered + down.link.delivered, at: now)
-        wake = min(wake, circumstances.nextInterruption(after: now))
+        wake = min(wake, circumstances.nextTermination(after: now))
         setTimer(to: wake)
     }
 
@@ -246,7 +246,7 @@ final class Connection: LoopHandler {
         sink: StreamSocket,
         now: Moment
     ) -> Bool {
-        recordStrikes(of: direction, at: now)
+        recordEvents(of: direction, at: now)
         switch outcome {
         case .waiting:
             return false
@@ -301,26 +301,26 @@ final class Connection: LoopHandler {
         down.inject(reader.text(of: answer, to: request), in: loop)
     }
 
-    func recordStrikes(of direction: Direction, at now: Moment) {
+    func recordEvents(of direction: Direction, at now: Moment) {
         switch direction {
-        case .upstream where !up.link.strikes.isEmpty:
-            for strike in up.link.takeStrikes() { record(strike, direction, now) }
-        case .downstream where !down.link.strikes.isEmpty:
-            for strike in down.link.takeStrikes() { record(strike, direction, now) }
+        case .upstream where !up.link.events.isEmpty:
+            for event in up.link.takeEvents() { record(event, direction, now) }
+        case .downstream where !down.link.events.isEmpty:
+            for event in down.link.takeEvents() { record(event, direction, now) }
         case .upstream, .downstream:
             break
         }
     }
 
-    private func record(_ strike: Strike, _ direction: Direction?, _ now: Moment) {
-        shard.context.record(strike, of: shard.plan, connection: ordinal, direction: direction, at: now)
+    private func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment) {
+        shard.context.record(event, of: shard.plan, connection: ordinal, direction: direction, at: now)
     }
 
     /// Ends the connection if an outage, its age or idleness has it so now; `true` when it is over.
-    func isInterrupted(at now: Moment) -> Bool {
-        guard let (strike, how) = circumstances.interruption(at: now) else { return false }
+    func isTerminated(at now: Moment) -> Bool {
+        guard let (event, how) = circumstances.terminator(at: now) else { return false }
         if case .flowing = state, case .reset = how, mayFindListener(at: now) { return true }
-        record(strike, nil, now)
+        record(event, nil, now)
         switch (state, how) {
         case (.connecting, .close), (.flowing, .close):
             server.close()
@@ -358,8 +358,8 @@ final class Connection: LoopHandler {
         return true
     }
 
-    private func nextInterruption(after now: Moment) -> Moment {
-        circumstances.nextInterruption(after: now)
+    private func nextTermination(after now: Moment) -> Moment {
+        circumstances.nextTermination(after: now)
     }
 
     // MARK: The end

@@ -24,7 +24,7 @@ extension Listener {
         self.shortage = shortage
         // Whatever becomes of the answers.
         retry()
-        let (loop, resident) = (loop, Resident(self, on: loop))
+        let (loop, resident) = (loop, LoopBound(self, on: loop))
         let isOfDescriptors = shortage.error != nil
         for shard in shards {
             let isPosted = shard.loop.post {

@@ -5,7 +5,7 @@ import Synchronization
 import Units
 
 /// Accepts a proxy's connections, numbers them, plans them and hands them to the loops in turn.
-final class Listener: LoopHandler, LoopTenant {
+final class Listener: LoopHandler, LoopShutdownHandler {
     private enum Tag {
         static let socket = 0
         static let outage = 1
@@ -19,7 +19,7 @@ final class Listener: LoopHandler, LoopTenant {
 
     let loop: EventLoop
     let context: ProxyContext
-    let shards: [Resident<Shard>]
+    let shards: [LoopBound<Shard>]
     private var plan: Plan
     private(set) var socket: ListeningSocket?
     private var outageTimer: LoopTimer?
@@ -37,7 +37,7 @@ final class Listener: LoopHandler, LoopTenant {
     /// Calls to accept in the next turn.
     private var acceptTurns = 1
 
-    init(loop: EventLoop, context: ProxyContext, plan: Plan, shards: [Resident<Shard>]) {
+    init(loop: EventLoop, context: ProxyContext, plan: Plan, shards: [LoopBound<Shard>]) {
         self.loop = loop
         self.context = context
         self.shards = shards
@@ -56,7 +56,7 @@ final class Listener: LoopHandler, LoopTenant {
         self.socket = socket
         context.registry.note(context.route.id, listensOn: socket.address)
         loop.add(self)
-        let (loop, resident) = (loop, Resident(self, on: loop))
+        let (loop, resident) = (loop, LoopBound(self, on: loop))
         context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
         context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
         context.descriptorsAreShort.withLock { $0 = { _ = loop.post { resident.value.awaitDescriptors() } } }
@@ -74,7 +74,7 @@ final class Listener: LoopHandler, LoopTenant {
         context.registry.remove(context.route.id)
         context.roomIsFree.withLock { $0 = nil }
         socket.close()
-        loop.bury(socket)
+        loop.deferRelease(socket)
         self.socket = nil
         loop.remove(self)
     }
@@ -227,9 +227,9 @@ final class Listener: LoopHandler, LoopTenant {
         }
     }
 
-    private func record(_ effect: Strike.Effect, _ fault: Int) {
-        let strike = Strike(fault: fault, offset: nil, effect: effect)
-        context.record(strike, of: plan, connection: nil, direction: nil, at: loop.now)
+    private func record(_ effect: FaultEvent.Effect, _ fault: Int) {
+        let event = FaultEvent(fault: fault, offset: nil, effect: effect)
+        context.record(event, of: plan, connection: nil, direction: nil, at: loop.now)
     }
 
     /// Leaves clients in the queue until a connection ends, or the limit does.

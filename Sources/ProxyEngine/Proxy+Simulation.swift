@@ -22,7 +22,7 @@ extension Proxy {
             journal: journal,
             report: report
         )
-        let shards = loops.map { Resident(Shard(loop: $0, context: context, plan: plan), on: $0) }
+        let shards = loops.map { LoopBound(Shard(loop: $0, context: context, plan: plan), on: $0) }
         do throws(SystemError) {
             return try opened(context, plan, on: loops[0], shards, listen)
         } catch {

@@ -14,15 +14,15 @@ public final class Proxy: Sendable {
     public let started: Moment
 
     private let current: Mutex<Plan>
-    let listener: Resident<Listener>
-    let shards: [Resident<Shard>]
+    let listener: LoopBound<Listener>
+    let shards: [LoopBound<Shard>]
 
     init(
         context: ProxyContext,
         plan: Plan,
         address: SocketAddress,
-        listener: Resident<Listener>,
-        shards: [Resident<Shard>]
+        listener: LoopBound<Listener>,
+        shards: [LoopBound<Shard>]
     ) {
         configuration = context.configuration
         self.address = address
@@ -57,10 +57,10 @@ public final class Proxy: Sendable {
             report: report
         )
         do throws(SystemError) {
-            var shards: [Resident<Shard>] = []
+            var shards: [LoopBound<Shard>] = []
             for loop in group.loops {
                 shards.append(
-                    try await loop.run { Resident(Shard(loop: loop, context: context, plan: plan), on: loop) }
+                    try await loop.run { LoopBound(Shard(loop: loop, context: context, plan: plan), on: loop) }
                 )
             }
             return try await open(context, plan, on: group.next(), shards, listenAddresses)
@@ -74,7 +74,7 @@ public final class Proxy: Sendable {
     /// connection is waited for, and none loses a byte: each goes on from where it is.
     ///
     /// A fault that hasn't changed keeps what it has come to. One that begins counts from here: a rate doesn't make up for
-    /// the time before, a cut at an offset that has passed never strikes, and a delay holds nothing that is on its way
+    /// the time before, a cut at an offset that has passed never acts, and a delay holds nothing that is on its way
     /// already. What a fault held that is gone passes on. Faults that act on messages of HTTP act on a connection whose
     /// messages are read already, or on which no byte has passed. The seed, the clock and the numbers of connections go on.
     ///
@@ -119,7 +119,7 @@ public final class Proxy: Sendable {
 
     /// The phase that runs at `moment`, if any.
     public func phase(at moment: Moment) -> Phase? {
-        current.withLock { plan in plan.schedule.stretch(at: moment).phase.map { plan.profile.phases[$0] } }
+        current.withLock { plan in plan.schedule.interval(at: moment).phase.map { plan.profile.phases[$0] } }
     }
 
     private static func resolve(_ endpoint: Endpoint) async throws(ProxyError) -> [SocketAddress] {
@@ -134,7 +134,7 @@ public final class Proxy: Sendable {
         _ context: ProxyContext,
         _ plan: Plan,
         on loop: EventLoop,
-        _ shards: [Resident<Shard>],
+        _ shards: [LoopBound<Shard>],
         _ addresses: [SocketAddress]
     ) async throws(SystemError) -> Proxy {
         let opened = try await loop.run { () -> Result<Proxy, SystemError> in
@@ -148,12 +148,12 @@ public final class Proxy: Sendable {
         _ context: ProxyContext,
         _ plan: Plan,
         on loop: EventLoop,
-        _ shards: [Resident<Shard>],
+        _ shards: [LoopBound<Shard>],
         _ wanted: SocketAddress
     ) throws(SystemError) -> Proxy {
         let listener = Listener(loop: loop, context: context, plan: plan, shards: shards)
         let address = try listener.open(wanted)
-        let resident = Resident(listener, on: loop)
+        let resident = LoopBound(listener, on: loop)
         return Proxy(context: context, plan: plan, address: address, listener: resident, shards: shards)
     }
 }

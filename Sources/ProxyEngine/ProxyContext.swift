@@ -3,7 +3,7 @@ import FaultPlan
 import Synchronization
 import Units
 
-/// What the loops of one proxy share: nothing that changes but a count of connections, which faults have struck, and who
+/// What the loops of one proxy share: nothing that changes but a count of connections, which faults have acted, and who
 /// is to be told when the listener has to look at its outages again.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
@@ -18,7 +18,7 @@ final class ProxyContext: Sendable {
     let isRoomAwaited = Atomic<Bool>(false)
     /// Called on the loop of a connection that has ended, when room is awaited.
     let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Called when a fault has struck that the end of listening, or of answering, waits for.
+    /// Called when a fault has acted that the end of listening, or of answering, waits for.
     let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
     /// Called where a server can't be connected to for want of descriptors.
     let descriptorsAreShort = Mutex<(@Sendable () -> Void)?>(nil)
@@ -53,13 +53,13 @@ final class ProxyContext: Sendable {
     /// Has every loop release descriptors that nobody misses, and the listener wait meanwhile.
     func noteShortage() { descriptorsAreShort.withLock { $0 }?() }
 
-    /// Writes a strike of a fault of `plan` into the journal, and lets begin what comes after it.
-    func record(_ strike: Strike, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
-        if plan.note(strike) {
+    /// Writes a act of a fault of `plan` into the journal, and lets begin what comes after it.
+    func record(_ event: FaultEvent, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
+        if plan.note(event) {
             let call = admissionMayChange.withLock { $0 }
             call?()
         }
-        journal(plan.journalEntry(of: strike, connection: connection, direction: direction, at: moment))
+        journal(plan.journalEntry(of: event, connection: connection, direction: direction, at: moment))
     }
 
     /// Tells whoever started the proxy that something is wrong.

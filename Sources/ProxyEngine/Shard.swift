@@ -4,10 +4,10 @@ import Synchronization
 import Units
 
 /// The part of a proxy that lives on one loop: its connections there.
-final class Shard: LoopTenant {
+final class Shard: LoopShutdownHandler {
     let loop: EventLoop
     let context: ProxyContext
-    /// The plan that the connections here follow; it names the faults of their strikes.
+    /// The plan that the connections here follow; it names the faults of their acts.
     private(set) var plan: Plan
 
     private var connections: [Connection] = []
@@ -76,7 +76,7 @@ final class Shard: LoopTenant {
     /// Lets go of a connection whose sockets are closed; it lives until the end of the loop's turn.
     func remove(_ connection: Connection) {
         // First of all, because whoever calls holds no reference of its own, see `LoopHandler`.
-        loop.bury(connection)
+        loop.deferRelease(connection)
         let (upstream, downstream) = connection.passedBytes
         past.upstreamBytes += upstream
         past.downstreamBytes += downstream

@@ -19,16 +19,16 @@ struct OriginalFault: Sendable {
             }
     }
 
-    /// The fault that strikes as `strike` tells; `nil` where only the fault that it came from can.
-    func kind(of strike: RecordedStrike, seed: UInt64) -> FaultKind? {
-        guard let offset = strike.offset, offset >= 0, let connection = strike.connection, connection > 0,
-            let direction = strike.direction
+    /// The fault that acts as `event` tells; `nil` where only the fault that it came from can.
+    func kind(of event: RecordedFaultEvent, seed: UInt64) -> FaultKind? {
+        guard let offset = event.offset, offset >= 0, let connection = event.connection, connection > 0,
+            let direction = event.direction
         else { return nil }
-        let (name, proxy) = (fault.name, strike.proxy)
+        let (name, proxy) = (fault.name, event.proxy)
         let position = ReplayedPosition(
             at: ByteCount(offset),
-            origin: strike.origin,
-            longestStretch: longestStretch,
+            origin: event.origin,
+            longestInterval: longestInterval,
             drawnBit: {
                 Corrupt.drawnBit(
                     at: offset,
@@ -43,11 +43,11 @@ struct OriginalFault: Sendable {
         return fault.kind.replayed(at: position)
     }
 
-    /// The messages that a strike is narrowed to: the one that was struck, where one counted. What vanishes ends with its
+    /// The messages that a act is narrowed to: the one that was acted, where one counted. What vanishes ends with its
     /// message as well, whatever its position counts.
-    func messages(of strike: RecordedStrike) -> HTTPCondition? {
-        guard strike.origin != .connection, let request = strike.request, request > 0 else {
-            guard fault.kind.endsWithMessage, strike.origin == .connection, fault.condition.http?.chance == .always
+    func messages(of event: RecordedFaultEvent) -> HTTPCondition? {
+        guard event.origin != .connection, let request = event.request, request > 0 else {
+            guard fault.kind.endsWithMessage, event.origin == .connection, fault.condition.http?.chance == .always
             else { return nil }
             return fault.condition.http
         }
@@ -58,7 +58,7 @@ struct OriginalFault: Sendable {
 
     /// The longest time that the fault can be on without a break, by its phase and its condition. A journal doesn't tell
     /// when it went off.
-    private var longestStretch: Duration {
+    private var longestInterval: Duration {
         let condition = fault.condition
         let ends: [Duration?] = [
             phaseLength, condition.duty?.on, condition.ageUntil.map { $0 - condition.ageFrom },

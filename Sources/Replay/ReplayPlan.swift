@@ -8,13 +8,13 @@ public struct ReplayPlan: Sendable {
     /// What can be kept or left out.
     public enum Unit: Hashable, Sendable {
         /// A line of a fault that a position decides: a cut, a stall, a truncation, a corruption, or one direction's end.
-        case strike(RecordedStrike)
+        case event(RecordedFaultEvent)
         /// A fault of the profile, by its name, on all connections and at all times that it acts on.
         case fault(String)
     }
 
-    /// The strikes of a journal that are looked at: 65,536.
-    public static let strikeLimit = 65_536
+    /// The acts of a journal that are looked at: 65,536.
+    public static let eventLimit = 65_536
 
     /// The profile that the journal was made with, with the seed of that run.
     public let profile: Profile
@@ -25,8 +25,8 @@ public struct ReplayPlan: Sendable {
     private let faults: [String: OriginalFault]
     private let seed: UInt64
 
-    /// The plan of the strikes of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
-    public init(profile: Profile, seed: UInt64, strikes: [RecordedStrike]) {
+    /// The plan of the acts of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
+    public init(profile: Profile, seed: UInt64, events: [RecordedFaultEvent]) {
         var profile = profile
         profile.seed = seed
         self.profile = profile
@@ -34,11 +34,11 @@ public struct ReplayPlan: Sendable {
         let faults = Dictionary(OriginalFault.all(of: profile).map { ($0.fault.name, $0) }) { first, _ in first }
         var known: Set<Unit> = []
         var units: [Unit] = []
-        for strike in strikes.prefix(ReplayPlan.strikeLimit) {
+        for event in events.prefix(ReplayPlan.eventLimit) {
             // That a stream isn't HTTP is told by a fault, and isn't one.
-            guard let fault = faults[strike.fault], strike.what != Strike.Effect.unreadWord else { continue }
-            let isExplicit = fault.kind(of: strike, seed: seed) != nil
-            let unit = isExplicit ? Unit.strike(strike) : .fault(strike.fault)
+            guard let fault = faults[event.fault], event.what != FaultEvent.Effect.unreadWord else { continue }
+            let isExplicit = fault.kind(of: event, seed: seed) != nil
+            let unit = isExplicit ? Unit.event(event) : .fault(event.fault)
             if known.insert(unit).inserted { units.append(unit) }
         }
         self.units = units
@@ -49,9 +49,9 @@ public struct ReplayPlan: Sendable {
     ///
     /// Two faults may have one name in it, that of the fault they come from, so that its journal reads as the first.
     public var everything: Profile {
-        let strikes = explicitFaults(of: units)
+        let events = explicitFaults(of: units)
         var result = profile
-        result.faults = profile.faults.filter { !$0.kind.isReplayedByPosition } + strikes
+        result.faults = profile.faults.filter { !$0.kind.isReplayedByPosition } + events
         result.phases = profile.phases.map { phase in
             var phase = phase
             phase.faults.removeAll { $0.kind.isReplayedByPosition }
@@ -76,11 +76,11 @@ public struct ReplayPlan: Sendable {
             phase.faults.removeAll { !names.contains($0.name) }
             return phase
         }
-        var strikes = explicitFaults(of: kept)
-        let origins = strikes.map(\.name)
-        if isNamedApart { strikes = ReplayPlan.namedApart(strikes, from: names) }
-        let newNames = Dictionary(zip(origins, strikes.map(\.name))) { first, _ in first }
-        result.faults += strikes
+        var events = explicitFaults(of: kept)
+        let origins = events.map(\.name)
+        if isNamedApart { events = ReplayPlan.namedApart(events, from: names) }
+        let newNames = Dictionary(zip(origins, events.map(\.name))) { first, _ in first }
+        result.faults += events
         result.renameAwaited(newNames)
         result = result.withoutVainWaits
         if result.phases.allSatisfy(\.faults.isEmpty) {
@@ -92,23 +92,23 @@ public struct ReplayPlan: Sendable {
 
     private func explicitFaults(of units: [Unit]) -> [Fault] {
         units.compactMap { unit in
-            guard case .strike(let strike) = unit, let origin = faults[strike.fault],
-                let kind = origin.kind(of: strike, seed: seed), let connection = strike.connection,
-                let direction = strike.direction
+            guard case .event(let event) = unit, let origin = faults[event.fault],
+                let kind = origin.kind(of: event, seed: seed), let connection = event.connection,
+                let direction = event.direction
             else { return nil }
             return Fault(
-                name: strike.fault,
+                name: event.fault,
                 stream: direction == .upstream ? .upstream : .downstream,
                 condition: Condition(
                     connections: .range(connection...connection),
-                    http: origin.messages(of: strike)
+                    http: origin.messages(of: event)
                 ),
                 kind: kind
             )
         }
     }
 
-    /// Whether the strikes of a fault are made again one by one, and the fault itself isn't.
+    /// Whether the acts of a fault are made again one by one, and the fault itself isn't.
     public static func isAtPosition(_ kind: FaultKind) -> Bool { kind.isReplayedByPosition }
 
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [#""fault":"cut","#, ""])
-    func `lines that count those left out are told, and the others are struck again`(fault: String) async throws {
+    func `lines that count those left out are told, and the others are acted again`(fault: String) async throws {
         let omission = #"{"event":"omitted",\#(fault)"lines":312,"proxy":"p","time":"2026-11-21T14:20:16.002Z"}"#
         let lines = [DamagedJournalTests.header(), omission, DamagedJournalTests.line(), omission, ""]
         let outcome = try await shrink(lines.joined(separator: "\n"))

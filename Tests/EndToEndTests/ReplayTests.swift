@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `squall replay`: the faults of a journal, struck again.
+/// `squall replay`: the faults of a journal, acted again.
 @Suite(.timeLimit(.minutes(5))) struct ReplayTests {
     private static let profile = """
         { "name": "busy", "faults": [

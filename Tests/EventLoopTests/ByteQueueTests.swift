@@ -59,20 +59,20 @@ struct ByteQueueTests {
     }
 
     private func withFixture<Result>(
-        _ body: (Resident<Fixture>, TestSocket) async throws -> Result
+        _ body: (LoopBound<Fixture>, TestSocket) async throws -> Result
     ) async throws -> Result {
         try await withLoop { loop in
             let (listener, address) = TestSocket.listening()
             listener.setReceiveBuffer(20_000)
             let fixture = try await loop.run {
-                Swift.Result { Resident(Fixture(try StreamSocket(connectingTo: address, on: loop)), on: loop) }
+                Swift.Result { LoopBound(Fixture(try StreamSocket(connectingTo: address, on: loop)), on: loop) }
             }.get()
             let peer = try listener.accepted()
             let result = try await body(fixture, peer)
             try await loop.run {
                 fixture.value.queue.removeAll(of: loop)
                 fixture.value.socket.close()
-                loop.bury(fixture.value)
+                loop.deferRelease(fixture.value)
             }
             return result
         }

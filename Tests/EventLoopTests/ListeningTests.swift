@@ -36,12 +36,12 @@ struct ListeningTests {
 
     private func withListening<Result>(
         _ address: SocketAddress,
-        _ body: (Resident<Fixture>, SocketAddress) async throws -> Result
+        _ body: (LoopBound<Fixture>, SocketAddress) async throws -> Result
     ) async throws -> Result {
         try await withLoop { loop in
             let (fixture, bound) = try await loop.run {
                 let fixture = Fixture()
-                return Swift.Result { try (Resident(fixture, on: loop), fixture.open(address, on: loop)) }
+                return Swift.Result { try (LoopBound(fixture, on: loop), fixture.open(address, on: loop)) }
             }.get()
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body(fixture, bound)) } catch { result = .failure(error) }
@@ -244,7 +244,7 @@ struct ListeningTests {
                     var connecting: SystemError?
                     do throws(SystemError) {
                         let socket = try StreamSocket(connectingTo: bound, on: fixture.loop)
-                        fixture.loop.bury(socket)
+                        fixture.loop.deferRelease(socket)
                     } catch {
                         connecting = error
                     }

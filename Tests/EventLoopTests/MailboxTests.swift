@@ -78,7 +78,7 @@ struct MailboxTests {
         }
         await #expect(processExitsWith: .failure) {
             let loop = try EventLoop()
-            let resident = try await loop.run { Resident(1, on: loop) }
+            let resident = try await loop.run { LoopBound(1, on: loop) }
             _ = resident.value
         }
     }

@@ -74,13 +74,13 @@ struct PipeQueueTests {
             queue.removeAll(of: source.loop)
             source.close()
             sink.close()
-            source.loop.bury(self)
+            source.loop.deferRelease(self)
         }
     }
 
     /// A mover between two peers, on a loop of its own.
     private func withMover<Result>(
-        _ body: (Resident<Mover>, _ writer: TestSocket, _ reader: TestSocket) async throws -> Result
+        _ body: (LoopBound<Mover>, _ writer: TestSocket, _ reader: TestSocket) async throws -> Result
     ) async throws -> Result {
         try await withLoop { loop in
             let (left, leftAddress) = TestSocket.listening()
@@ -88,7 +88,7 @@ struct PipeQueueTests {
             let mover = try await loop.run {
                 Swift.Result {
                     let source = try StreamSocket(connectingTo: leftAddress, on: loop)
-                    return Resident(Mover(source, try StreamSocket(connectingTo: rightAddress, on: loop)), on: loop)
+                    return LoopBound(Mover(source, try StreamSocket(connectingTo: rightAddress, on: loop)), on: loop)
                 }
             }.get()
             let result: Swift.Result<Result, any Error>

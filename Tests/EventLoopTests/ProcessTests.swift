@@ -7,11 +7,11 @@ struct ProcessTests {
     @Test func `a signal is a call on the loop each time it comes, until it is cancelled`() async throws {
         await #expect(processExitsWith: .success) {
             let loop = try EventLoop()
-            let source = Shared<Resident<SignalSource>?>(nil)
+            let source = Shared<LoopBound<SignalSource>?>(nil)
             for _ in 0..<3 {
                 let isOnLoop: Bool = await answer(of: loop) { reply in
                     let made = SignalSource(SIGUSR1, on: loop) { reply(loop.isCurrent) }
-                    let resident = Resident(made, on: loop)
+                    let resident = LoopBound(made, on: loop)
                     source.update { $0 = resident }
                     kill(getpid(), SIGUSR1)
                 }

@@ -19,8 +19,8 @@ struct StreamSocketTests {
             guard let socket else { return }
             socket.close()
             socket.close()
-            socket.loop.bury(socket)
-            socket.loop.bury(self)
+            socket.loop.deferRelease(socket)
+            socket.loop.deferRelease(self)
             self.socket = nil
         }
     }
@@ -115,8 +115,8 @@ struct StreamSocketTests {
                     reply([near, accepted].map(\.congestionControl))
                     for socket in [near, accepted, peer] { socket.close() }
                     listening.close()
-                    loop.bury(listening)
-                    loop.bury(recorder)
+                    loop.deferRelease(listening)
+                    loop.deferRelease(recorder)
                 }
             }
             _ = listener
@@ -148,7 +148,7 @@ struct StreamSocketTests {
                     isKnown = loop.arrival >= before && loop.arrival < late
                 }
                 socket.close()
-                loop.bury(socket)
+                loop.deferRelease(socket)
                 reply(isKnown)
             }
             #expect(isKnown)
@@ -256,10 +256,10 @@ struct StreamSocketTests {
         try await withLoop { loop in
             let (listener, address) = TestSocket.listening()
             let (resident, peer) = try await (
-                loop.run { () -> Resident<Observer> in
+                loop.run { () -> LoopBound<Observer> in
                     let observer = Observer()
                     observer.socket = try? StreamSocket(connectingTo: address, on: loop)
-                    return Resident(observer, on: loop)
+                    return LoopBound(observer, on: loop)
                 }, listener.accepted()
             )
             let isBrokenAfterEnd: Bool = await answer(of: loop) { reply in

@@ -15,8 +15,8 @@ struct TimerTests {
                 late.append((loop.now - due).nanoseconds)
                 if late.count == count {
                     recorder.whenFired = { _ in }
-                    loop.bury(recorder)
-                    loop.bury(timer)
+                    loop.deferRelease(recorder)
+                    loop.deferRelease(timer)
                     return reply(late)
                 }
                 due = loop.now.advanced(byNanoseconds: wait(late.count))
@@ -71,8 +71,8 @@ struct TimerTests {
                     }
                     seen.append(loop.timers.isNear ? "near" : now < due ? "far" : "on time")
                 }
-                loop.bury(timer)
-                loop.bury(recorder)
+                loop.deferRelease(timer)
+                loop.deferRelease(recorder)
                 return seen
             }
             #expect(seen == ["far", "near", "near", "fired", "on time"])
@@ -95,8 +95,8 @@ struct TimerTests {
                 recorder.whenFired = { tag in
                     order.append(tag)
                     if order.count == 4 {
-                        for timer in timers { loop.bury(timer) }
-                        loop.bury(recorder)
+                        for timer in timers { loop.deferRelease(timer) }
+                        loop.deferRelease(recorder)
                         reply(order)
                     }
                 }
@@ -121,8 +121,8 @@ struct TimerTests {
                 recorder.whenFired = { tag in
                     fired.append(tag)
                     guard tag == 2 else { return }
-                    for timer in [moved, cancelled, last] { loop.bury(timer) }
-                    loop.bury(recorder)
+                    for timer in [moved, cancelled, last] { loop.deferRelease(timer) }
+                    loop.deferRelease(recorder)
                     reply(fired)
                 }
                 let now = loop.now

@@ -3,7 +3,7 @@ import Testing
 import Units
 
 struct TurnTests {
-    private final class Tenant: LoopTenant {
+    private final class Tenant: LoopShutdownHandler {
         let told: Shared<Int>
         init(_ told: Shared<Int>) { self.told = told }
         func loopWillEnd() { told.update { $0 += 1 } }
@@ -34,7 +34,7 @@ struct TurnTests {
                     let seen = turns
                     loop.post { reply(seen) }
                     isOver = true
-                    loop.bury(timer)
+                    loop.deferRelease(timer)
                 }
                 loop.callSoon(recorder, tag: 0)
                 timer.set(to: loop.now.advanced(byNanoseconds: 2_000_000))
@@ -51,7 +51,7 @@ struct TurnTests {
                 mortal.whenReady = { mortal, tag in
                     if tag == 1 { return reply(isGone.value) }
                     loop.callSoon(mortal, tag: 1)
-                    loop.bury(mortal)
+                    loop.deferRelease(mortal)
                 }
                 loop.callSoon(mortal, tag: 0)
             }
@@ -66,7 +66,7 @@ struct TurnTests {
         try await withLoop { loop in
             let isGone = Shared(false)
             let wasGone = try await loop.run {
-                loop.bury(Mortal(isGone))
+                loop.deferRelease(Mortal(isGone))
                 return isGone.value
             }
             #expect(!wasGone)

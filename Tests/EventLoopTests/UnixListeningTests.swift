@@ -11,10 +11,10 @@ struct UnixListeningTests {
     private func withListening<Result>(
         _ address: SocketAddress,
         _ permissions: SocketPermissions = .ownerOnly,
-        _ body: (Resident<ListeningSocket>) async throws -> Result
+        _ body: (LoopBound<ListeningSocket>) async throws -> Result
     ) async throws -> Result {
         try await withLoop { loop in
-            let handler = try await loop.run { Resident(Recorder(), on: loop) }
+            let handler = try await loop.run { LoopBound(Recorder(), on: loop) }
             let socket = try await loop.run {
                 Swift.Result { () throws(SystemError) in
                     let socket = try ListeningSocket(
@@ -24,7 +24,7 @@ struct UnixListeningTests {
                         handler: handler.value,
                         tag: 0
                     )
-                    return Resident(socket, on: loop)
+                    return LoopBound(socket, on: loop)
                 }
             }.get()
             let result: Swift.Result<Result, any Error>
@@ -44,7 +44,7 @@ struct UnixListeningTests {
         }
     }
 
-    private func resume(_ socket: Resident<ListeningSocket>, answering: Bool = true) async throws -> SystemError? {
+    private func resume(_ socket: LoopBound<ListeningSocket>, answering: Bool = true) async throws -> SystemError? {
         try await socket.loop.run { () -> SystemError? in
             do throws(SystemError) { try socket.value.resume(answering: answering) } catch { return error }
             return nil

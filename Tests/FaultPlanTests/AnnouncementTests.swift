@@ -15,7 +15,7 @@ struct AnnouncementTests {
         var simulation = LinkSimulation(.with(outage), arrivals: [.init(at: .zero, bytes: 5)])
         simulation.run(until: .milliseconds(190))
         #expect(simulation.deliveries == [], "the sender doesn't try again before 180 ms have passed")
-        #expect(simulation.strikes == [Strike(fault: 0, offset: nil, effect: .silences)])
+        #expect(simulation.events == [FaultEvent(fault: 0, offset: nil, effect: .silences)])
     }
 
     @Test(arguments: [
@@ -30,7 +30,7 @@ struct AnnouncementTests {
         var lines = 0
         for tick in 0..<40 as Range<Int64> {
             _ = link.decide(available: 10, now: Moment(nanoseconds: tick * 1_000_000))
-            lines += link.takeStrikes().count
+            lines += link.takeEvents().count
         }
         #expect(lines == 1)
     }

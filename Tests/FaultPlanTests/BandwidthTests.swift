@@ -193,13 +193,13 @@ struct BandwidthTests {
     }
 
     @Test
-    func `strikes when the first byte wants through, and tells no offset`() {
+    func `acts when the first byte wants through, and tells no offset`() {
         var pump = Pump(.with(.bandwidth(bytesPerSecond: 1_000)), waiting: 0)
         pump.run(until: .seconds(1))
-        #expect(pump.strikes.isEmpty)
+        #expect(pump.events.isEmpty)
         pump.waiting = 10
         pump.run(until: .seconds(2))
-        #expect(pump.strikes == [Strike(fault: 0, offset: nil, effect: .limits)])
+        #expect(pump.events == [FaultEvent(fault: 0, offset: nil, effect: .limits)])
     }
 
     @Test

@@ -20,10 +20,10 @@ struct ConnectTests {
         let connection = plan.accept(at: .seconds(1))
         let delay = try #require(connection.connectDelay)
         #expect(delay.duration == .seconds(3) && !delay.isFailure)
-        #expect(delay.strike == Strike(fault: 0, offset: nil, effect: .connectsLate))
+        #expect(delay.event == FaultEvent(fault: 0, offset: nil, effect: .connectsLate))
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
-        #expect(!connection.interruptions.arePossible)
-        #expect(connection.hang.strike(at: .seconds(1)) == nil)
+        #expect(!connection.terminators.arePossible)
+        #expect(connection.hang.event(at: .seconds(1)) == nil)
     }
 
     @Test
@@ -65,11 +65,11 @@ struct ConnectTests {
         for condition in [Condition(), Condition(connections: .every(1))] {
             var plan = plan(.hang, condition)
             let hang = plan.accept(at: .seconds(3)).hang
-            let strike = Strike(fault: 0, offset: nil, effect: .hangs)
-            #expect(hang.strike(at: .seconds(3)) == strike)
+            let event = FaultEvent(fault: 0, offset: nil, effect: .hangs)
+            #expect(hang.event(at: .seconds(3)) == event)
             #expect(hang.nextChange(after: .seconds(3)) == .seconds(5))
-            #expect(hang.strike(at: .milliseconds(4_999)) == strike)
-            #expect(hang.strike(at: .seconds(5)) == nil)
+            #expect(hang.event(at: .milliseconds(4_999)) == event)
+            #expect(hang.event(at: .seconds(5)) == nil)
         }
     }
 
@@ -78,9 +78,9 @@ struct ConnectTests {
         var plan = Plan.of(.of([.connect(.hang).when(Condition(ageUntil: .seconds(4)))]))
         #expect(plan.admission(at: .zero).admission == .open)
         let hang = plan.accept(at: .seconds(10)).hang
-        #expect(hang.strike(at: .milliseconds(13_999)) != nil)
+        #expect(hang.event(at: .milliseconds(13_999)) != nil)
         #expect(hang.nextChange(after: .seconds(10)) == .seconds(14))
-        #expect(hang.strike(at: .seconds(14)) == nil)
+        #expect(hang.event(at: .seconds(14)) == nil)
     }
 
     @Test
@@ -88,9 +88,9 @@ struct ConnectTests {
         for how in [Connect.Manner.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
             var plan = plan(how)
             let connection = plan.accept(at: .seconds(1))
-            #expect(connection.hang.strike(at: .seconds(3)) == nil)
+            #expect(connection.hang.event(at: .seconds(3)) == nil)
             #expect(connection.connectDelay == nil)
-            #expect(!connection.interruptions.arePossible)
+            #expect(!connection.terminators.arePossible)
         }
     }
 
@@ -102,19 +102,21 @@ struct ConnectTests {
         #expect(plan.refusal(at: .seconds(2)).fault == 0)
     }
 
-    @Test(arguments: [(Connect.Manner.refuse, Strike.Effect.resets, Cut.Ending.reset), (.close, .cuts(.close), .close)])
+    @Test(arguments: [
+        (Connect.Manner.refuse, FaultEvent.Effect.resets, Cut.Ending.reset), (.close, .cuts(.close), .close),
+    ])
     func `that refuses or closes some ends them where they begin`(
         how: Connect.Manner,
-        effect: Strike.Effect,
+        effect: FaultEvent.Effect,
         ending: Cut.Ending
     ) throws {
         var plan = plan(how, Condition(connections: .every(2)))
         #expect(plan.admission(at: .seconds(2)).admission == .open)
-        #expect(!plan.accept(at: .seconds(2)).interruptions.arePossible)
-        let interruptions = plan.accept(at: .seconds(2)).interruptions
+        #expect(!plan.accept(at: .seconds(2)).terminators.arePossible)
+        let terminators = plan.accept(at: .seconds(2)).terminators
         // However late it is asked.
-        let (strike, how) = try #require(interruptions.strike(at: .seconds(9), lastPassed: .seconds(2)))
-        #expect(strike == Strike(fault: 0, offset: nil, effect: effect))
+        let (event, how) = try #require(terminators.event(at: .seconds(9), lastPassed: .seconds(2)))
+        #expect(event == FaultEvent(fault: 0, offset: nil, effect: effect))
         #expect(how == ending)
     }
 

@@ -41,7 +41,7 @@ struct ConnectionLimitTests {
         var plan = Plan.of(.of([.connectionLimit(1, .refuse)]))
         let connection = plan.accept(at: .zero)
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
-        #expect(!connection.interruptions.arePossible && connection.connectDelay == nil)
+        #expect(!connection.terminators.arePossible && connection.connectDelay == nil)
         #expect(plan.admission(at: .zero) == (.open, .distantFuture))
     }
 }

@@ -17,11 +17,11 @@ struct CorruptTests {
         #expect(struck(output) == [Int(offset)])
         #expect(output[Int(offset)].nonzeroBitCount == 1)
         #expect(output.count == zeros.count)
-        #expect(link.takeStrikes() == [Strike(fault: 0, offset: offset, effect: .corrupts)])
+        #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: offset, effect: .corrupts)])
     }
 
     @Test
-    func `at a rate strikes about so many bytes, the same for every read size`() {
+    func `at a rate acts about so many bytes, the same for every read size`() {
         let rate = Corrupt.Position.rate(.percent(1))
         let outputs = [1, 999, 1 << 20].map { readSize in
             var link = Link.with(.corrupt(rate))
@@ -36,17 +36,17 @@ struct CorruptTests {
     }
 
     @Test
-    func `at a rate of 100 % strikes every byte, and tells of the first thousand`() {
+    func `at a rate of 100 % acts every byte, and tells of the first thousand`() {
         var link = Link.with(.corrupt(.rate(.always)))
         let output = passed(zeros, through: &link, readSize: 4_096)
         #expect(struck(output).count == zeros.count)
-        #expect(link.takeStrikes().map(\.offset) == (0..<1_000).map { Int64($0) })
+        #expect(link.takeEvents().map(\.offset) == (0..<1_000).map { Int64($0) })
         // Which bit it is, is drawn: all eight come.
         #expect(Set(output).count == 8)
     }
 
     @Test
-    func `between two offsets strikes one byte, drawn for each connection`() {
+    func `between two offsets acts one byte, drawn for each connection`() {
         var plan = Plan.of(.of([.corrupt(.between(ByteCount(10), ByteCount(20))).on(.downstream)]))
         var offsets: Set<Int> = []
         for _ in 0..<200 {
@@ -61,7 +61,7 @@ struct CorruptTests {
     }
 
     @Test
-    func `strikes in its window only, and leaves the draws behind it as they are`() {
+    func `acts in its window only, and leaves the draws behind it as they are`() {
         let rate = Fault.corrupt(.rate(.percent(10)))
         var always = Link.with(rate)
         let whole = passed(zeros, through: &always, readSize: 1_000)
@@ -78,7 +78,7 @@ struct CorruptTests {
         let first = struck(passed(zeros, through: &alone, readSize: 1_000))
         let second = struck(passed(zeros, through: &both, readSize: 1_000))
         #expect(second.count > first.count)
-        // Two faults that strike one bit of one byte undo each other, which is rare.
+        // Two faults that act one bit of one byte undo each other, which is rare.
         #expect(first.filter { !second.contains($0) }.count <= 3)
     }
 
@@ -89,13 +89,13 @@ struct CorruptTests {
     }
 
     @Test
-    func `tells of the first thousand bytes that it struck, however many passed while it was off`() {
+    func `tells of the first thousand bytes that it acted, however many passed while it was off`() {
         let late = Fault.corrupt(.rate(.percent(10))).when(Condition(ageFrom: .seconds(1)))
         var link = Link.with(late)
         let output = passed(zeros, through: &link, readSize: 1_000) { $0 < 50_000 ? .zero : .seconds(2) }
         let offsets = struck(output)
         #expect(offsets.count > 1_000 && (offsets.first ?? 0) >= 50_000)
-        #expect(link.takeStrikes().map(\.offset) == offsets.prefix(1_000).map { Int64($0) })
+        #expect(link.takeEvents().map(\.offset) == offsets.prefix(1_000).map { Int64($0) })
     }
 
     @Test(arguments: 0...7)

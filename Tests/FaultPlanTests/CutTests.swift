@@ -24,7 +24,7 @@ struct CutTests {
                 let result = run([.cut(at: offset, how)], [.init(at: .zero, bytes: 100_000)], readSize: readSize)
                 #expect(result.link.delivered == offset)
                 #expect(result.deliveries.compactMap(\.end) == [.cut(how)])
-                #expect(result.strikes == [Strike(fault: 0, offset: offset, effect: .cuts(how))])
+                #expect(result.events == [FaultEvent(fault: 0, offset: offset, effect: .cuts(how))])
             }
         }
     }
@@ -44,7 +44,7 @@ struct CutTests {
             }
             let result = run([.cut(at: offset)], arrivals)
             #expect(result.link.delivered == offset)
-            #expect(result.strikes == [Strike(fault: 0, offset: offset, effect: .cuts(.reset))])
+            #expect(result.events == [FaultEvent(fault: 0, offset: offset, effect: .cuts(.reset))])
         }
     }
 
@@ -75,7 +75,7 @@ struct CutTests {
         let result = run([.cut(at: 4)], [.init(at: .zero, bytes: 3, end: .finish)])
         #expect(result.deliveries.last?.end == .finish)
         #expect(result.link.delivered == 3)
-        #expect(result.strikes.isEmpty)
+        #expect(result.events.isEmpty)
     }
 
     @Test
@@ -85,7 +85,7 @@ struct CutTests {
             let result = run(faults, [.init(at: .zero, bytes: 10)])
             #expect(result.link.delivered == 4)
             #expect(result.deliveries.last?.end == .cut(.close))
-            #expect(result.strikes.count == 1)
+            #expect(result.events.count == 1)
         }
     }
 
@@ -217,7 +217,7 @@ struct TimedCutTests {
     }
 
     @Test
-    func `strikes an idle connection that stands at its offset as soon as it is armed`() {
+    func `acts an idle connection that stands at its offset as soon as it is armed`() {
         let aged = Link.with(.cut(at: 2).when(Condition(ageFrom: .milliseconds(3))))
         #expect(timeline(of: aged, arrivals: "2------|") == "2--X----")
         let phased = Link.with(phases: [.lasting(.milliseconds(2)), .lasting(nil, .cut(at: 0), name: "cutting")])

@@ -12,8 +12,8 @@ struct DeterminismTests {
         .bandwidth(bytesPerSecond: 50_000_000, name: "rate"),
     ]
 
-    /// The strikes of the first connections, those with an offset.
-    private func strikes(
+    /// The acts of the first connections, those with an offset.
+    private func events(
         _ faults: [Fault],
         seed: UInt64 = 1,
         proxy: String = "proxy",
@@ -30,31 +30,31 @@ struct DeterminismTests {
             }
             var simulation = LinkSimulation(link, arrivals: arrivals, readSize: readSize)
             simulation.run()
-            return simulation.strikes.filter { $0.offset != nil }
+            return simulation.events.filter { $0.offset != nil }
                 .map { "\(plan.faults[$0.fault].name) \($0.effect.word) at \($0.offset ?? -1)" }
         }
     }
 
     @Test(arguments: [500, 1_460, 65_536, 1 << 30] as [Int64], [1, 13, 500] as [Int64])
-    func `strikes at the same bytes whatever the reads and the arrivals`(readSize: Int64, splits: Int64) {
-        let expected = strikes(faults)
+    func `acts at the same bytes whatever the reads and the arrivals`(readSize: Int64, splits: Int64) {
+        let expected = events(faults)
         #expect(expected.allSatisfy { $0.count == 2 && $0[0] == "stall stalls at 500" })
-        #expect(strikes(faults, readSize: readSize, splits: splits) == expected)
+        #expect(events(faults, readSize: readSize, splits: splits) == expected)
     }
 
     @Test
-    func `strikes at the same bytes when they are read one by one`() {
+    func `acts at the same bytes when they are read one by one`() {
         let faults: [Fault] = [.cut(.between(ByteCount(10), ByteCount(900))), .stall(at: 7, for: .seconds(1))]
-        #expect(strikes(faults, readSize: 1, splits: 1_000) == strikes(faults))
+        #expect(events(faults, readSize: 1, splits: 1_000) == events(faults))
     }
 
     @Test
     func `does not mean the same for another seed, proxy, connection or direction`() {
         let cut = [faults[0]]
-        let first = strikes(cut)
+        let first = events(cut)
         #expect(Set(first).count == first.count)
-        #expect(strikes(cut, seed: 2) != first)
-        #expect(strikes(cut, proxy: "other") != first)
+        #expect(events(cut, seed: 2) != first)
+        #expect(events(cut, proxy: "other") != first)
         var plan = Plan.of(.of(cut))
         let connection = plan.accept(at: .zero)
         let offsets = [connection.upstream, connection.downstream].map { link in
@@ -67,13 +67,13 @@ struct DeterminismTests {
 
     @Test
     func `gives a fault the same draws when others are added, moved or taken away`() {
-        let alone = strikes([faults[0]])
+        let alone = events([faults[0]])
         for others in [[faults[1], faults[0]], [faults[0], faults[2], faults[3]], faults, faults.reversed()] {
-            let cuts = strikes(others).map { $0.filter { $0.hasPrefix("cut") } }
+            let cuts = events(others).map { $0.filter { $0.hasPrefix("cut") } }
             #expect(cuts == alone)
         }
         let another = Fault.cut(.between(ByteCount(950_000), ByteCount(960_000)), name: "another")
-        #expect(strikes([another, faults[0]]) == alone)
+        #expect(events([another, faults[0]]) == alone)
     }
 
     @Test

@@ -28,7 +28,7 @@ struct HTTPTests {
         link.bytesDelivered(100)
         #expect(link.decide(available: 0, now: .zero).end == .answer(request: 2, fault: 0))
         let place = MessagePlace(origin: .connection, request: 2)
-        #expect(link.takeStrikes() == [Strike(fault: 0, offset: nil, place: place, effect: .answers)])
+        #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: nil, place: place, effect: .answers)])
     }
 
     @Test
@@ -61,7 +61,7 @@ struct HTTPTests {
         link.bytesArrived(40)
         #expect(link.decide(available: 0, now: .zero).writeOffset == 40)
         let place = MessagePlace(origin: .connection, request: 1)
-        #expect(link.takeStrikes() == [Strike(fault: 0, offset: nil, place: place, effect: .drops)])
+        #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: nil, place: place, effect: .drops)])
     }
 
     @Test
@@ -162,7 +162,7 @@ struct HTTPTests {
             now = now + .seconds(1)
             #expect(link.decide(available: 0, now: now).writeOffset == request * 10)
             link.bytesDelivered(10)
-            #expect(link.takeStrikes().map(\.place?.request) == [request])
+            #expect(link.takeEvents().map(\.place?.request) == [request])
         }
     }
 

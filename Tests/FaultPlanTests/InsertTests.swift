@@ -18,7 +18,7 @@ struct InsertTests {
         let output = passed(counted, through: &link, readSize: readSize)
         #expect(output == Array(counted.prefix(offset) + added + counted.dropFirst(offset)))
         #expect(link.arrived == Int64(output.count))
-        #expect(link.takeStrikes() == [Strike(fault: 0, offset: Int64(offset), effect: .inserts)])
+        #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: Int64(offset), effect: .inserts)])
     }
 
     @Test func `doesn't wait for the byte behind it`() {
@@ -30,7 +30,7 @@ struct InsertTests {
     @Test func `behind the end of the stream never happens`() {
         var link = Link.with(insert(at: 10_001))
         #expect(passed(counted, through: &link, readSize: 512) == counted)
-        #expect(link.takeStrikes().isEmpty)
+        #expect(link.takeEvents().isEmpty)
     }
 
     @Test func `off when its offset comes, it does not happen`() {

@@ -81,12 +81,12 @@ struct JitterTests {
 
     @Test
     func `draws anew at every 16 KiB of one large arrival`() {
-        let arrivals = [LinkSimulation.Arrival(at: .zero, bytes: 100 * LatencyStage.stretchLength)]
+        let arrivals = [LinkSimulation.Arrival(at: .zero, bytes: 100 * LatencyStage.intervalLength)]
         let fault = Fault.latency(.milliseconds(5), jitter: .milliseconds(4))
         var simulation = LinkSimulation(.with(fault, seed: 4), arrivals: arrivals)
         simulation.run()
         #expect(simulation.deliveries.count > 2)
-        #expect(simulation.deliveries.allSatisfy { $0.offset.isMultiple(of: LatencyStage.stretchLength) })
+        #expect(simulation.deliveries.allSatisfy { $0.offset.isMultiple(of: LatencyStage.intervalLength) })
     }
 
     @Test

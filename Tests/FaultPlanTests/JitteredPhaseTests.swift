@@ -16,23 +16,23 @@ struct JitteredPhaseTests {
         Schedule(phases: phases, repeats: repeats, start: start, seed: seed)
     }
 
-    /// The stretches from the start on, each asked for at its beginning.
-    private func stretches(_ schedule: Schedule, _ count: Int) -> [Schedule.Stretch] {
+    /// The intervals from the start on, each asked for at its beginning.
+    private func intervals(_ schedule: Schedule, _ count: Int) -> [Schedule.Interval] {
         var now = schedule.start
         return (0..<count).map { _ in
-            let stretch = schedule.stretch(at: now)
-            now = stretch.end
-            return stretch
+            let interval = schedule.interval(at: now)
+            now = interval.end
+            return interval
         }
     }
 
     @Test
     func `runs the phases in order, without a gap, each as long as its jitter allows`() {
-        let stretches = stretches(schedule(start: .seconds(3)), 3_000)
-        #expect(stretches.enumerated().allSatisfy { $1.phase == $0 % 3 })
-        #expect(zip(stretches, stretches.dropFirst()).allSatisfy { $0.end == $1.begin })
+        let intervals = intervals(schedule(start: .seconds(3)), 3_000)
+        #expect(intervals.enumerated().allSatisfy { $1.phase == $0 % 3 })
+        #expect(zip(intervals, intervals.dropFirst()).allSatisfy { $0.end == $1.begin })
         for (index, phase) in phases.enumerated() {
-            let lengths = stretches.filter { $0.phase == index }.map { ($0.end - $0.begin) }
+            let lengths = intervals.filter { $0.phase == index }.map { ($0.end - $0.begin) }
             let length = phase.duration ?? .zero
             #expect(lengths.allSatisfy { $0 >= length - phase.jitter && $0 <= length + phase.jitter })
             #expect(lengths.allSatisfy { $0 > .zero })
@@ -41,7 +41,7 @@ struct JitteredPhaseTests {
 
     @Test
     func `draws lengths evenly between their ends`() {
-        let lengths = stretches(schedule(), 12_000).filter { $0.phase == 0 }.map { ($0.end - $0.begin).nanoseconds }
+        let lengths = intervals(schedule(), 12_000).filter { $0.phase == 0 }.map { ($0.end - $0.begin).nanoseconds }
         let counts = (0..<10).map { bin in
             lengths.count { ($0 - 300_000_000) / 20_000_001 == bin }
         }
@@ -56,52 +56,52 @@ struct JitteredPhaseTests {
         let schedule = schedule()
         for pair in [0, 1, 7, 1_000_000, 1_000_000_000] as [Int64] {
             let begin = Moment(nanoseconds: pair * 1_500_000_000)
-            let stretch = schedule.stretch(at: begin)
-            #expect(stretch.phase == 0 && stretch.begin == begin)
-            #expect(schedule.stretch(at: begin.advanced(byNanoseconds: -1)).end == begin || pair == 0)
+            let interval = schedule.interval(at: begin)
+            #expect(interval.phase == 0 && interval.begin == begin)
+            #expect(schedule.interval(at: begin.advanced(byNanoseconds: -1)).end == begin || pair == 0)
         }
     }
 
     @Test
-    func `answers alike wherever in a stretch it is asked, and whatever was asked before`() {
+    func `answers alike wherever in a interval it is asked, and whatever was asked before`() {
         let schedule = schedule(seed: 4)
-        for stretch in stretches(schedule, 300) {
+        for interval in intervals(schedule, 300) {
             for moment in [
-                stretch.begin, stretch.begin.advanced(byNanoseconds: 500), stretch.end.advanced(byNanoseconds: -1),
+                interval.begin, interval.begin.advanced(byNanoseconds: 500), interval.end.advanced(byNanoseconds: -1),
             ] {
-                #expect(schedule.stretch(at: moment) == stretch)
+                #expect(schedule.interval(at: moment) == interval)
             }
         }
     }
 
     @Test
     func `draws by the seed and the name of the phase`() {
-        #expect(stretches(schedule(), 9) == stretches(schedule(), 9))
-        #expect(stretches(schedule(), 9) != stretches(schedule(seed: 2), 9))
+        #expect(intervals(schedule(), 9) == intervals(schedule(), 9))
+        #expect(intervals(schedule(), 9) != intervals(schedule(seed: 2), 9))
         let other = Schedule(
             phases: [Phase(name: "new", duration: .seconds(1))] + phases,
             repeats: false,
             start: .zero,
             seed: 1
         )
-        let first = stretches(schedule(repeats: false), 3).map { $0.end - $0.begin }
-        #expect(stretches(other, 4).dropFirst().map { $0.end - $0.begin } == first)
+        let first = intervals(schedule(repeats: false), 3).map { $0.end - $0.begin }
+        #expect(intervals(other, 4).dropFirst().map { $0.end - $0.begin } == first)
     }
 
     @Test
     func `ends where the drawn lengths end when it doesn't repeat`() {
         let schedule = schedule(repeats: false)
-        let last = stretches(schedule, 3)[2]
-        #expect(schedule.stretch(at: last.end) == .init(phase: nil, begin: last.end, end: .distantFuture))
-        #expect(schedule.stretch(at: .distantFuture).phase == nil)
+        let last = intervals(schedule, 3)[2]
+        #expect(schedule.interval(at: last.end) == .init(phase: nil, begin: last.end, end: .distantFuture))
+        #expect(schedule.interval(at: .distantFuture).phase == nil)
         let endless = Schedule(
             phases: phases + [Phase(name: "back")],
             repeats: true,
             start: .zero,
             seed: 1
         )
-        #expect(endless.stretch(at: last.end) == .init(phase: 3, begin: last.end, end: .distantFuture))
-        #expect(endless.stretch(at: .distantFuture).phase == 3)
+        #expect(endless.interval(at: last.end) == .init(phase: 3, begin: last.end, end: .distantFuture))
+        #expect(endless.interval(at: .distantFuture).phase == 3)
     }
 
     @Test
@@ -115,8 +115,8 @@ struct JitteredPhaseTests {
             for repeats in [false, true] {
                 let schedule = Schedule(phases: phases, repeats: repeats, start: .zero, seed: seed)
                 for moment in [Moment.zero, .seconds(1 << 32), .distantFuture] {
-                    let stretch = schedule.stretch(at: moment)
-                    #expect(stretch.begin <= moment && (stretch.end > moment || moment == .distantFuture))
+                    let interval = schedule.interval(at: moment)
+                    #expect(interval.begin <= moment && (interval.end > moment || moment == .distantFuture))
                 }
             }
         }

@@ -53,11 +53,11 @@ struct LatencyTests {
     }
 
     @Test
-    func `strikes once, and tells no offset because the clock decides`() {
+    func `acts once, and tells no offset because the clock decides`() {
         var pump = Pump(.with(.latency(.milliseconds(1))), waiting: 100_000)
         pump.readSize = 1_000
         pump.run(until: .seconds(1))
-        #expect(pump.strikes == [Strike(fault: 0, offset: nil, effect: .delays)])
+        #expect(pump.events == [FaultEvent(fault: 0, offset: nil, effect: .delays)])
     }
 
     @Test
@@ -68,7 +68,7 @@ struct LatencyTests {
         )
         var simulation = LinkSimulation(link, arrivals: Marbles.arrivals("11111|", tick: 1_000_000).list)
         simulation.run()
-        #expect(simulation.strikes.map(\.effect) == [.delays, .delays, .delays])
+        #expect(simulation.events.map(\.effect) == [.delays, .delays, .delays])
     }
 }
 
@@ -211,16 +211,19 @@ struct DelayLineTests {
     @Test
     func `remembers no more than its limit whatever comes`() {
         var stage = LatencyStage(Latency(delay: .seconds(1), jitter: .seconds(9)), key: RandomKey(seed: 3))
-        var last = Reach(position: 0, horizon: 0, hasEnded: false)
+        var last = StreamProgress(position: 0, availableEnd: 0, hasEnded: false)
         for index in 1...20_000 {
             let now = Moment(nanoseconds: Int64(index))
-            var visit = Visit(now: now, arrival: now, delivered: 0, settled: 0)
-            last = stage.advance(Reach(position: Int64(index), horizon: Int64(index), hasEnded: false), &visit)
+            var context = StageContext(now: now, arrival: now, delivered: 0, settled: 0)
+            last = stage.advance(
+                StreamProgress(position: Int64(index), availableEnd: Int64(index), hasEnded: false),
+                &context
+            )
         }
         #expect(last.position == 0)
-        #expect(stage.count <= LatencyStage.stretchLimit)
-        var visit = Visit(now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
-        let reach = Reach(position: 20_000, horizon: 20_000, hasEnded: false)
-        #expect(stage.advance(reach, &visit).position == 20_000)
+        #expect(stage.count <= LatencyStage.intervalLimit)
+        var context = StageContext(now: .seconds(20), arrival: .seconds(20), delivered: 0, settled: 0)
+        let progress = StreamProgress(position: 20_000, availableEnd: 20_000, hasEnded: false)
+        #expect(stage.advance(progress, &context).position == 20_000)
     }
 }

@@ -151,11 +151,11 @@ struct LinkTests {
     }
 
     @Test
-    func `hands a strike out once`() {
+    func `hands a act out once`() {
         var link = Link.with(.stall(at: 0, for: .seconds(1)))
         _ = link.decide(available: 1, now: .zero)
-        #expect(link.takeStrikes().count == 1)
+        #expect(link.takeEvents().count == 1)
         _ = link.decide(available: 1, now: .zero)
-        #expect(link.takeStrikes().isEmpty)
+        #expect(link.takeEvents().isEmpty)
     }
 }

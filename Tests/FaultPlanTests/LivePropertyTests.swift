@@ -42,7 +42,7 @@ struct LivePropertyTests {
     }
 
     @Test
-    func `is cut exactly where a cut strikes, or not at all`() {
+    func `is cut exactly where a cut acts, or not at all`() {
         for seed in Self.seeds {
             var random = RandomProfile(seed: seed &+ 2_000)
             var live = live(seed, &random, cuts: true)
@@ -51,8 +51,8 @@ struct LivePropertyTests {
             live.pump.sinkSize = .max
             live.pump.run(until: .seconds(1_000_000))
             #expect(live.pump.violations.isEmpty, "seed \(seed)")
-            let ended = live.pump.strikes.last.flatMap { strike -> (offset: Int64?, how: Ending)? in
-                if case .cuts(let how) = strike.effect { (strike.offset, .cut(how)) } else { nil }
+            let ended = live.pump.events.last.flatMap { event -> (offset: Int64?, how: Ending)? in
+                if case .cuts(let how) = event.effect { (event.offset, .cut(how)) } else { nil }
             }
             #expect(live.pump.link.delivered == ended?.offset ?? total, "seed \(seed)")
             #expect(live.pump.ended == ended?.how ?? .finish, "seed \(seed)")
@@ -80,7 +80,7 @@ struct LivePropertyTests {
                 let (still, live) = (pumps[0].pump, pumps[1].pump)
                 #expect(still.link.delivered == live.link.delivered, "seed \(seed), round \(round)")
                 #expect(still.link.arrived == live.link.arrived, "seed \(seed), round \(round)")
-                #expect(still.strikes.map(\.effect) == live.strikes.map(\.effect), "seed \(seed), round \(round)")
+                #expect(still.events.map(\.effect) == live.events.map(\.effect), "seed \(seed), round \(round)")
                 // Faults that come and go beside them, and never act: they are for other connections, or later ages.
                 var changed = profile
                 if random.chance(0.7) {

@@ -26,7 +26,7 @@ struct LiveTests {
     }
 
     @Test(arguments: [(999, nil), (1_000, 1_000), (1_001, 1_001)] as [(Int64, Int64?)])
-    func `a cut at an offset that has passed never strikes, and at any other exactly`(offset: Int64, end: Int64?) {
+    func `a cut at an offset that has passed never acts, and at any other exactly`(offset: Int64, end: Int64?) {
         var live = LivePump(waiting: 1_000)
         #expect(live.run(1) == 1_000)
         live.apply(.cut(at: offset))
@@ -54,7 +54,7 @@ struct LiveTests {
         #expect(live.pump.ended == nil)
     }
 
-    @Test func `a corruption or a truncation behind the offset strikes nothing`() {
+    @Test func `a corruption or a truncation behind the offset acts nothing`() {
         var live = LivePump(waiting: 0)
         live.pump.link.bytesTaken(100, now: .zero)
         live.apply(.corrupt(.at(ByteCount(50))), .truncate(at: 60, 5), .corrupt(.at(ByteCount(150)), name: "later"))
@@ -87,7 +87,7 @@ struct LiveTests {
         #expect(live.run(100) == 5_000)
     }
 
-    @Test func `a cut that has struck and waits for its bytes is lifted`() {
+    @Test func `a cut that has acted and waits for its bytes is lifted`() {
         var live = LivePump(.cut(at: 100), .latency(.milliseconds(50)), waiting: 100)
         #expect(live.run(10) == 0)
         live.apply(.latency(.milliseconds(50)))
@@ -160,13 +160,13 @@ struct LiveTests {
         #expect(second.link.delivered == 20)
     }
 
-    @Test func `a fault that another waits for has struck in the next generation as well`() {
+    @Test func `a fault that another waits for has acted in the next generation as well`() {
         let first = Fault.cut(at: 5, name: "first")
         let then = Fault.cut(at: 9, name: "then").when(Condition(after: "first"))
         var plan = Plan.of(.of([first, then]))
         var pump = Pump(plan.accept(at: .zero).downstream, waiting: 100)
         pump.run(until: .zero)
-        for strike in pump.strikes { plan.note(strike) }
+        for event in pump.events { plan.note(event) }
         _ = plan.apply(.of([.latency(.zero), then, first]))
         #expect(plan.accept(at: .zero).downstream.measuresAvailability == false)
         _ = plan.apply(.of([then, first.when(Condition(connections: .range(1...1)))]))
@@ -188,7 +188,7 @@ struct LiveTests {
         #expect(!change.changesPhases)
     }
 
-    @Test func `messages and patterns are read for as long as a fault that has struck nothing asks`() {
+    @Test func `messages and patterns are read for as long as a fault that has acted nothing asks`() {
         let message = Fault(name: "http", kind: .http(.drop(StatusSelection(103...103))))
         let pattern = Fault.cut(.pattern(BytePattern(Array("END".utf8))), name: "pattern")
         var live = LivePump(message, pattern)

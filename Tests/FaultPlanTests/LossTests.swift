@@ -58,7 +58,7 @@ struct LossTests {
     }
 
     @Test
-    func `in bursts is kinder than one by one, since it strikes less often`() throws {
+    func `in bursts is kinder than one by one, since it acts less often`() throws {
         let bursts = try goodput(0.01, burst: 5, roundTrip: 50, .cubic)
         #expect(bursts > 1.2 * (try goodput(0.01, roundTrip: 50, .cubic)))
     }
@@ -145,20 +145,20 @@ struct LossTests {
     @Test
     func `is told once with the offset of its first segment, whatever the reads and arrivals`() throws {
         let rate = try #require(Probability(0.01))
-        func strikes(readSize: Int64, splits: Int64) -> [Strike] {
+        func events(readSize: Int64, splits: Int64) -> [FaultEvent] {
             let arrivals = (0..<splits).map {
                 LinkSimulation.Arrival(at: Moment(nanoseconds: $0 * 7_777_777), bytes: 3_000_000 / splits)
             }
             var simulation = LinkSimulation(.with(.loss(rate, 30, .cubic)), arrivals: arrivals, readSize: readSize)
             simulation.run()
-            return simulation.strikes
+            return simulation.events
         }
-        let expected = strikes(readSize: 1 << 20, splits: 1)
+        let expected = events(readSize: 1 << 20, splits: 1)
         #expect(expected.map(\.effect) == [.loses])
         #expect(expected.allSatisfy { $0.offset?.isMultiple(of: 1_448) == true })
         for readSize in [500, 1_460, 100_000] as [Int64] {
             for splits in [1, 10, 300] as [Int64] {
-                #expect(strikes(readSize: readSize, splits: splits) == expected)
+                #expect(events(readSize: readSize, splits: splits) == expected)
             }
         }
     }
@@ -174,7 +174,7 @@ struct LossTests {
                     arrivals: [.init(at: .zero, bytes: 1 << 20)]
                 )
                 simulation.run()
-                return simulation.strikes.first?.offset
+                return simulation.events.first?.offset
             }
         }
         let expected = first(20, .cubic)
@@ -226,7 +226,7 @@ struct ConnectDelayTests {
         #expect(Set(seconds).isSubset(of: [1, 3, 7, 15, 31, 63, 127]))
         #expect((570...710).contains(seconds.count { $0 == 1 }))
         #expect((90...170).contains(seconds.count { $0 == 3 }))
-        #expect(late.allSatisfy { $0.strike == Strike(fault: 0, offset: nil, effect: .connectsLate) })
+        #expect(late.allSatisfy { $0.event == FaultEvent(fault: 0, offset: nil, effect: .connectsLate) })
         #expect(late.allSatisfy { $0.isFailure == ($0.duration == .seconds(127)) })
     }
 

@@ -72,7 +72,7 @@ struct MessageMemoryTests {
         link.bytesDelivered(50)
         #expect(link.decide(available: 0, now: .zero).wake == .seconds(1))
         #expect(link.decide(available: 0, now: .seconds(1)).writeOffset == 60)
-        #expect(link.takeStrikes().count == 1)
+        #expect(link.takeEvents().count == 1)
     }
 
     @Test

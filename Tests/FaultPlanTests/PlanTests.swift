@@ -92,8 +92,8 @@ struct PlanTests {
     @Test
     func `tells the journal the names of the profile`() {
         let plan = Plan(profile: .of([.cut(at: 5, name: "snip")]), seed: 3, proxy: "shop", start: .zero)
-        let strike = Strike(fault: 0, offset: 5, effect: .cuts(.close))
-        let entry = plan.journalEntry(of: strike, connection: 2, direction: .upstream, at: .seconds(4))
+        let event = FaultEvent(fault: 0, offset: 5, effect: .cuts(.close))
+        let entry = plan.journalEntry(of: event, connection: 2, direction: .upstream, at: .seconds(4))
         let expected = JournalEntry(
             moment: .seconds(4),
             proxy: "shop",
@@ -108,7 +108,7 @@ struct PlanTests {
 
     @Test
     func `has a word for every effect`() {
-        let effects: [Strike.Effect] = [
+        let effects: [FaultEvent.Effect] = [
             .delays, .limits, .cuts(.close), .cuts(.reset), .stalls, .silences, .resets, .refuses, .slices,
         ]
         let words = ["delays", "limits", "closes", "resets", "stalls", "silences", "resets", "refuses", "slices"]

@@ -27,7 +27,7 @@ struct PropertyTests {
     }
 
     @Test
-    func `with cuts delivers exactly up to the cut that strikes, or everything`() {
+    func `with cuts delivers exactly up to the cut that acts, or everything`() {
         for seed in Self.seeds {
             var random = RandomProfile(seed: seed)
             let profile = random.profile(cuts: true)
@@ -36,8 +36,8 @@ struct PropertyTests {
             pump.sinkSize = .max
             pump.run(until: .seconds(1_000_000))
             #expect(pump.violations.isEmpty, "seed \(seed)")
-            let ended = pump.strikes.last.flatMap { strike -> (offset: Int64?, how: Ending)? in
-                if case .cuts(let how) = strike.effect { (strike.offset, .cut(how)) } else { nil }
+            let ended = pump.events.last.flatMap { event -> (offset: Int64?, how: Ending)? in
+                if case .cuts(let how) = event.effect { (event.offset, .cut(how)) } else { nil }
             }
             #expect(pump.link.delivered == ended?.offset ?? total, "seed \(seed)")
             #expect(pump.ended == ended?.how ?? .finish, "seed \(seed)")
@@ -61,10 +61,10 @@ struct PropertyTests {
             for readSize in [97, 1_460] as [Int64] {
                 let parts = simulation(of: profile, seed: seed, arrivals, readSize: readSize)
                 #expect(
-                    parts.strikes.filter { $0.offset != nil } == whole.strikes.filter { $0.offset != nil },
+                    parts.events.filter { $0.offset != nil } == whole.events.filter { $0.offset != nil },
                     "seed \(seed)"
                 )
-                #expect(Set(parts.strikes) == Set(whole.strikes), "seed \(seed)")
+                #expect(Set(parts.events) == Set(whole.events), "seed \(seed)")
                 #expect(parts.lastOfEachMoment == whole.lastOfEachMoment, "seed \(seed)")
             }
         }
@@ -111,7 +111,7 @@ struct PropertyTests {
 /// Draws profiles: any kind of fault, any number, in phases or not, all of them ending some day.
 struct RandomProfile {
     private var generator: SeededGenerator
-    /// Tries that are further and further apart may never meet the stretches of a cycle in which all is well.
+    /// Tries that are further and further apart may never meet the intervals of a cycle in which all is well.
     private var mayBackOff = false
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }

@@ -52,7 +52,7 @@ struct RecoveryTests {
             arrivals: [.init(at: .zero, bytes: 5), .init(at: .milliseconds(310), bytes: 4, end: .finish)]
         )
         simulation.run()
-        #expect(simulation.strikes.map(\.effect) == [.silences])
+        #expect(simulation.events.map(\.effect) == [.silences])
         #expect(simulation.deliveries.map(\.offset).last == 9)
         // The second time that a timer of 180 to 206 ms fires.
         #expect((540...618).contains(simulation.now.nanoseconds / 1_000_000))

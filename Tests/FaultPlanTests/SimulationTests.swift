@@ -63,8 +63,8 @@ struct SimulationTests {
         var simulation = LinkSimulation(link, arrivals: arrivals)
         let spent = ContinuousClock().measure { simulation.run() }
         #expect(simulation.link.delivered == 7_200_000)
-        #expect(simulation.strikes.count { $0.effect == .stalls } == 2)
-        #expect(simulation.strikes.count { $0.effect == .silences } >= 60)
+        #expect(simulation.events.count { $0.effect == .stalls } == 2)
+        #expect(simulation.events.count { $0.effect == .silences } >= 60)
         #expect(simulation.now >= .seconds(3_599))
         #expect(spent < .seconds(5))
     }

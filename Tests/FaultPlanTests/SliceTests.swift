@@ -106,13 +106,13 @@ struct SliceTests {
     }
 
     @Test
-    func `strikes when the first byte wants through, and tells no offset`() {
+    func `acts when the first byte wants through, and tells no offset`() {
         var pump = Pump(.with(fault(10)), waiting: 0)
         pump.run(until: .seconds(1))
-        #expect(pump.strikes.isEmpty)
+        #expect(pump.events.isEmpty)
         pump.waiting = 100
         pump.run(until: .seconds(2))
-        #expect(pump.strikes == [Strike(fault: 0, offset: nil, effect: .slices)])
+        #expect(pump.events == [FaultEvent(fault: 0, offset: nil, effect: .slices)])
     }
 
     @Test

@@ -61,7 +61,7 @@ struct SlowCloseTests {
             arrivals: [.init(at: .zero, bytes: 3), .init(at: .seconds(1), bytes: 4, end: .finish)]
         )
         simulation.run()
-        #expect(simulation.strikes == [Strike(fault: 0, offset: nil, effect: .closesLate)])
+        #expect(simulation.events == [FaultEvent(fault: 0, offset: nil, effect: .closesLate)])
         #expect(simulation.now == .seconds(2))
     }
 }

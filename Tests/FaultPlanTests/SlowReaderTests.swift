@@ -19,7 +19,7 @@ struct SlowReaderTests {
             #expect(pump.link.arrived == 50_000 * second)
             #expect(pump.link.held == 0)
         }
-        #expect(pump.strikes == [Strike(fault: 0, offset: nil, effect: .limits)])
+        #expect(pump.events == [FaultEvent(fault: 0, offset: nil, effect: .limits)])
         #expect(pump.violations.isEmpty)
     }
 

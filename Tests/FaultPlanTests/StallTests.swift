@@ -37,7 +37,7 @@ struct StallTests {
         )
         simulation.run()
         #expect(simulation.now == .zero)
-        #expect(simulation.strikes.isEmpty)
+        #expect(simulation.events.isEmpty)
     }
 
     @Test
@@ -73,8 +73,8 @@ struct StallTests {
                     readSize: readSize
                 )
                 simulation.run()
-                let stall = Strike(fault: faults.count - 1, offset: 50, effect: .stalls)
-                #expect(simulation.strikes.contains(stall))
+                let stall = FaultEvent(fault: faults.count - 1, offset: 50, effect: .stalls)
+                #expect(simulation.events.contains(stall))
                 #expect(simulation.link.delivered == 100)
             }
         }

@@ -4,7 +4,7 @@ import Units
 
 @testable import FaultPlan
 
-/// The bytes that a chance strikes, and what it costs to pass by those that it doesn't.
+/// The bytes that a chance acts, and what it costs to pass by those that it doesn't.
 @Suite("Bytes that are struck at a rate")
 struct StruckBytesTests {
     private static let key = RandomKey(seed: 9)

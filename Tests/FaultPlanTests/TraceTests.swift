@@ -117,7 +117,7 @@ struct TraceTests {
         simulation.run()
         let steps = simulation.lastOfEachMoment.map { [$0.moment.nanoseconds / 1_000_000, $0.offset] }
         #expect(steps == [[4, 1_500], [8, 3_000], [10, 9_000]])
-        #expect(simulation.strikes == [Strike(fault: 0, offset: nil, effect: .limits)])
+        #expect(simulation.events == [FaultEvent(fault: 0, offset: nil, effect: .limits)])
     }
 
     @Test

@@ -93,11 +93,11 @@ struct TriggerTests {
     @Test
     func `by a duty cycle interrupts a live connection when its turn comes`() {
         var plan = Plan.of(.of([.outage(.reset).when(duty(10, 90, offset: 50))]))
-        let interruptions = plan.accept(at: .milliseconds(60)).interruptions
-        #expect(interruptions.strike(at: .milliseconds(60), lastPassed: .zero) == nil)
-        #expect(interruptions.nextChange(after: .milliseconds(60), lastPassed: .zero) == .milliseconds(150))
-        #expect(interruptions.strike(at: .milliseconds(150), lastPassed: .zero)?.how == .reset)
-        #expect(interruptions.nextChange(after: .milliseconds(150), lastPassed: .zero) == .milliseconds(160))
+        let terminators = plan.accept(at: .milliseconds(60)).terminators
+        #expect(terminators.event(at: .milliseconds(60), lastPassed: .zero) == nil)
+        #expect(terminators.nextChange(after: .milliseconds(60), lastPassed: .zero) == .milliseconds(150))
+        #expect(terminators.event(at: .milliseconds(150), lastPassed: .zero)?.how == .reset)
+        #expect(terminators.nextChange(after: .milliseconds(150), lastPassed: .zero) == .milliseconds(160))
     }
 
     // MARK: Refusing
@@ -168,7 +168,7 @@ struct TriggerTests {
     }
 
     @Test
-    func `of another fault leaves everybody without an answer, or without room, once that one has struck`() {
+    func `of another fault leaves everybody without an answer, or without room, once that one has acted`() {
         let after = Condition(after: "crash")
         let hang = Fault(name: "hang", condition: after, kind: .connect(Connect(how: .hang)))
         let limit = Fault(
@@ -182,7 +182,7 @@ struct TriggerTests {
             let plan = Plan.of(.of([crash, fault]))
             #expect(plan.admission(at: .zero).admission == .open)
             #expect(plan.room(for: 1, at: .zero) == .free)
-            #expect(plan.noteStrike(of: 0))
+            #expect(plan.noteEvent(of: 0))
             #expect(plan.admission(at: .zero).admission == admission)
             #expect(plan.room(for: 1, at: .zero) == room)
         }
@@ -197,14 +197,14 @@ struct TriggerTests {
     }
 
     @Test
-    func `by another fault waits until that one has struck, for connections accepted afterwards`() {
+    func `by another fault waits until that one has acted, for connections accepted afterwards`() {
         var plan = Plan.of(.of([crash, stall("slow", after: "crash")]))
         let first = plan.accept(at: .zero)
         let second = plan.accept(at: .zero)
         var simulation = LinkSimulation(first.downstream, arrivals: [.init(at: .zero, bytes: 9)])
         simulation.run()
-        for strike in simulation.strikes { plan.note(strike) }
-        #expect(simulation.strikes.map(\.offset) == [5])
+        for event in simulation.events { plan.note(event) }
+        #expect(simulation.events.map(\.offset) == [5])
         #expect(timeline(of: second.downstream, arrivals: "9|") == "9|", "it was accepted before")
         #expect(timeline(of: plan.accept(at: .zero).downstream, arrivals: "9|") == "---(9|)")
     }
@@ -216,15 +216,15 @@ struct TriggerTests {
     }
 
     @Test
-    func `by another fault is not met by a third one's strike, and chains are`() {
+    func `by another fault is not met by a third one's act, and chains are`() {
         var plan = Plan.of(.of([crash, stall("slow", after: "crash"), stall("slower", after: "slow")]))
         _ = plan.accept(at: .zero)
-        plan.noteStrike(of: 2)
+        plan.noteEvent(of: 2)
         #expect(next(plan) == "9|")
-        plan.noteStrike(of: 1)
+        plan.noteEvent(of: 1)
         #expect(next(plan) == "---(9|)", "whoever has struck has struck")
-        plan.noteStrike(of: 0)
-        plan.noteStrike(of: 0)
+        plan.noteEvent(of: 0)
+        plan.noteEvent(of: 0)
         #expect(next(plan) == "------(9|)")
     }
 
@@ -233,9 +233,9 @@ struct TriggerTests {
         let profile = Profile.of([.cut(at: 50, name: "crash"), stall("slow", after: "crash")])
         let (plan, other) = (Plan.of(profile), Plan.of(profile))
         let copy = plan
-        plan.note(Strike(fault: 0, offset: nil, effect: .isNoHTTP(.notHTTP)))
+        plan.note(FaultEvent(fault: 0, offset: nil, effect: .isNoHTTP(.notHTTP)))
         #expect(next(copy) == "9|", "that is no strike")
-        plan.noteStrike(of: 0)
+        plan.noteEvent(of: 0)
         #expect(next(copy) == "---(9|)")
         #expect(next(other) == "9|")
     }
@@ -243,7 +243,7 @@ struct TriggerTests {
     @Test
     func `by a fault that isn't there is never on`() {
         var plan = Plan.of(.of([stall("slow", after: "nothing")]))
-        plan.noteStrike(of: 0)
+        plan.noteEvent(of: 0)
         #expect(plan.accept(at: .zero).downstream.isTransparent)
     }
 
@@ -253,10 +253,10 @@ struct TriggerTests {
         let plan = Plan.of(.of([crash, stall("slow", after: "crash"), gone]))
         #expect(plan.refusal(at: .zero).fault == nil)
         let others = Plan.of(.of([crash, stall("slow", after: "crash")]))
-        #expect(!others.noteStrike(of: 0), "no refusal waits for it")
-        #expect(!plan.noteStrike(of: 1))
-        #expect(plan.noteStrike(of: 0))
-        #expect(!plan.noteStrike(of: 0))
+        #expect(!others.noteEvent(of: 0), "no refusal waits for it")
+        #expect(!plan.noteEvent(of: 1))
+        #expect(plan.noteEvent(of: 0))
+        #expect(!plan.noteEvent(of: 0))
         #expect(plan.refusal(at: .zero) == (2, .distantFuture))
     }
 }
@@ -289,7 +289,7 @@ struct ClockWindowTests {
                 let next = window.nextChange(
                     after: Moment(nanoseconds: Int64(now)),
                     opened: opened,
-                    stretch: .until(.distantFuture)
+                    interval: .until(.distantFuture)
                 )
                 let isSteady = states[now..<Int(min(next.nanoseconds, 200))].allSatisfy { $0 == states[now] }
                 #expect(next.nanoseconds > now && isSteady, "\(window), opened at \(opened), at \(now)")
@@ -303,14 +303,16 @@ struct ClockWindowTests {
         let window = Window(Condition(duty: DutyCycle(on: long, off: long)), phase: nil, start: .seconds(1))
         #expect(window.contains(at: .seconds(1), age: 0, currentPhase: nil))
         #expect(!window.contains(at: .zero, age: 0, currentPhase: nil))
-        #expect(window.nextChange(after: .zero, opened: .zero, stretch: .until(.distantFuture)) == .seconds(1))
-        #expect(window.nextChange(after: .seconds(2), opened: .zero, stretch: .until(.distantFuture)) == .distantFuture)
+        #expect(window.nextChange(after: .zero, opened: .zero, interval: .until(.distantFuture)) == .seconds(1))
+        #expect(
+            window.nextChange(after: .seconds(2), opened: .zero, interval: .until(.distantFuture)) == .distantFuture
+        )
         let last = Moment(nanoseconds: .max - 1)
         let short = Window(
             Condition(duty: DutyCycle(on: .nanoseconds(1), off: .nanoseconds(2))),
             phase: nil,
             start: Moment(nanoseconds: .min)
         )
-        #expect(short.nextChange(after: last, opened: .zero, stretch: .until(.distantFuture)) == .distantFuture)
+        #expect(short.nextChange(after: last, opened: .zero, interval: .until(.distantFuture)) == .distantFuture)
     }
 }

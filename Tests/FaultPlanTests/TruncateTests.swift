@@ -13,14 +13,14 @@ struct TruncateTests {
         let output = passed(counted, through: &link, readSize: readSize)
         #expect(output == Array(counted.prefix(place.at) + counted.dropFirst(place.at + place.bytes)))
         #expect(link.arrived == Int64(output.count))
-        #expect(link.takeStrikes() == [Strike(fault: 0, offset: Int64(place.at), effect: .truncates)])
+        #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: Int64(place.at), effect: .truncates)])
     }
 
     @Test
     func `behind the end of the stream never happens`() {
         var link = Link.with(.truncate(at: 10_000, 5))
         #expect(passed(counted, through: &link, readSize: 512) == counted)
-        #expect(link.takeStrikes().isEmpty)
+        #expect(link.takeEvents().isEmpty)
     }
 
     @Test

@@ -65,11 +65,11 @@ struct WakeSpacingTests {
         let duty = Condition(duty: DutyCycle(on: .milliseconds(1), off: .milliseconds(1)))
         let cut = Fault(name: "cut", condition: duty, kind: .cut(Cut(position: .idle(.seconds(60)), how: .close)))
         var plan = Plan.of(.of([cut]))
-        let interruptions = plan.accept(at: .zero).interruptions
+        let terminators = plan.accept(at: .zero).terminators
         #expect(
-            interruptions.nextChange(after: .milliseconds(5), lastPassed: .milliseconds(2)) == .milliseconds(60_002)
+            terminators.nextChange(after: .milliseconds(5), lastPassed: .milliseconds(2)) == .milliseconds(60_002)
         )
-        let late = interruptions.nextChange(after: .milliseconds(60_003), lastPassed: .milliseconds(2))
+        let late = terminators.nextChange(after: .milliseconds(60_003), lastPassed: .milliseconds(2))
         #expect(late == .milliseconds(60_004))
     }
 
@@ -78,7 +78,7 @@ struct WakeSpacingTests {
         let duty = DutyCycle(on: .milliseconds(1), off: .milliseconds(1))
         let window = Window(Condition(duty: duty), phase: 1, start: .zero)
         func next(_ phase: Int) -> Moment {
-            window.nextChange(after: .zero, opened: .zero, stretch: .until(.seconds(1), phase: phase))
+            window.nextChange(after: .zero, opened: .zero, interval: .until(.seconds(1), phase: phase))
         }
         #expect(next(0) == .seconds(1) && next(1) == .milliseconds(1))
     }

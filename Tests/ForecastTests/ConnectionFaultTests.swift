@@ -11,7 +11,7 @@ struct ConnectionFaultTests {
     func `starts later by a delay of connecting`() throws {
         let forecast = try forecast(fault(#""kind": "connect", "how": "delay", "for": "3 s""#), bytes: 1_000)
         #expect(forecast.outcome == .complete && forecast.duration == .seconds(3))
-        #expect(forecast.strikes.map(\.fault) == ["connect connects late"])
+        #expect(forecast.faultCounts.map(\.fault) == ["connect connects late"])
     }
 
     @Test
@@ -30,7 +30,7 @@ struct ConnectionFaultTests {
         let forecast = try forecast(text, bytes: 20_000)
         #expect(forecast.outcome == .complete && forecast.connections == 1)
         #expect((forecast.duration - plain.duration).nanoseconds.magnitude < 5_000_000)
-        #expect(forecast.strikes.map(\.fault) == ["bandwidth limits", "insert inserts"])
+        #expect(forecast.faultCounts.map(\.fault) == ["bandwidth limits", "insert inserts"])
     }
 
     @Test
@@ -48,7 +48,7 @@ struct ConnectionFaultTests {
         let content = Duration.milliseconds(110)
         let heads = forecast.duration - .milliseconds(3 * 600 + 2 * 1_000) - content
         #expect(heads >= .zero && heads < .milliseconds(40))
-        #expect(forecast.strikes.filter { $0.fault == "http answers" }.map(\.count) == [2])
+        #expect(forecast.faultCounts.filter { $0.fault == "http answers" }.map(\.count) == [2])
     }
 
     @Test
@@ -58,7 +58,7 @@ struct ConnectionFaultTests {
         #expect(forecast.outcome == .givesUp && forecast.connections == 0)
         #expect(forecast.timeouts == 3 && forecast.refusals == 0)
         #expect(forecast.duration == .seconds(32))
-        #expect(forecast.strikes.map(\.fault) == ["connect hangs"] && forecast.strikes.first?.count == 1)
+        #expect(forecast.faultCounts.map(\.fault) == ["connect hangs"] && forecast.faultCounts.first?.count == 1)
     }
 
     @Test
@@ -101,7 +101,7 @@ struct ConnectionFaultTests {
             """
         let forecast = try forecast(text, bytes: 1_000)
         #expect(forecast.outcome == .complete && forecast.duration == .seconds(6))
-        #expect(forecast.strikes.map(\.fault).contains("connect hangs"))
+        #expect(forecast.faultCounts.map(\.fault).contains("connect hangs"))
     }
 
     @Test
@@ -113,12 +113,12 @@ struct ConnectionFaultTests {
     }
 
     @Test(arguments: [("refuse", "connect resets"), ("close", "connect closes")])
-    func `tries again where connections are ended at once`(how: String, strike: String) throws {
+    func `tries again where connections are ended at once`(how: String, event: String) throws {
         let text = fault("\"kind\": \"connect\", \"how\": \"\(how)\", \"when\": { \"connection\": \"1..2\" }")
         let forecast = try forecast(text, bytes: 1_000)
         #expect(forecast.outcome == .complete && forecast.connections == 3)
         #expect(forecast.duration == .milliseconds(200))
-        #expect(forecast.strikes.map(\.fault) == [strike])
+        #expect(forecast.faultCounts.map(\.fault) == [event])
     }
 
     @Test

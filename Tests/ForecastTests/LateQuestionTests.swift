@@ -74,6 +74,6 @@ struct LateQuestionTests {
         let text = #"{ "name": "x", "faults": [ { "kind": "corrupt", "rate": "100 %", "stream": "downstream" } ] }"#
         let forecast = try forecast(text, bytes: 1 << 36)
         #expect(forecast.outcome == .complete)
-        #expect(forecast.strikes.map(\.count) == [1_000])
+        #expect(forecast.faultCounts.map(\.count) == [1_000])
     }
 }

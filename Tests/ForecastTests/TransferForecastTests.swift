@@ -37,7 +37,7 @@ struct TransferForecastTests {
         #expect(forecast.outcome == .complete)
         #expect(forecast.cuts == 3 && forecast.connections == 4)
         #expect(forecast.duration == .milliseconds(300))
-        #expect(forecast.strikes.map(\.fault) == ["cut resets"] && forecast.strikes.first?.count == 3)
+        #expect(forecast.faultCounts.map(\.fault) == ["cut resets"] && forecast.faultCounts.first?.count == 3)
         let offsets = forecast.events.compactMap { event -> Int64? in
             if case .opened(_, let offset) = event.kind { offset } else { nil }
         }
@@ -77,7 +77,7 @@ struct TransferForecastTests {
         let forecast = try forecast(text, bytes: 1_000, retries: SteadyRetries(wait: .seconds(1), attempts: 5))
         #expect(forecast.outcome == .givesUp)
         #expect(forecast.refusals == 5 && forecast.bytes == 0)
-        #expect(forecast.strikes.map(\.fault) == ["outage refuses"] && forecast.strikes.first?.count == 1)
+        #expect(forecast.faultCounts.map(\.fault) == ["outage refuses"] && forecast.faultCounts.first?.count == 1)
         #expect(forecast.duration == .seconds(4))
     }
 

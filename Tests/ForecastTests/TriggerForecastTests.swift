@@ -7,7 +7,7 @@ import Units
 @Suite("A forecast with triggers")
 struct TriggerForecastTests {
     @Test
-    func `lets come what comes after a strike, on the next connection`() throws {
+    func `lets come what comes after a act, on the next connection`() throws {
         let text = """
             { "name": "x", "faults": [
                 { "kind": "cut", "name": "crash", "stream": "downstream", "at": "1100 B", "when": { "connection": 1 } },
@@ -15,13 +15,13 @@ struct TriggerForecastTests {
             """
         let forecast = try forecast(text, bytes: 5_000)
         #expect(forecast.outcome == .complete && forecast.connections == 2 && forecast.cuts == 1)
-        #expect(forecast.strikes.map(\.fault) == ["crash resets", "slow stalls"])
-        #expect(forecast.strikes.map(\.count) == [1, 1])
+        #expect(forecast.faultCounts.map(\.fault) == ["crash resets", "slow stalls"])
+        #expect(forecast.faultCounts.map(\.count) == [1, 1])
         #expect(forecast.duration == .milliseconds(2_100), "100 ms until the client comes back, then the stall")
     }
 
     @Test
-    func `lets a refusal come after a strike`() throws {
+    func `lets a refusal come after a act`() throws {
         let text = """
             { "name": "x", "faults": [
                 { "kind": "cut", "name": "crash", "stream": "downstream", "at": "1100 B" },
@@ -105,7 +105,7 @@ struct TriggerForecastTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let schedule = Schedule(phases: profile.phases, repeats: true, start: .zero, seed: 9)
         let timeline = NetworkTimeline(of: profile, direction: .downstream, until: .zero + .seconds(60), seed: 9)
-        #expect(timeline.segments.dropLast().allSatisfy { schedule.stretch(at: $0.begin).end == $0.end })
+        #expect(timeline.segments.dropLast().allSatisfy { schedule.interval(at: $0.begin).end == $0.end })
         #expect(timeline.segments.count == 40)
     }
 }

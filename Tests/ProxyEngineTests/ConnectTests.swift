@@ -74,10 +74,10 @@ struct ConnectTests {
         }
     }
 
-    @Test(arguments: [(Connect.Manner.hang, Strike.Effect.hangs), (.refuse, .refuses)])
+    @Test(arguments: [(Connect.Manner.hang, FaultEvent.Effect.hangs), (.refuse, .refuses)])
     func `live connections go on while nobody is let in, and others are let in afterwards`(
         how: Connect.Manner,
-        effect: Strike.Effect
+        effect: FaultEvent.Effect
     ) async throws {
         let server = TestServer.echo()
         defer { server.stop() }

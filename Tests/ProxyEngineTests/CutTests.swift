@@ -73,7 +73,7 @@ struct CutTests {
         #expect(outcome.entries.map(\.connection) == [1])
     }
 
-    @Test func `a cut in front of the first byte strikes before a byte goes the other way`() async throws {
+    @Test func `a cut in front of the first byte acts before a byte goes the other way`() async throws {
         let received = Slot<[UInt8]>()
         let server = TestServer { received.put($0.receiveAll().bytes) }
         defer { server.stop() }

@@ -223,7 +223,7 @@ struct DrainTests {
         let seen: [String] = try await loop.run {
             guard let socket = try? StreamSocket(connectingTo: address, on: loop), let peer = try? listener.accepted()
             else { return ["no connection"] }
-            defer { loop.bury(socket) }
+            defer { loop.deferRelease(socket) }
             // What the peer doesn't take fills this side's buffer as well, and more comes as it is asked for.
             while case .sent = socket.sendScratch(from: 0, length: 1 << 16) {}
             let start = loop.now

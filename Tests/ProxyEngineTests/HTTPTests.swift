@@ -177,7 +177,7 @@ struct HTTPTests {
     }
 
     @Test(arguments: [0, 1, 999, 65_536, 1_000_000, 2_999_999])
-    func `a cut in the body strikes at that byte of a later response as well`(offset: Int) async throws {
+    func `a cut in the body acts at that byte of a later response as well`(offset: Int) async throws {
         let body = randomBytes(3_000_000, seed: 3)
         let server = server { HTTPTests.ok($0 < 3 ? [] : body) }
         defer { server.stop() }

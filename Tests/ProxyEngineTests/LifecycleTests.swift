@@ -177,7 +177,7 @@ struct LifecycleTests {
         )
         let plan = Plan(profile: configuration.profile, seed: 1, proxy: "test", start: MonotonicClock.now)
         let address = try await loop.run {
-            let shard = Resident(Shard(loop: loop, context: context, plan: plan), on: loop)
+            let shard = LoopBound(Shard(loop: loop, context: context, plan: plan), on: loop)
             let listener = Listener(loop: loop, context: context, plan: plan, shards: [shard])
             return Result { try listener.open(loopback()) }
         }.get()

@@ -10,7 +10,7 @@ import Units
 
 struct LinkPumpTests {
     /// Runs a pump when its source has something, and keeps what came of each run.
-    private final class Runner: LoopHandler, LoopTenant {
+    private final class Runner: LoopHandler, LoopShutdownHandler {
         let source: StreamSocket
         let sink: StreamSocket
         private let reader: StreamReader
@@ -40,7 +40,7 @@ struct LinkPumpTests {
             pump.close(source.loop)
             source.close()
             sink.close()
-            source.loop.bury(self)
+            source.loop.deferRelease(self)
             source.loop.remove(self)
             whenOver(outcomes)
         }

@@ -89,7 +89,7 @@ struct ReadingTests {
     }
 
     @Test
-    func `in chunks of one byte are struck at their place, whatever came with them`() async throws {
+    func `in chunks of one byte are acted at their place, whatever came with them`() async throws {
         let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
         let chunk = Array("1\r\nx\r\n".utf8)
         let count = 100_000

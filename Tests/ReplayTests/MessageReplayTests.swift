@@ -13,7 +13,7 @@ struct MessageReplayTests {
 
     /// What the journal tells of a request that is answered by 100 bytes of 103, 100 of 104 and 1,000 of 200, and how
     /// many bytes of them all arrive.
-    private func journal(_ profile: Profile) -> (strikes: [RecordedStrike], delivered: Int64) {
+    private func journal(_ profile: Profile) -> (events: [RecordedFaultEvent], delivered: Int64) {
         var plan = Plan(profile: profile, seed: 3, proxy: "p", start: .zero)
         let connection = plan.accept(at: .zero)
         var link = connection.downstream
@@ -25,23 +25,23 @@ struct MessageReplayTests {
         let arrival = LinkSimulation.Arrival(at: .zero, bytes: 1_200, end: .finish)
         var simulation = LinkSimulation(link, arrivals: [arrival])
         simulation.run()
-        let strikes = simulation.strikes.map { strike in
-            RecordedStrike(
+        let events = simulation.events.map { event in
+            RecordedFaultEvent(
                 proxy: "p",
                 connection: connection.ordinal,
                 direction: .downstream,
-                fault: plan.faults[strike.fault].name,
-                offset: strike.offset,
-                origin: strike.place?.origin ?? .connection,
-                request: strike.place?.request,
-                what: strike.effect.word
+                fault: plan.faults[event.fault].name,
+                offset: event.offset,
+                origin: event.place?.origin ?? .connection,
+                request: event.place?.request,
+                what: event.effect.word
             )
         }
-        return (strikes, simulation.link.delivered)
+        return (events, simulation.link.delivered)
     }
 
     @Test(arguments: [("103", 50), (#""1xx""#, 50), (#""103..299""#, 50), ("104", 150), ("200", 250)])
-    func `strikes the response of the status that was meant, not the final one of its number`(
+    func `acts the response of the status that was meant, not the final one of its number`(
         status: String,
         delivered: Int64
     ) throws {
@@ -52,16 +52,16 @@ struct MessageReplayTests {
             """
         )
         let first = journal(profile)
-        #expect(first.strikes.map(\.offset) == [50])
+        #expect(first.events.map(\.offset) == [50])
         #expect(first.delivered == delivered)
-        let again = journal(ReplayPlan(profile: profile, seed: 3, strikes: first.strikes).everything)
-        #expect(again.strikes == first.strikes)
+        let again = journal(ReplayPlan(profile: profile, seed: 3, events: first.events).everything)
+        #expect(again.events == first.events)
         #expect(again.delivered == delivered)
     }
 
-    @Test func `strikes the final response where no status was meant`() throws {
+    @Test func `acts the final response where no status was meant`() throws {
         let profile = try profile(#"{ "kind": "cut", "stream": "downstream", "at": "50 B", "of": "message" }"#)
-        let replayed = ReplayPlan(profile: profile, seed: 3, strikes: journal(profile).strikes).everything
+        let replayed = ReplayPlan(profile: profile, seed: 3, events: journal(profile).events).everything
         #expect(journal(replayed).delivered == 250)
         #expect(replayed.faults.map(\.condition.http) == [HTTPCondition(requests: .range(1...1))])
     }
@@ -74,9 +74,9 @@ struct MessageReplayTests {
             """
         )
         let first = journal(profile)
-        #expect(first.strikes.map(\.offset) == [120])
+        #expect(first.events.map(\.offset) == [120])
         #expect(first.delivered == 1_200 - 80)
-        let again = journal(ReplayPlan(profile: profile, seed: 3, strikes: first.strikes).everything)
-        #expect(again.strikes == first.strikes && again.delivered == first.delivered)
+        let again = journal(ReplayPlan(profile: profile, seed: 3, events: first.events).everything)
+        #expect(again.events == first.events && again.delivered == first.delivered)
     }
 }

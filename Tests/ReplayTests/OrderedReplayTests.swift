@@ -15,8 +15,8 @@ struct OrderedReplayTests {
             { "kind": "outage", "how": "silence", "when": { "after": "crash", "clock": "9 h" } } ] } ] }
         """
 
-    private func strike(_ connection: UInt64, _ fault: String, _ offset: Int64? = nil) -> RecordedStrike {
-        RecordedStrike(
+    private func event(_ connection: UInt64, _ fault: String, _ offset: Int64? = nil) -> RecordedFaultEvent {
+        RecordedFaultEvent(
             proxy: "p",
             connection: connection,
             direction: .downstream,
@@ -28,20 +28,20 @@ struct OrderedReplayTests {
 
     private func plan() throws -> ReplayPlan {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
-        let strikes = [strike(1, "crash", 1_000), strike(2, "crash", 2_000), strike(2, "late"), strike(3, "slow")]
-        return ReplayPlan(profile: profile, seed: 1, strikes: strikes)
+        let events = [event(1, "crash", 1_000), event(2, "crash", 2_000), event(2, "late"), event(3, "slow")]
+        return ReplayPlan(profile: profile, seed: 1, events: events)
     }
 
-    @Test func `waits for the strikes of the journal`() throws {
+    @Test func `waits for the acts of the journal`() throws {
         let everything = try plan().everything
         #expect(everything.faults.map(\.name) == ["late", "slow", "crash", "crash"])
         var plan = Plan(profile: everything, seed: 1, proxy: "p", start: .zero)
         _ = plan.accept(at: .zero)
-        plan.noteStrike(of: 3)
+        plan.noteEvent(of: 3)
         #expect(plan.accept(at: .zero).upstream.takesAhead, "whichever of the strikes it was")
     }
 
-    @Test func `waits for strikes that are named apart, and is read again`() throws {
+    @Test func `waits for acts that are named apart, and is read again`() throws {
         let plan = try plan()
         let written = plan.profile(keeping: plan.units, isNamedApart: true)
         #expect(written.faults.map(\.condition.after) == ["crash of connection 1", "late", nil, nil])
@@ -55,7 +55,7 @@ struct OrderedReplayTests {
         let plan = try plan()
         let late = plan.profile(keeping: [.fault("late"), .fault("slow")], isNamedApart: true)
         #expect(late.faults.isEmpty && late.phases.isEmpty)
-        let without = plan.profile(keeping: [.strike(strike(2, "crash", 2_000)), .fault("slow")])
+        let without = plan.profile(keeping: [.event(event(2, "crash", 2_000)), .fault("slow")])
         #expect(without.faults.map(\.name) == ["crash"])
     }
 }

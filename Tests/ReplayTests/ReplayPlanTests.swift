@@ -20,21 +20,21 @@ struct ReplayPlanTests {
     }
 
     /// What a journal tells of twelve connections that each bring 100 KB down, one after the other.
-    private func journal(_ profile: Profile, seed: UInt64 = 3) -> [RecordedStrike] {
+    private func journal(_ profile: Profile, seed: UInt64 = 3) -> [RecordedFaultEvent] {
         var plan = Plan(profile: profile, seed: seed, proxy: "p", start: .zero)
-        return (0..<12).flatMap { index -> [RecordedStrike] in
+        return (0..<12).flatMap { index -> [RecordedFaultEvent] in
             let connection = plan.accept(at: .zero + .milliseconds(index * 300))
             let arrival = LinkSimulation.Arrival(at: connection.opened, bytes: 100_000, end: .finish)
             var simulation = LinkSimulation(connection.downstream, arrivals: [arrival])
             simulation.run()
-            return simulation.strikes.map { strike in
-                RecordedStrike(
+            return simulation.events.map { event in
+                RecordedFaultEvent(
                     proxy: "p",
                     connection: connection.ordinal,
                     direction: .downstream,
-                    fault: plan.faults[strike.fault].name,
-                    offset: strike.offset,
-                    what: strike.effect.word
+                    fault: plan.faults[event.fault].name,
+                    offset: event.offset,
+                    what: event.effect.word
                 )
             }
         }
@@ -45,17 +45,17 @@ struct ReplayPlanTests {
         let profile = try profile()
         let first = journal(profile, seed: UInt64(seed))
         #expect(first.contains { $0.what == "closes" } && first.contains { $0.what == "resets" })
-        let replayed = ReplayPlan(profile: profile, seed: UInt64(seed), strikes: first).everything
+        let replayed = ReplayPlan(profile: profile, seed: UInt64(seed), events: first).everything
         #expect(journal(replayed, seed: UInt64(seed)) == first)
     }
 
-    @Test func `needs no draw for what a position decided: another seed strikes at the same bytes`() throws {
+    @Test func `needs no draw for what a position decided: another seed acts at the same bytes`() throws {
         let first = journal(try profile())
-        let replayed = ReplayPlan(profile: try profile(), seed: 3, strikes: first).everything
+        let replayed = ReplayPlan(profile: try profile(), seed: 3, events: first).everything
         #expect(journal(replayed, seed: 99).filter { $0.offset != nil } == first.filter { $0.offset != nil })
     }
 
-    @Test func `strikes a half-open connection at its byte, and what is about connecting as the profile says`() throws {
+    @Test func `acts a half-open connection at its byte, and what is about connecting as the profile says`() throws {
         let text = """
             { "name": "x", "faults": [
                 { "kind": "half-open", "stream": "downstream", "at": "5 KB", "when": { "chance": "50 %" } },
@@ -66,7 +66,7 @@ struct ReplayPlanTests {
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
         let first = journal(profile)
         #expect(first.contains { $0.what == "silences" } && first.contains { $0.what == "falls silent" })
-        let replayed = ReplayPlan(profile: profile, seed: 3, strikes: first).everything
+        let replayed = ReplayPlan(profile: profile, seed: 3, events: first).everything
         let again = journal(replayed)
         #expect(again == first)
         #expect(replayed.faults.filter { $0.kind.name.rawValue == "half-open" }.allSatisfy { $0.stream == .downstream })
@@ -76,43 +76,43 @@ struct ReplayPlanTests {
         )
     }
 
-    @Test func `strikes nothing of its kind that the journal doesn't tell`() throws {
+    @Test func `acts nothing of its kind that the journal doesn't tell`() throws {
         let first = journal(try profile())
-        let replayed = ReplayPlan(profile: try profile(), seed: 3, strikes: []).everything
+        let replayed = ReplayPlan(profile: try profile(), seed: 3, events: []).everything
         #expect(journal(replayed).filter { $0.offset != nil }.isEmpty)
         #expect(journal(replayed).contains { $0.what == "delays" }, "what goes by time comes with the profile")
         #expect(first.contains { $0.offset != nil })
     }
 
-    @Test func `lists what can be left out: each strike by itself, and faults by time by their names`() throws {
-        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: journal(try profile()))
+    @Test func `lists what can be left out: each act by itself, and faults by time by their names`() throws {
+        let plan = ReplayPlan(profile: try profile(), seed: 3, events: journal(try profile()))
         let names = plan.units.compactMap { unit -> String? in
             if case .fault(let name) = unit { name } else { nil }
         }
         #expect(Set(names) == ["latency", "a/bandwidth"])
         #expect(Set(plan.units).count == plan.units.count)
-        let strikes = plan.units.count - names.count
-        #expect(strikes == journal(try profile()).count { $0.offset != nil })
+        let events = plan.units.count - names.count
+        #expect(events == journal(try profile()).count { $0.offset != nil })
     }
 
     @Test func `keeps only what it is told to, and the phases as long as they matter`() throws {
-        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: journal(try profile()))
+        let plan = ReplayPlan(profile: try profile(), seed: 3, events: journal(try profile()))
         let nothing = plan.profile(keeping: [])
         #expect(nothing.faults.isEmpty && nothing.phases.isEmpty)
         let slow = plan.profile(keeping: [.fault("a/bandwidth")])
         #expect(slow.faults.isEmpty && slow.phases.map(\.name) == ["a", "b"])
         #expect(slow.phases[0].faults.count == 1)
-        let strike = try #require(
+        let event = try #require(
             plan.units.first { unit in
-                if case .strike(let strike) = unit { strike.what == "closes" } else { false }
+                if case .event(let event) = unit { event.what == "closes" } else { false }
             }
         )
-        let one = plan.profile(keeping: [strike])
-        #expect(journal(one).map(ReplayPlan.Unit.strike) == [strike])
+        let one = plan.profile(keeping: [event])
+        #expect(journal(one).map(ReplayPlan.Unit.event) == [event])
     }
 
     @Test func `can be written with names that differ, and read again`() throws {
-        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: journal(try profile()))
+        let plan = ReplayPlan(profile: try profile(), seed: 3, events: journal(try profile()))
         let written = plan.profile(keeping: plan.units, isNamedApart: true)
         let source = ProfileSource(file: "shrunk.json", text: ProfileWriter.text(of: written))
         let read = try ProfileReader.profile(from: source)
@@ -121,12 +121,26 @@ struct ReplayPlanTests {
     }
 
     @Test func `passes over lines that its profile can't explain`() throws {
-        let strikes = [
-            RecordedStrike(proxy: "p", fault: "unknown", what: "refuses"),
-            RecordedStrike(proxy: "p", connection: 0, direction: .upstream, fault: "cut", offset: 5, what: "closes"),
-            RecordedStrike(proxy: "p", connection: 1, direction: .upstream, fault: "cut", offset: -5, what: "closes"),
+        let events = [
+            RecordedFaultEvent(proxy: "p", fault: "unknown", what: "refuses"),
+            RecordedFaultEvent(
+                proxy: "p",
+                connection: 0,
+                direction: .upstream,
+                fault: "cut",
+                offset: 5,
+                what: "closes"
+            ),
+            RecordedFaultEvent(
+                proxy: "p",
+                connection: 1,
+                direction: .upstream,
+                fault: "cut",
+                offset: -5,
+                what: "closes"
+            ),
         ]
-        let plan = ReplayPlan(profile: try profile(), seed: 3, strikes: strikes)
+        let plan = ReplayPlan(profile: try profile(), seed: 3, events: events)
         #expect(plan.units == [.fault("cut")])
         #expect(plan.profile(keeping: plan.units).faults.map(\.name) == ["cut"])
     }
@@ -135,8 +149,8 @@ struct ReplayPlanTests {
         // A letter with an accent that is a scalar of its own.
         let name = String(repeating: "e\u{301}", count: 64)
         let fault = Fault(name: name, stream: .downstream, kind: .cut(Cut(position: .at(ByteCount(5)), how: .reset)))
-        let strikes = (1...2).map { number in
-            RecordedStrike(
+        let events = (1...2).map { number in
+            RecordedFaultEvent(
                 proxy: "p",
                 connection: number,
                 direction: .downstream,
@@ -145,7 +159,7 @@ struct ReplayPlanTests {
                 what: "resets"
             )
         }
-        let plan = ReplayPlan(profile: Profile(name: "x", faults: [fault]), seed: 3, strikes: strikes)
+        let plan = ReplayPlan(profile: Profile(name: "x", faults: [fault]), seed: 3, events: events)
         let written = plan.profile(keeping: plan.units, isNamedApart: true)
         let source = ProfileSource(file: "shrunk.json", text: ProfileWriter.text(of: written))
         #expect(try ProfileReader.profile(from: source) == written)
@@ -156,7 +170,7 @@ struct ReplayPlanTests {
             { "name": "x", "faults": [ { "kind": "corrupt", "stream": "downstream", "between": ["0 B", "90 KB"] } ] }
             """
         let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
-        let plan = ReplayPlan(profile: profile, seed: 3, strikes: journal(profile))
+        let plan = ReplayPlan(profile: profile, seed: 3, events: journal(profile))
         #expect(plan.units.count == 12)
         let first = flips(profile)
         #expect(Set(first.map(\.mask)).count > 1)
@@ -167,7 +181,7 @@ struct ReplayPlanTests {
     @Test func `puts bytes in where they were put in, whatever had been found there`() throws {
         let pattern = Insert(position: .pattern(BytePattern([0])), bytes: Array("added".utf8))
         let profile = Profile(name: "x", faults: [Fault(name: "ad", kind: .insert(pattern))])
-        let strike = RecordedStrike(
+        let event = RecordedFaultEvent(
             proxy: "p",
             connection: 2,
             direction: .upstream,
@@ -175,7 +189,7 @@ struct ReplayPlanTests {
             offset: 500,
             what: "inserts"
         )
-        let replayed = ReplayPlan(profile: profile, seed: 3, strikes: [strike]).everything
+        let replayed = ReplayPlan(profile: profile, seed: 3, events: [event]).everything
         let expected = Fault(
             name: "ad",
             stream: .upstream,
@@ -236,7 +250,7 @@ struct ReplayPlanTests {
     /// How long the stall of a line of the first connection is in a replay.
     private func stalls(_ profile: Profile) throws -> [Duration] {
         let name = try #require((profile.faults + profile.phases.flatMap(\.faults)).first?.name)
-        let strike = RecordedStrike(
+        let event = RecordedFaultEvent(
             proxy: "p",
             connection: 1,
             direction: .downstream,
@@ -244,13 +258,13 @@ struct ReplayPlanTests {
             offset: 1_000,
             what: "stalls"
         )
-        return ReplayPlan(profile: profile, seed: 3, strikes: [strike]).everything.faults.compactMap { fault in
+        return ReplayPlan(profile: profile, seed: 3, events: [event]).everything.faults.compactMap { fault in
             if case .stall(let stall) = fault.kind { stall.duration } else { nil }
         }
     }
 
     @Test func `has the seed of the run, so that what it keeps of the profile is drawn again`() throws {
-        let plan = ReplayPlan(profile: try profile(), seed: 77, strikes: journal(try profile(), seed: 77))
+        let plan = ReplayPlan(profile: try profile(), seed: 77, events: journal(try profile(), seed: 77))
         let written = ProfileWriter.text(of: plan.profile(keeping: plan.units, isNamedApart: true))
         let read = try ProfileReader.profile(from: ProfileSource(file: "shrunk.json", text: written))
         #expect(read.seed == 77)

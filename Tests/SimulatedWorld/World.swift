@@ -142,7 +142,7 @@ public final class World {
         trace("stop")
         proxy.stopSimulated()
         run(until: network.moment.advanced(byNanoseconds: 10_000_000_000))
-        bury()
+        deferRelease()
         let bytes = (clients + servers).reduce(0) { $0 + $1.received }
         network.forgetAll()
         return Outcome(failures: failures, journal: log.journal, bytes: bytes, calls: network.calls)
@@ -335,7 +335,7 @@ public final class World {
     }
 
     /// Everything has been given back.
-    private func bury() {
+    private func deferRelease() {
         failures += network.violations
         for loop in loops {
             let left = loop.endSimulation()

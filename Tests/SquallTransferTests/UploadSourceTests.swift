@@ -85,7 +85,7 @@ import Units
         return try #require(await transfer.pause())
     }
 
-    private static let interruptions = [
+    private static let terminators = [
         FaultKind.cut(Cut(position: .inTurn([ByteCount(300_000)]), how: .reset)),
         FaultKind.stall(Stall(at: ByteCount(400_000), duration: .seconds(600))),
     ]
@@ -94,7 +94,7 @@ import Units
     func `a paused upload goes on with the same bytes, in another session`(isStream: Bool) async throws {
         let (served, mine) = (try Folder(), try Folder())
         try await withOrigin(served) { origin, host, port in
-            let token = try await withFaults(Self.interruptions, on: .upstream, before: host, port) { url in
+            let token = try await withFaults(Self.terminators, on: .upstream, before: host, port) { url in
                 try await paused(url) { request in
                     isStream
                         ? session(mine).upload(request, from: chunks())

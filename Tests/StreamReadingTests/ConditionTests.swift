@@ -6,8 +6,8 @@ import Units
 
 @Suite("A condition on messages")
 struct ConditionTests {
-    /// Whether a cut with `condition` strikes a request with the answer.
-    private func strikes(
+    /// Whether a cut with `condition` acts a request with the answer.
+    private func events(
         _ condition: HTTPCondition,
         _ request: String = Sent.get("/files/a.bin?x=1", "Range: bytes=5-", "X-Name: one", "X-Name: two"),
         _ response: String = Sent.ok("hello")
@@ -20,30 +20,30 @@ struct ConditionTests {
 
     @Test
     func `holds when everything that it names does`() {
-        #expect(strikes(HTTPCondition()))
-        #expect(strikes(HTTPCondition(method: "GET")))
-        #expect(!strikes(HTTPCondition(method: "get")))
-        #expect(!strikes(HTTPCondition(method: "POST")))
-        #expect(strikes(HTTPCondition(path: TextPattern("/files/*"))))
-        #expect(strikes(HTTPCondition(path: TextPattern("/files/a.bin"))))
-        #expect(strikes(HTTPCondition(path: TextPattern("/*.bin?x=*"))))
-        #expect(!strikes(HTTPCondition(path: TextPattern("/files/*.txt"))))
-        #expect(!strikes(HTTPCondition(path: TextPattern("/files/a.bin?x=2"))))
-        #expect(strikes(HTTPCondition(fields: [.init(name: "range", value: TextPattern("bytes=*"))])))
-        #expect(strikes(HTTPCondition(fields: [.init(name: "x-name", value: TextPattern("two"))])))
-        #expect(!strikes(HTTPCondition(fields: [.init(name: "Cookie", value: TextPattern("*"))])))
-        #expect(strikes(HTTPCondition(status: StatusSelection(200...299))))
-        #expect(!strikes(HTTPCondition(status: StatusSelection(404...404))))
-        #expect(!strikes(HTTPCondition(method: "GET", status: StatusSelection(404...404))))
-        #expect(strikes(HTTPCondition(requests: .range(1...1))))
-        #expect(!strikes(HTTPCondition(requests: .every(2))))
+        #expect(events(HTTPCondition()))
+        #expect(events(HTTPCondition(method: "GET")))
+        #expect(!events(HTTPCondition(method: "get")))
+        #expect(!events(HTTPCondition(method: "POST")))
+        #expect(events(HTTPCondition(path: TextPattern("/files/*"))))
+        #expect(events(HTTPCondition(path: TextPattern("/files/a.bin"))))
+        #expect(events(HTTPCondition(path: TextPattern("/*.bin?x=*"))))
+        #expect(!events(HTTPCondition(path: TextPattern("/files/*.txt"))))
+        #expect(!events(HTTPCondition(path: TextPattern("/files/a.bin?x=2"))))
+        #expect(events(HTTPCondition(fields: [.init(name: "range", value: TextPattern("bytes=*"))])))
+        #expect(events(HTTPCondition(fields: [.init(name: "x-name", value: TextPattern("two"))])))
+        #expect(!events(HTTPCondition(fields: [.init(name: "Cookie", value: TextPattern("*"))])))
+        #expect(events(HTTPCondition(status: StatusSelection(200...299))))
+        #expect(!events(HTTPCondition(status: StatusSelection(404...404))))
+        #expect(!events(HTTPCondition(method: "GET", status: StatusSelection(404...404))))
+        #expect(events(HTTPCondition(requests: .range(1...1))))
+        #expect(!events(HTTPCondition(requests: .every(2))))
     }
 
     @Test
     func `finds the path of a target in absolute form`() {
         let condition = HTTPCondition(path: TextPattern("/files/*"))
-        #expect(strikes(condition, "GET http://example.org/files/a HTTP/1.1\r\nHost: example.org\r\n\r\n"))
-        #expect(!strikes(condition, "GET http://example.org HTTP/1.1\r\nHost: example.org\r\n\r\n"))
+        #expect(events(condition, "GET http://example.org/files/a HTTP/1.1\r\nHost: example.org\r\n\r\n"))
+        #expect(!events(condition, "GET http://example.org HTTP/1.1\r\nHost: example.org\r\n\r\n"))
     }
 
     @Test
@@ -62,9 +62,9 @@ struct ConditionTests {
             var result: [Bool] = []
             for _ in 0..<200 {
                 conversation.request(Sent.get)
-                let before = conversation.toClient.strikes.count
+                let before = conversation.toClient.events.count
                 conversation.respond(Sent.ok("hello"))
-                result.append(conversation.toClient.strikes.count > before)
+                result.append(conversation.toClient.events.count > before)
             }
             return result
         }
@@ -77,7 +77,7 @@ struct ConditionTests {
 
     @Test(arguments: PositionTests.readSizes)
     func `narrows a fault of the connection's bytes to the messages that it names`(readSize: Int) {
-        // Every byte of /b is struck, and no other.
+        // Every byte of /b is acted, and no other.
         let fault = Fault(
             name: "corrupt",
             stream: .downstream,

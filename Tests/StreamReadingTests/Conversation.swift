@@ -17,7 +17,7 @@ struct Conversation {
     /// What has come out of one direction.
     struct Stream {
         var output: [UInt8] = []
-        var strikes: [Strike] = []
+        var events: [FaultEvent] = []
         var end: Ending?
 
         var text: String { String(decoding: output, as: UTF8.self) }
@@ -116,7 +116,7 @@ struct Conversation {
         if !block.isEmpty { link.bytesArrived(Int64(block.count)) }
         while true {
             let decision = link.decide(available: 0, now: now)
-            stream.strikes += link.takeStrikes()
+            stream.events += link.takeEvents()
             if let end = decision.end {
                 stream.end = end
                 return
@@ -137,7 +137,7 @@ extension Moment {
 extension Fault {
     static func cut(
         _ position: Cut.Position,
-        of origin: Origin,
+        of origin: OffsetBase,
         _ stream: StreamSelection = .downstream,
         when http: HTTPCondition? = nil
     ) -> Fault {

@@ -25,8 +25,8 @@ struct ForeignProtocolTests {
             conversation.send(Array(message.bytes[..<split]), direction(of: message))
             conversation.send(Array(message.bytes[split...]), direction(of: message))
             #expect(output(conversation, message) == message.bytes, "cut behind \(split)")
-            let strikes = conversation.toServer.strikes + conversation.toClient.strikes
-            #expect(strikes.map(\.effect.word) == ["isn't HTTP"])
+            let events = conversation.toServer.events + conversation.toClient.events
+            #expect(events.map(\.effect.word) == ["isn't HTTP"])
             #expect(Direction.allCases.allSatisfy { conversation.reader.deadline($0) == .distantFuture })
         }
     }
@@ -39,7 +39,7 @@ struct ForeignProtocolTests {
         for direction in Direction.allCases { conversation.send(rest, direction) }
         #expect(conversation.toServer.output == (message.isServers ? [] : message.bytes) + rest)
         #expect(conversation.toClient.output == (message.isServers ? message.bytes : []) + rest)
-        #expect((conversation.toServer.strikes + conversation.toClient.strikes).compactMap(\.effect.reason).count == 1)
+        #expect((conversation.toServer.events + conversation.toClient.events).compactMap(\.effect.reason).count == 1)
     }
 
     /// The starts of heads, and how long each is held behind its last byte.
@@ -66,8 +66,8 @@ struct ForeignProtocolTests {
         conversation.respond("220 ready\r\n")
         #expect(conversation.toServer.text == start.text + "more")
         #expect(conversation.toClient.text == "220 ready\r\n")
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.lateHead)])
-        #expect(conversation.toClient.strikes.isEmpty)
+        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(.lateHead)])
+        #expect(conversation.toClient.events.isEmpty)
     }
 
     @Test
@@ -79,7 +79,7 @@ struct ForeignProtocolTests {
             let pause: Duration = byte == UInt8(ascii: "\n") ? .seconds(10) : .milliseconds(200)
             conversation.wait(until: conversation.now + pause)
         }
-        #expect(conversation.toServer.strikes.map(\.effect) == [.answers])
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
     }
 
     @Test
@@ -94,7 +94,7 @@ struct ForeignProtocolTests {
         #expect(conversation.reader.deadline(.upstream) == .seconds(60))
         conversation.wait(until: .seconds(60))
         #expect(conversation.toServer.text == Sent.get + "GET /never/matches HTTP/1.1\r\n")
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.lateHead)])
+        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(.lateHead)])
     }
 
     @Test(
@@ -114,8 +114,8 @@ struct ForeignProtocolTests {
         #expect(conversation.toClient.text == start.text)
         // What the client had begun isn't held either.
         #expect(conversation.toServer.text == Sent.get + "GET /b HTTP/1.1\r\n")
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.lateHead)])
-        #expect(conversation.toServer.strikes.isEmpty)
+        #expect(conversation.toClient.events.map(\.effect) == [.isNoHTTP(.lateHead)])
+        #expect(conversation.toServer.events.isEmpty)
     }
 
     @Test
@@ -126,6 +126,6 @@ struct ForeignProtocolTests {
         conversation.wait(until: .zero)
         #expect(conversation.toClient.text == "220 ready\r\n")
         #expect(conversation.toServer.text == "USER")
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.notHTTP)])
+        #expect(conversation.toClient.events.map(\.effect) == [.isNoHTTP(.notHTTP)])
     }
 }

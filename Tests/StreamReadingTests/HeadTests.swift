@@ -30,7 +30,7 @@ struct HeadTests {
         conversation.request(Sent.get)
         conversation.respond(head + Sent.digits)
         #expect(conversation.toClient.text == head + "0123")
-        #expect(conversation.toClient.strikes.map(\.effect) == [.cuts(.reset)])
+        #expect(conversation.toClient.events.map(\.effect) == [.cuts(.reset)])
     }
 
     @Test(
@@ -66,7 +66,7 @@ struct HeadTests {
         var conversation = Conversation(Self.fault, readSize: readSize)
         conversation.request(head + Sent.digits)
         #expect(conversation.toServer.text == head + "0123")
-        #expect(conversation.toServer.strikes.map(\.effect) == [.cuts(.reset)])
+        #expect(conversation.toServer.events.map(\.effect) == [.cuts(.reset)])
     }
 
     @Test(arguments: ["\r\n", "\n"], ["\r\n", "\n"])
@@ -101,7 +101,7 @@ struct HeadTests {
         let condition = HTTPCondition(fields: [HTTPCondition.FieldPattern(name: "x", value: TextPattern("a b c"))])
         var conversation = Conversation(.http(.answer(HTTPAnswer(status: 503)), when: condition))
         conversation.request("GET / HTTP/1.1\r\nX: a\r\n b \r\n\t c\r\n\r\n")
-        #expect(conversation.toServer.strikes.map(\.effect) == [.answers])
+        #expect(conversation.toServer.events.map(\.effect) == [.answers])
     }
 
     /// What is refused on purpose, and why, in a request and in a response.
@@ -136,14 +136,14 @@ struct HeadTests {
         var conversation = Conversation(Self.fault, readSize: readSize)
         conversation.request(request + Sent.digits)
         #expect(conversation.toServer.text == request + Sent.digits)
-        #expect(conversation.toServer.strikes.first?.effect.reason == sample.inRequest)
+        #expect(conversation.toServer.events.first?.effect.reason == sample.inRequest)
 
         let response = "HTTP/1.1 200 OK\r\n" + sample.fields + "\r\n"
         conversation = Conversation(Self.fault, readSize: readSize)
         conversation.request(Sent.get)
         conversation.respond(response + Sent.digits)
         if sample.inResponse != nil { #expect(conversation.toClient.text == response + Sent.digits) }
-        #expect(conversation.toClient.strikes.first?.effect.reason == sample.inResponse)
+        #expect(conversation.toClient.events.first?.effect.reason == sample.inResponse)
     }
 
     @Test(arguments: ["HTTP/1.1 204 No Content", "HTTP/1.1 304 Not Modified", "HTTP/1.1 103 Early Hints"])
@@ -167,6 +167,6 @@ struct HeadTests {
         conversation.request(Sent.get)
         conversation.respond(line + "\r\n\r\n" + Sent.digits)
         #expect(conversation.toClient.text == line + "\r\n\r\n" + Sent.digits)
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.notHTTP)])
+        #expect(conversation.toClient.events.map(\.effect) == [.isNoHTTP(.notHTTP)])
     }
 }

@@ -23,8 +23,8 @@ struct MessageTests {
             #expect(conversation.reader.hasAnswered(requestsBefore: .max))
         }
         #expect(conversation.toClient.text == responses.joined())
-        #expect(conversation.toClient.strikes.isEmpty)
-        #expect(conversation.toServer.strikes.isEmpty)
+        #expect(conversation.toClient.events.isEmpty)
+        #expect(conversation.toServer.events.isEmpty)
     }
 
     @Test(arguments: PositionTests.readSizes)
@@ -48,7 +48,7 @@ struct MessageTests {
         #expect(conversation.reader.hasAnswered(requestsBefore: 1))
         conversation.respond(Sent.ok("first") + Sent.ok("second"))
         #expect(conversation.toClient.text.hasSuffix("\r\n\r\ns"))
-        #expect(conversation.toClient.strikes.first?.place?.request == 2)
+        #expect(conversation.toClient.events.first?.place?.request == 2)
     }
 
     @Test(
@@ -73,9 +73,9 @@ struct MessageTests {
         conversation.request(Sent.get("/no"))
         #expect(conversation.toServer.text == text + Sent.get("/no"))
         #expect(conversation.toClient.text == "220 hello\r\n")
-        let strikes = conversation.toServer.strikes + conversation.toClient.strikes
-        #expect(strikes.map(\.effect) == [.isNoHTTP(sample.why)])
-        #expect(strikes.first?.offset == 0)
+        let events = conversation.toServer.events + conversation.toClient.events
+        #expect(events.map(\.effect) == [.isNoHTTP(sample.why)])
+        #expect(events.first?.offset == 0)
     }
 
     @Test
@@ -84,7 +84,7 @@ struct MessageTests {
         conversation.respond("HTTP/1.1 200 OK\r\n\r\n")
         conversation.request(Sent.get)
         #expect(conversation.toServer.text == Sent.get)
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.noRequest)])
+        #expect(conversation.toClient.events.map(\.effect) == [.isNoHTTP(.noRequest)])
     }
 
     @Test
@@ -96,7 +96,7 @@ struct MessageTests {
         conversation.request("nor here")
         #expect(conversation.toClient.text == switching + "HTTP/1.1 is spoken no more")
         #expect(conversation.toServer.text.hasSuffix("nor here"))
-        #expect(conversation.toClient.strikes.isEmpty)
+        #expect(conversation.toClient.events.isEmpty)
     }
 
     @Test
@@ -105,7 +105,7 @@ struct MessageTests {
         let head = "GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000)
         conversation.request(head)
         #expect(conversation.toServer.text == head)
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.longHead)])
+        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(.longHead)])
     }
 
     @Test
@@ -132,7 +132,7 @@ struct MessageTests {
         let request = HTTPCondition(requests: .range(number...number))
         var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body, when: request))
         for _ in 1...1_025 { conversation.request(Sent.get) }
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.manyRequests)])
+        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(.manyRequests)])
         for _ in 1...1_025 { conversation.respond(Sent.ok("hello")) }
         #expect(conversation.toClient.end == (isRead ? .cut(.reset) : nil))
         let count = isRead ? 1_023 : 1_025
@@ -147,7 +147,7 @@ struct MessageTests {
         let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + framing + "rest"
         conversation.respond(response)
         #expect(conversation.toClient.text == response)
-        #expect(conversation.toClient.strikes.map(\.effect) == [.isNoHTTP(.brokenChunks)])
+        #expect(conversation.toClient.events.map(\.effect) == [.isNoHTTP(.brokenChunks)])
     }
 
     @Test
@@ -181,7 +181,7 @@ struct MessageTests {
 
     @Test(arguments: PositionTests.readSizes)
     func `end for their faults where the other direction turns out to be no HTTP`(readSize: Int) {
-        // Every byte of the request is struck, until the server sends something else.
+        // Every byte of the request is acted, until the server sends something else.
         let fault = Fault(
             name: "corrupt",
             stream: .upstream,
@@ -199,7 +199,7 @@ struct MessageTests {
 
     @Test(arguments: PositionTests.readSizes)
     func `are answered to the last one although something that is no HTTP follows upon their requests`(readSize: Int) {
-        // The second response is struck to its end, and what the server says to the rest isn't looked at.
+        // The second response is acted to its end, and what the server says to the rest isn't looked at.
         let second = HTTPCondition(requests: .range(2...2))
         let fault = Fault(
             name: "corrupt",
@@ -222,7 +222,7 @@ struct MessageTests {
         let struck = conversation.toClient.output.dropFirst(Sent.ok("first").utf8.count)
         #expect(zip(struck, Sent.ok("second").utf8).allSatisfy { $0 != $1 })
         #expect(conversation.toClient.text.hasSuffix(Sent.ok("third")))
-        let told = [conversation.toServer, conversation.toClient].flatMap(\.strikes).map(\.effect)
+        let told = [conversation.toServer, conversation.toClient].flatMap(\.events).map(\.effect)
         #expect(told.compactMap(\.reason).count == 1)
     }
 
@@ -236,8 +236,8 @@ struct MessageTests {
         conversation.respond("220 ready\r\n")
         conversation.respond("221 bye\r\n")
         #expect(conversation.toClient.text == "220 ready\r\n221 bye\r\n")
-        #expect(conversation.toServer.strikes.map(\.effect) == [.isNoHTTP(.notHTTP)])
-        #expect(conversation.toClient.strikes.isEmpty)
+        #expect(conversation.toServer.events.map(\.effect) == [.isNoHTTP(.notHTTP)])
+        #expect(conversation.toClient.events.isEmpty)
     }
 
     @Test

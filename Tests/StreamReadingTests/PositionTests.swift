@@ -17,8 +17,8 @@ struct PositionTests {
             #expect(conversation.toClient.text.hasSuffix("\r\n\r\n0123"))
             #expect(conversation.toClient.end == .cut(.reset))
             #expect(
-                conversation.toClient.strikes == [
-                    Strike(
+                conversation.toClient.events == [
+                    FaultEvent(
                         fault: 0,
                         offset: 4,
                         place: MessagePlace(origin: .body, request: 1),
@@ -61,7 +61,7 @@ struct PositionTests {
         conversation.request(Sent.get)
         conversation.respond(Sent.ok(Sent.digits))
         #expect(conversation.toClient.text.hasSuffix("01234567"))
-        #expect(conversation.toClient.strikes.first?.place == MessagePlace(origin: .body, request: 2))
+        #expect(conversation.toClient.events.first?.place == MessagePlace(origin: .body, request: 2))
     }
 
     @Test(arguments: readSizes)
@@ -70,7 +70,7 @@ struct PositionTests {
         conversation.request(Sent.get("/file", "Range: bytes=30-"))
         conversation.respond(Sent.part(Sent.resource(70, from: 30), from: 30, of: 100))
         #expect(conversation.toClient.text.hasSuffix("\r\n\r\n" + Sent.resource(20, from: 30)))
-        #expect(conversation.toClient.strikes.first?.offset == 50)
+        #expect(conversation.toClient.events.first?.offset == 50)
     }
 
     @Test
@@ -96,7 +96,7 @@ struct PositionTests {
         var conversation = Conversation(.cut(.at(ByteCount(45)), of: .resource, .upstream))
         conversation.request("PATCH /file HTTP/1.1\r\nHost: a\r\n\(field)\r\nContent-Length: 10\r\n\r\n0123456789")
         #expect(conversation.toServer.text.hasSuffix("\r\n\r\n01234"))
-        #expect(conversation.toServer.strikes.first?.offset == 45)
+        #expect(conversation.toServer.events.first?.offset == 45)
     }
 
     @Test
@@ -105,7 +105,7 @@ struct PositionTests {
             var conversation = Conversation(.cut(.every(ByteCount(16)), of: .resource))
             conversation.request(Sent.get)
             conversation.respond(Sent.part(Sent.resource(100 - start, from: start), from: start, of: 100))
-            #expect(conversation.toClient.strikes.first?.offset == Int64(next))
+            #expect(conversation.toClient.events.first?.offset == Int64(next))
             #expect(conversation.toClient.text.hasSuffix("\r\n\r\n" + Sent.resource(next - start, from: start)))
         }
     }
@@ -153,7 +153,7 @@ struct PositionTests {
             var conversation = Conversation(.cut(.between(ByteCount(3), ByteCount(7)), of: .body), seed: seed)
             conversation.request(Sent.get)
             conversation.respond(Sent.ok(Sent.digits))
-            if let offset = conversation.toClient.strikes.first?.offset { offsets.insert(offset) }
+            if let offset = conversation.toClient.events.first?.offset { offsets.insert(offset) }
         }
         #expect(offsets.isSubset(of: [3, 4, 5, 6, 7]))
         #expect(offsets.count > 2)
@@ -178,7 +178,7 @@ struct PositionTests {
             conversation.respond(Sent.ok(Sent.digits))
         }
         #expect(conversation.toClient.text.split(separator: "\r\n\r\n0156789").count == 2)
-        #expect(conversation.toClient.strikes.map(\.effect) == [.truncates, .truncates])
+        #expect(conversation.toClient.events.map(\.effect) == [.truncates, .truncates])
     }
 
     @Test(arguments: readSizes)
@@ -223,8 +223,8 @@ struct PositionTests {
             #expect(body.prefix(2) == "01")
             #expect(body.dropFirst(2).first != "2")
         }
-        #expect(conversation.toClient.strikes.map(\.effect) == [.corrupts, .truncates, .corrupts, .truncates])
-        #expect(conversation.toClient.strikes.map(\.offset) == [2, 5, 2, 5])
+        #expect(conversation.toClient.events.map(\.effect) == [.corrupts, .truncates, .corrupts, .truncates])
+        #expect(conversation.toClient.events.map(\.offset) == [2, 5, 2, 5])
     }
 
     @Test(arguments: readSizes)
@@ -247,7 +247,7 @@ struct PositionTests {
         var conversation = Conversation(fault, readSize: readSize, reads: false)
         conversation.respond("abaaaaabc")
         #expect(conversation.toClient.text == "abaaaaab")
-        #expect(conversation.toClient.strikes == [Strike(fault: 0, offset: 8, effect: .cuts(.reset))])
+        #expect(conversation.toClient.events == [FaultEvent(fault: 0, offset: 8, effect: .cuts(.reset))])
     }
 
     @Test(arguments: readSizes)
@@ -257,7 +257,7 @@ struct PositionTests {
         var conversation = Conversation(fault, readSize: readSize, reads: false)
         conversation.respond("xxxa" + String(repeating: "xa", count: 1_000))
         #expect(conversation.toClient.text == "xxxa")
-        #expect(conversation.toClient.strikes.map(\.offset) == [4])
+        #expect(conversation.toClient.events.map(\.offset) == [4])
     }
 
     @Test(arguments: readSizes)
@@ -274,6 +274,6 @@ struct PositionTests {
         conversation.now = Moment(nanoseconds: 2_000_000_000)
         conversation.respond("xxabxx")
         #expect(conversation.toClient.text == "xabxxab")
-        #expect(conversation.toClient.strikes.map(\.offset) == [7])
+        #expect(conversation.toClient.events.map(\.offset) == [7])
     }
 }

@@ -27,7 +27,7 @@ public final class EventLoop: @unchecked Sendable {
     /// Not counted where it is used.
     let pipes: Unmanaged<PipePool>
     let timers: TimerQueue
-    let doubts = DoubtList()
+    let doubts = DeferredReadProbe()
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
@@ -35,12 +35,12 @@ public final class EventLoop: @unchecked Sendable {
     // Strong: what a turn adds while it works this list off outlives the turn's graveyard.
     private var ready: [(handler: LoopHandler, tag: Int)] = []
     // In their order, so that a simulation repeats itself.
-    private var tenants: [any LoopTenant] = []
+    private var tenants: [any LoopShutdownHandler] = []
     private var graveyard: [AnyObject] = []
     private var isStopping = false
     private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
-    /// With so many objects buried in a turn, the list of them is made anew: 256.
+    /// With so many objects deferredReleases in a turn, the list of them is made anew: 256.
     private static let fullGraveyard = 256
 
     /// Makes a loop and starts its thread.
@@ -172,19 +172,19 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Keeps `tenant`, and tells it when the loop ends, until `remove` takes it away.
-    public func add(_ tenant: any LoopTenant) {
+    public func add(_ tenant: any LoopShutdownHandler) {
         preconditionOnLoop()
         if !tenants.contains(where: { $0 === tenant }) { tenants.append(tenant) }
     }
 
     /// Lets go of a tenant whose sockets and timers are closed. Calling it twice is fine.
-    public func remove(_ tenant: any LoopTenant) {
+    public func remove(_ tenant: any LoopShutdownHandler) {
         preconditionOnLoop()
         tenants.removeAll { $0 === tenant }
     }
 
     /// Keeps `object` until the callbacks of this turn are over.
-    public func bury(_ object: AnyObject) {
+    public func deferRelease(_ object: AnyObject) {
         preconditionOnLoop()
         graveyard.append(object)
     }

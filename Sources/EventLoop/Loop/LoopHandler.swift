@@ -1,5 +1,5 @@
 /// Who holds sockets or timers of a loop for longer than a callback, and closes them when the loop ends.
-public protocol LoopTenant: AnyObject {
+public protocol LoopShutdownHandler: AnyObject {
     /// The loop is about to end: the last call on its thread. Everything is to be closed now.
     func loopWillEnd()
 
@@ -7,7 +7,7 @@ public protocol LoopTenant: AnyObject {
     func releaseDescriptors() -> Int
 }
 
-extension LoopTenant {
+extension LoopShutdownHandler {
     /// Closes nothing.
     public func releaseDescriptors() -> Int { 0 }
 }
@@ -15,7 +15,7 @@ extension LoopTenant {
 /// What a loop calls back: a class whose instances live on one loop and are told of its sockets and timers.
 ///
 /// The loop keeps no reference. Who closes a handler's last socket or timer inside a callback hands
-/// the handler to `EventLoop.bury`, which keeps it until the callbacks of this turn are over.
+/// the handler to `EventLoop.deferRelease`, which keeps it until the callbacks of this turn are over.
 open class LoopHandler {
     /// Makes a handler; for subclasses.
     public init() {}

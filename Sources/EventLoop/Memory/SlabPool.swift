@@ -1,4 +1,4 @@
-/// A stretch of memory that holds bytes of a queue, with a header in front of them.
+/// A interval of memory that holds bytes of a queue, with a header in front of them.
 struct Slab {
     /// Bytes of memory in a slab, the header included: 64 KiB.
     static let size = 64 << 10

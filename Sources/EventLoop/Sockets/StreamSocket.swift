@@ -18,7 +18,7 @@ public final class StreamSocket {
     /// The loop it belongs to.
     public let loop: EventLoop
     /// Here as well, because a reference to it through the loop would be counted.
-    private let doubts: DoubtList
+    private let doubts: DeferredReadProbe
     private let watcher: UnsafeMutablePointer<event>
     /// Not counted: a reference of its own for each call would cost more than the call.
     private var handler: Unmanaged<LoopHandler>?

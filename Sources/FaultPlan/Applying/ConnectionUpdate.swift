@@ -6,19 +6,19 @@ public struct ConnectionUpdate: Sendable {
     private let change: PlanChange
     private let upstream: LinkUpdate
     private let downstream: LinkUpdate
-    private let interruptions: [Interruptions.Source]
+    private let terminators: [ConnectionTerminators.Source]
     private let opened: Moment
 
     init(_ change: PlanChange, _ draft: ConnectionDraft) {
         self.change = change
         opened = draft.opened
-        interruptions = draft.interruptions
+        terminators = draft.terminators
         upstream = LinkUpdate(slots: draft.slots(.upstream), alterSlots: draft.alterSlots(.upstream))
         downstream = LinkUpdate(slots: draft.slots(.downstream), alterSlots: draft.alterSlots(.downstream))
     }
 
     /// Whether no fault begins on the connection.
-    public var isEmpty: Bool { upstream.isEmpty && downstream.isEmpty && interruptions.isEmpty }
+    public var isEmpty: Bool { upstream.isEmpty && downstream.isEmpty && terminators.isEmpty }
 
     /// Has both links go on in the new generation at `now`, each from where it is.
     ///
@@ -31,15 +31,15 @@ public struct ConnectionUpdate: Sendable {
     }
 
     /// What ends the connection as a whole from here on, where it was `last` so far.
-    public func interruptions(after last: Interruptions) -> Interruptions {
+    public func terminators(after last: ConnectionTerminators) -> ConnectionTerminators {
         let kept = last.sources.filter { change.isKept($0.fault) }.map { source in
-            Interruptions.Source(
+            ConnectionTerminators.Source(
                 fault: source.fault,
                 window: isBeginning(source.cause) ? source.window : change.plan.window(ofIdentity: source.fault),
                 cause: source.cause
             )
         }
-        return Interruptions(sources: kept + interruptions, schedule: change.plan.schedule, opened: opened)
+        return ConnectionTerminators(sources: kept + terminators, schedule: change.plan.schedule, opened: opened)
     }
 
     /// For how long nobody accepts the connection, where it was `last` so far.
@@ -51,10 +51,10 @@ public struct ConnectionUpdate: Sendable {
 
     /// The wait before the server is connected to, if its fault goes on.
     public func connectDelay(after last: ConnectDelay?) -> ConnectDelay? {
-        last.flatMap { change.isKept($0.strike.fault) ? $0 : nil }
+        last.flatMap { change.isKept($0.event.fault) ? $0 : nil }
     }
 
-    private func isBeginning(_ cause: Interruptions.Cause) -> Bool {
+    private func isBeginning(_ cause: ConnectionTerminators.Cause) -> Bool {
         if case .beginning = cause { true } else { false }
     }
 

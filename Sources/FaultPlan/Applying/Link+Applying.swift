@@ -53,7 +53,7 @@ extension LinkFaults {
     ) -> LinkTraits {
         let plan = change.plan
         schedule = plan.schedule
-        stretch = plan.schedule.stretch(at: now)
+        interval = plan.schedule.interval(at: now)
         self.messageFault = messageFault
         if let stop, !change.isKept(stop.fault) {
             self.stop = nil

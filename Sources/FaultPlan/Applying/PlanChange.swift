@@ -52,7 +52,7 @@ public struct PlanChange: Sendable {
 
 extension Plan {
     /// Takes `profile` in place of the one before. The seed, the name, the clock and the numbers of connections go on; a
-    /// fault that hasn't changed keeps its identity, what it shares between connections, and whether it has struck.
+    /// fault that hasn't changed keeps its identity, what it shares between connections, and whether it has acted.
     ///
     /// - Parameter global: the rates that it shares with other proxies; without it they are the proxy's own.
     public mutating func apply(_ profile: Profile, global: GlobalBuckets? = nil) -> PlanChange {
@@ -81,7 +81,7 @@ extension Plan {
     }
 
     /// The flag of the fault of an identity, if others come after it.
-    func flag(of identity: Int) -> StruckFaults.Flag? {
+    func flag(of identity: Int) -> TriggerFlags.Flag? {
         identities.contains(identity) ? struck.flag(identities.place(of: identity)) : nil
     }
 

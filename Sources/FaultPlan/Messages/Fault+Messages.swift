@@ -4,7 +4,7 @@ extension Fault {
     /// Whether it has to be known where the messages of HTTP are.
     var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.origin != .connection }
 
-    /// Whether the fault is on for stretches of the stream, and off for others; where offsets count in messages, those
+    /// Whether the fault is on for intervals of the stream, and off for others; where offsets count in messages, those
     /// alone are picked.
     var isGated: Bool { !kind.isAboutMessages && condition.http != nil && kind.origin == .connection }
 

@@ -133,15 +133,15 @@ public enum Mark: Hashable, Sendable {
     }
 }
 
-/// Where a fault struck, for the journal, if it counts in messages.
+/// Where a fault acted, for the journal, if it counts in messages.
 public struct MessagePlace: Hashable, Sendable {
-    /// What the strike's offset is counted in.
-    public var origin: Origin
+    /// What the act's offset is counted in.
+    public var origin: OffsetBase
     /// The number of the request on its connection, from 1.
     public var request: Int64
 
     /// Makes a place.
-    public init(origin: Origin, request: Int64) {
+    public init(origin: OffsetBase, request: Int64) {
         self.origin = origin
         self.request = request
     }

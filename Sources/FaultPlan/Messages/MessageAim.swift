@@ -1,7 +1,7 @@
 import FaultProfile
 import Units
 
-/// Finds, in the messages that a fault acts on, the position at which it strikes.
+/// Finds, in the messages that a fault acts on, the position at which it acts.
 struct MessageAim {
     /// Which position it is.
     enum Rule {
@@ -12,7 +12,7 @@ struct MessageAim {
         case between(Int64, Int64)
     }
 
-    /// A position to strike at.
+    /// A position to act at.
     struct Target: Hashable {
         /// In the stream.
         var position: Int64
@@ -29,7 +29,7 @@ struct MessageAim {
         case byte
     }
 
-    private let origin: Origin
+    private let origin: OffsetBase
     private let rule: Rule
     private let subject: Subject
     private let filter: MessageFilter
@@ -37,7 +37,7 @@ struct MessageAim {
     /// what is wanted of it.
     private var current: (request: Int64, start: Int64, wanted: Int64)?
 
-    init(_ origin: Origin, _ rule: Rule, _ subject: Subject, _ filter: MessageFilter) {
+    init(_ origin: OffsetBase, _ rule: Rule, _ subject: Subject, _ filter: MessageFilter) {
         self.origin = origin
         self.rule = rule
         self.subject = subject

@@ -34,13 +34,13 @@ final class MessageFilter: Sendable {
     }
 }
 
-/// Over which stretches of a stream a fault that is narrowed to messages is on.
+/// Over which intervals of a stream a fault that is narrowed to messages is on.
 ///
-/// Holds the stretches that haven't been passed yet, so as many as there are messages in the link.
+/// Holds the intervals that haven't been passed yet, so as many as there are messages in the link.
 struct MessageGate {
     private let filter: MessageFilter
     /// Begin and end of each picked message; the last may be open (`Int64.max`).
-    private var stretches = Fifo<Range<Int64>>()
+    private var intervals = Fifo<Range<Int64>>()
 
     init(_ filter: MessageFilter) {
         self.filter = filter
@@ -49,10 +49,10 @@ struct MessageGate {
     mutating func note(_ mark: Mark) {
         switch mark {
         case .message(let message, let start) where filter.picks(message):
-            stretches.append(start..<Int64.max)
+            intervals.append(start..<Int64.max)
         case .end(let end):
-            guard let last = stretches.last, last.upperBound == .max else { return }
-            stretches.replaceLast(with: last.lowerBound..<max(end, last.lowerBound))
+            guard let last = intervals.last, last.upperBound == .max else { return }
+            intervals.replaceLast(with: last.lowerBound..<max(end, last.lowerBound))
         case .unreadable(let end, _):
             note(.end(at: end))
         case .message, .body, .pattern:
@@ -60,18 +60,18 @@ struct MessageGate {
         }
     }
 
-    /// The stretches that are remembered.
-    var count: Int { stretches.count }
+    /// The intervals that are remembered.
+    var count: Int { intervals.count }
 
-    /// Forgets the stretches that end before `position` or at it: nobody asks for those any more.
+    /// Forgets the intervals that end before `position` or at it: nobody asks for those any more.
     mutating func pass(_ position: Int64) {
-        while let first = stretches.first, first.upperBound <= position { stretches.removeFirst() }
+        while let first = intervals.first, first.upperBound <= position { intervals.removeFirst() }
     }
 
     /// Whether the byte behind `position` bytes is of a picked message, and where that changes next.
     mutating func state(at position: Int64) -> (isOn: Bool, until: Int64) {
         pass(position)
-        guard let first = stretches.first else { return (false, .max) }
+        guard let first = intervals.first else { return (false, .max) }
         return first.lowerBound <= position ? (true, first.upperBound) : (false, first.lowerBound)
     }
 }

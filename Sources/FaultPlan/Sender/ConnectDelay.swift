@@ -40,6 +40,6 @@ public struct ConnectDelay: Hashable, Sendable {
         .nanoseconds(timer.firing(notBefore: time.nanoseconds))
     }
 
-    /// The strike that tells the journal of it.
-    public var strike: Strike { Strike(fault: fault, offset: nil, effect: .connectsLate) }
+    /// The act that tells the journal of it.
+    public var event: FaultEvent { FaultEvent(fault: fault, offset: nil, effect: .connectsLate) }
 }

@@ -49,7 +49,7 @@ struct VirtualSender {
         var hasTimedOut: Bool
         var repair: Int64
         /// The bytes that were known to follow when `repair` was worked out.
-        var horizon: Int64
+        var availableEnd: Int64
     }
 
     private let sender: Loss.Sender
@@ -238,7 +238,7 @@ struct VirtualSender {
             delay: 0,
             hasTimedOut: false,
             repair: .max,
-            horizon: wanted
+            availableEnd: wanted
         )
         var repair = detection(of: hole, in: round, notBefore: busySince)
         hole.hasTimedOut = repair == nil
@@ -264,7 +264,7 @@ struct VirtualSender {
 
     /// When a hole is repaired if its retransmission arrives; `nil` where only the timer can tell of it.
     private func detection(of hole: Hole, in round: Round, notBefore known: Int64) -> Int64? {
-        let available = segments(hole.horizon)
+        let available = segments(hole.availableEnd)
         let flightEnd = min(available, segments(round.end))
         guard flightEnd - round.base / Self.segment > 1, !hole.tookWholeFlight else { return nil }
         var moment = sendTime(of: flightEnd - 1, in: round, notBefore: known).addingSaturated(roundTrip * 2)
@@ -280,8 +280,8 @@ struct VirtualSender {
 
     /// More bytes behind a hole may tell of it sooner.
     private func update(_ hole: inout Hole, wanted: Int64, now: Int64) {
-        guard wanted > hole.horizon, let round else { return }
-        hole.horizon = wanted
+        guard wanted > hole.availableEnd, let round else { return }
+        hole.availableEnd = wanted
         guard hole.repair > now, let sooner = detection(of: hole, in: round, notBefore: now) else { return }
         hole.repair = min(hole.repair, sooner.addingSaturated(hole.delay))
     }

@@ -49,39 +49,39 @@ struct BandwidthStage: FaultStage {
         return max(1, min(max(millisecond, 1_460), rate.bytes(inNanoseconds: longestQuantum)))
     }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         offered = .min
-        guard visit.isActive else {
+        guard context.isActive else {
             isBusy = false
             recovery = .min
             owed = 0
-            announcement.end(at: visit.passed)
-            return reach
+            announcement.end(at: context.passed)
+            return progress
         }
-        let wanted = reach.bytesAtHorizon
-        guard wanted > visit.passed || reach.isThrottled else {
+        let wanted = progress.bytesAtAvailableEnd
+        guard wanted > context.passed || progress.isThrottled else {
             if isBusy, let anchorTime {
                 // Nothing was let out since the last whole quantum. It isn't lost: where a rate is on for a
                 // shorter time than a quantum takes, again and again, nothing would ever pass.
-                let due = line(from: anchorTime, at: visit.age).subtractingSaturated(visit.passed)
-                owed = min(max(due, 0), Self.quantum(of: curve.rate(at: visit.age)))
+                let due = line(from: anchorTime, at: context.age).subtractingSaturated(context.passed)
+                owed = min(max(due, 0), Self.quantum(of: curve.rate(at: context.age)))
             }
             isBusy = false
             // It isn't the source that holds back.
-            if visit.waiting > wanted { recovery = .min }
-            return reach
+            if context.waiting > wanted { recovery = .min }
+            return progress
         }
-        if wanted > visit.passed, announcement.begin(at: visit.passed) { visit.effect = .limits }
-        if isBusy { recovery = visit.catchUp.until }
-        let now = visit.age
+        if wanted > context.passed, announcement.begin(at: context.passed) { context.effect = .limits }
+        if isBusy { recovery = context.catchUp.until }
+        let now = context.age
         let quantum = steady?.quantum ?? Self.quantum(of: curve.rate(at: now))
-        let (start, limit) = anchor(now: now, quantum: quantum, &visit)
+        let (start, limit) = anchor(now: now, quantum: quantum, &context)
         owed = 0
         offered = limit
         kept = max(burst, quantum)
         // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
-        isBusy = wanted > min(limit, reach.bytes) || reach.isThrottled
-        if wanted <= limit { return reach }
+        isBusy = wanted > min(limit, progress.bytes) || progress.isThrottled
+        if wanted <= limit { return progress }
         let target = min(wanted, limit.addingSaturated(quantum))
         var wake = curve.time(from: start, forBytes: target - anchorOffset)
         if !curve.isSteady, wake > now.addingSaturated(Self.longestQuantum) {
@@ -89,8 +89,8 @@ struct BandwidthStage: FaultStage {
             let next = curve.time(from: start, forBytes: limit.addingSaturated(1) - anchorOffset)
             wake = max(next, now.addingSaturated(Self.longestQuantum))
         }
-        visit.wake(at: visit.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
-        var passing = reach
+        context.wake(at: context.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
+        var passing = progress
         passing.clamp(to: limit)
         passing.isThrottled = true
         return passing
@@ -100,9 +100,9 @@ struct BandwidthStage: FaultStage {
     func evenness(after now: Moment, age: Int64) -> Int64 { curve.evenness(after: age) }
 
     /// Gives up what other stages don't let the link use, but for the burst or a quantum: of all, they let bytes come to
-    /// `horizon`.
-    mutating func settle(at horizon: Int64, now: Moment) {
-        let excess = offered.subtractingSaturated(horizon).subtractingSaturated(kept)
+    /// `availableEnd`.
+    mutating func settle(at availableEnd: Int64, now: Moment) {
+        let excess = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
         guard excess > 0 else { return }
         anchorOffset -= excess
         offered -= excess
@@ -110,22 +110,24 @@ struct BandwidthStage: FaultStage {
 
     /// Moves the anchor if it has to move, and returns its moment and where the line is by now. A link that wants to
     /// pass bytes for the first time finds the whole burst.
-    private mutating func anchor(now: Int64, quantum: Int64, _ visit: inout Visit) -> (start: Int64, limit: Int64) {
-        let passed = visit.passed
+    private mutating func anchor(now: Int64, quantum: Int64, _ context: inout StageContext) -> (
+        start: Int64, limit: Int64
+    ) {
+        let passed = context.passed
         let limit = anchorTime.map { line(from: $0, at: now) }
         let credit = limit?.subtractingSaturated(passed) ?? .max
         // A busy link comes when a quantum is due, or late; one byte is for rounding.
-        let span = visit.now.nanoseconds.subtractingSaturated(visit.catchUp.from)
+        let span = context.now.nanoseconds.subtractingSaturated(context.catchUp.from)
         let lateness: Int64
         if let steady, span <= Self.latenessAllowance {
             lateness = steady.lateness.addingSaturated(quantum + 1)
         } else {
             lateness = curve.bytes(from: now.subtractingSaturated(span), to: now).addingSaturated(quantum + 1)
         }
-        let makesUp = isBusy || visit.now.nanoseconds <= recovery
+        let makesUp = isBusy || context.now.nanoseconds <= recovery
         let allowance = makesUp ? burst.addingSaturated(lateness) : max(burst, owed)
         if let anchorTime, let limit, credit <= allowance, isBusy || credit >= 0 { return (anchorTime, limit) }
-        if isBusy, visit.catchUp.isLate, limit != nil { visit.lose(credit.subtractingSaturated(allowance)) }
+        if isBusy, context.catchUp.isLate, limit != nil { context.lose(credit.subtractingSaturated(allowance)) }
         anchorOffset = passed.addingSaturated(min(max(credit, 0), allowance))
         anchorTime = now
         return (now, anchorOffset)

@@ -3,23 +3,23 @@ import Units
 
 /// Which bytes of a stream have a bit flipped, and which bit, by the seed and their offsets alone.
 struct CorruptStage: AlteringStage {
-    /// The strikes of a rate on one link that the journal is told of; those behind them happen in silence.
+    /// The acts of a rate on one link that the journal is told of; those behind them happen in silence.
     static let toldLimit = 1_000
 
-    /// The offset of the next struck byte; `Int64.max` is none.
+    /// The offset of the next acted byte; `Int64.max` is none.
     private var nextOffset: Int64
-    /// Those of a rate; `nil` where only one byte is struck.
+    /// Those of a rate; `nil` where only one byte is acted.
     private var rate: StruckBytes?
     /// The offset before which the bytes of a rate were spared, and haven't been skipped yet.
     private var sparedEnd: Int64 = 0
     /// Where messages have it, if the offset counts in messages.
     private var targets: TargetList?
     private let key: RandomKey
-    /// The strikes that the journal was told of.
+    /// The acts that the journal was told of.
     private var told = 0
     /// The bit that is flipped, where the profile says which.
     private let bit: Int?
-    /// Whether there are no bytes, so that a strike which the journal isn't told of needn't be found.
+    /// Whether there are no bytes, so that a act which the journal isn't told of needn't be found.
     private var isSimplified = false
 
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
@@ -47,13 +47,13 @@ struct CorruptStage: AlteringStage {
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
-    /// The offset of the next struck byte, when `vanished` bytes have vanished before it; `Int64.max` is none.
+    /// The offset of the next acted byte, when `vanished` bytes have vanished before it; `Int64.max` is none.
     func next(vanished: Int64) -> Int64 {
         guard let targets else { return nextOffset }
         return targets.first.map { $0.position - vanished } ?? .max
     }
 
-    /// These bytes of the source have vanished, and none of them is struck.
+    /// These bytes of the source have vanished, and none of them is acted.
     mutating func vanished(_ range: Range<Int64>) { targets?.removeAll(in: range) }
 
     /// Whether bytes can be spared in any number, by `spare`.
@@ -92,7 +92,7 @@ struct CorruptStage: AlteringStage {
         return Altered(alteration: .flip(index: index, mask: mask), told: effect)
     }
 
-    /// Finds the next struck byte.
+    /// Finds the next acted byte.
     private mutating func goOn() {
         let isLast = isSimplified && told >= CorruptStage.toldLimit
         if !isLast { rate?.advance() }

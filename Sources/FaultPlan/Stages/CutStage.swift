@@ -51,7 +51,7 @@ struct CutStage: FaultStage {
             target = .pattern
             return
         case .after, .idle:
-            // Time ends a connection as a whole: see `Interruptions`.
+            // Time ends a connection as a whole: see `ConnectionTerminators`.
             return nil
         }
         switch (cut.origin, rule) {
@@ -71,63 +71,63 @@ struct CutStage: FaultStage {
         if case .pattern(fault, let offset) = mark { found = found ?? offset }
     }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         switch state {
         case .struck(let offset, let place):
-            return ended(at: offset, place, &visit)
+            return ended(at: offset, place, &context)
         case .off, .armed, .missed:
             break
         }
         switch target {
-        case .at, .everyMultiple: return advanceToOffset(reach, &visit)
+        case .at, .everyMultiple: return advanceToOffset(progress, &context)
         case .inMessages:
-            targets?.pass(visit.passed)
-            return advance(reach, to: targets?.first?.position, targets?.first, &visit)
+            targets?.pass(context.passed)
+            return advance(progress, to: targets?.first?.position, targets?.first, &context)
         case .pattern:
             // One that passes while the fault is off doesn't count.
-            if !visit.isActive, let found, found <= reach.bytes { self.found = nil }
-            return advance(reach, to: found, nil, &visit)
+            if !context.isActive, let found, found <= progress.bytes { self.found = nil }
+            return advance(progress, to: found, nil, &context)
         }
     }
 
     /// Goes on to a position that was found in the stream, if one was.
     private mutating func advance(
-        _ reach: Reach,
+        _ progress: StreamProgress,
         to position: Int64?,
         _ place: MessageAim.Target?,
-        _ visit: inout Visit
-    ) -> Reach {
-        guard visit.isActive, let position else { return reach }
-        if reach.bytes >= position {
+        _ context: inout StageContext
+    ) -> StreamProgress {
+        guard context.isActive, let position else { return progress }
+        if progress.bytes >= position {
             state = .struck(position, place)
-            return ended(at: position, place, &visit)
+            return ended(at: position, place, &context)
         }
-        var passing = reach
-        passing.horizon = max(passing.position, min(passing.horizon, position))
+        var passing = progress
+        passing.availableEnd = max(passing.position, min(passing.availableEnd, position))
         return passing
     }
 
-    private mutating func advanceToOffset(_ reach: Reach, _ visit: inout Visit) -> Reach {
+    private mutating func advanceToOffset(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         switch state {
         case .off:
-            guard visit.isActive else {
-                if case .at(visit.passed) = target { visit.awaitsWindow = true }
-                return reach
+            guard context.isActive else {
+                if case .at(context.passed) = target { context.awaitsWindow = true }
+                return progress
             }
-            state = armed(at: visit.passed)
+            state = armed(at: context.passed)
         case .armed, .missed, .struck:
-            guard visit.isActive else {
+            guard context.isActive else {
                 state = .off
-                return reach
+                return progress
             }
         }
-        guard case .armed(let offset) = state else { return reach }
-        if reach.bytes >= offset {
+        guard case .armed(let offset) = state else { return progress }
+        if progress.bytes >= offset {
             state = .struck(offset, nil)
-            return ended(at: offset, nil, &visit)
+            return ended(at: offset, nil, &context)
         }
-        var passing = reach
-        passing.horizon = max(passing.position, min(passing.horizon, offset))
+        var passing = progress
+        passing.availableEnd = max(passing.position, min(passing.availableEnd, offset))
         return passing
     }
 
@@ -139,10 +139,10 @@ struct CutStage: FaultStage {
         }
     }
 
-    private func ended(at offset: Int64, _ place: MessageAim.Target?, _ visit: inout Visit) -> Reach {
-        visit.cut = (offset, how)
-        visit.effectPlace = place
-        return Reach(position: offset + 1, horizon: offset + 1, hasEnded: true)
+    private func ended(at offset: Int64, _ place: MessageAim.Target?, _ context: inout StageContext) -> StreamProgress {
+        context.cut = (offset, how)
+        context.effectPlace = place
+        return StreamProgress(position: offset + 1, availableEnd: offset + 1, hasEnded: true)
     }
 }
 
@@ -152,7 +152,7 @@ extension Cut: PlannedFault {
             .map { (.end, .cut(Box($0))) }
     }
 
-    var interruption: Interruptions.Cause? {
+    var terminator: ConnectionTerminators.Cause? {
         switch position {
         case .after(let age): .age(age.nanoseconds, how)
         case .idle(let time): .idleness(time.nanoseconds, how)

@@ -17,12 +17,12 @@ protocol FaultStage: Sendable {
 
     /// How late the stage may be asked at a moment of the link's life where other stages have a rate as well.
     func evenness(after now: Moment, age: Int64) -> Int64
-    /// Asks the stage: with the stream at `reach` in front of it, how far has it come behind?
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach
+    /// Asks the stage: with the stream at `progress` in front of it, how far has it come behind?
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress
     /// Tells the stage of a position that was found in the stream.
     mutating func note(_ mark: Mark)
     /// Tells a rate how far all stages together let the stream come, and so how much of it is left unused.
-    mutating func settle(at horizon: Int64, now: Moment)
+    mutating func settle(at availableEnd: Int64, now: Moment)
     /// Leaves out what only bytes show, see `Link.simplify`.
     mutating func simplify(isBesideRate: Bool)
     /// Begins in the middle of a stream: what has come to `position` has passed already. Called before the first question.
@@ -41,7 +41,7 @@ extension FaultStage {
 
     func evenness(after now: Moment, age: Int64) -> Int64 { .max }
     mutating func note(_ mark: Mark) {}
-    mutating func settle(at horizon: Int64, now: Moment) {}
+    mutating func settle(at availableEnd: Int64, now: Moment) {}
     mutating func simplify(isBesideRate: Bool) {}
     // What has come when it is asked first is what a stage goes by.
     mutating func begin(at position: Int64) {}
@@ -89,9 +89,11 @@ extension Stage {
     }
 
     private enum Advance: StageCall {
-        static func call(_ stage: inout some FaultStage, _ reach: Reach, _ visit: inout Visit) -> Reach {
-            let passing = stage.advance(reach, &visit)
-            visit.rememberedPositions = stage.rememberedPositions
+        static func call(_ stage: inout some FaultStage, _ progress: StreamProgress, _ context: inout StageContext)
+            -> StreamProgress
+        {
+            let passing = stage.advance(progress, &context)
+            context.rememberedPositions = stage.rememberedPositions
             return passing
         }
     }
@@ -104,8 +106,8 @@ extension Stage {
     }
 
     private enum Settle: StageCall {
-        static func call(_ stage: inout some FaultStage, _ at: (horizon: Int64, now: Moment), _: inout Void) {
-            stage.settle(at: at.horizon, now: at.now)
+        static func call(_ stage: inout some FaultStage, _ at: (availableEnd: Int64, now: Moment), _: inout Void) {
+            stage.settle(at: at.availableEnd, now: at.now)
         }
     }
 
@@ -158,13 +160,15 @@ extension Stage {
     mutating func traits() -> StageTraits { ask(Traits.self, ()) }
 
     /// See `FaultStage`; tells the visit how many positions the stage remembers.
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach { call(Advance.self, reach, &visit) }
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        call(Advance.self, progress, &context)
+    }
 
     /// See `FaultStage`; returns how many positions the stage remembers.
     mutating func note(_ mark: Mark) -> Int { ask(Note.self, mark) }
 
     /// See `FaultStage`.
-    mutating func settle(at horizon: Int64, now: Moment) { ask(Settle.self, (horizon, now)) }
+    mutating func settle(at availableEnd: Int64, now: Moment) { ask(Settle.self, (availableEnd, now)) }
 
     /// See `FaultStage`; returns how late the stage may be asked from now on.
     mutating func simplify(isBesideRate: Bool) -> Int64 { ask(Simplify.self, isBesideRate) }

@@ -19,15 +19,17 @@ struct HTTPStage: FaultStage {
         requests.append((position, message.request))
     }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         if struck == nil {
-            while let first = requests.first, first.position < visit.passed { requests.removeFirst() }
-            guard visit.isActive, let first = requests.first, reach.bytes >= first.position else { return reach }
+            while let first = requests.first, first.position < context.passed { requests.removeFirst() }
+            guard context.isActive, let first = requests.first, progress.bytes >= first.position else {
+                return progress
+            }
             struck = first
         }
-        guard let struck else { return reach }
-        visit.answer = struck
-        return Reach(position: struck.position + 1, horizon: struck.position + 1, hasEnded: true)
+        guard let struck else { return progress }
+        context.answer = struck
+        return StreamProgress(position: struck.position + 1, availableEnd: struck.position + 1, hasEnded: true)
     }
 }
 
@@ -37,8 +39,8 @@ struct DroppedResponses: AlteringStage {
 
     private let codes: StatusSelection
     private let filter: MessageFilter
-    /// The stretches of the source that are to vanish, in order, and the requests that they belong to.
-    private var stretches = Fifo<(range: Range<Int64>, request: Int64)>()
+    /// The intervals of the source that are to vanish, in order, and the requests that they belong to.
+    private var intervals = Fifo<(range: Range<Int64>, request: Int64)>()
     private var begun: (position: Int64, request: Int64)?
 
     init(_ codes: StatusSelection, _ condition: HTTPCondition?, key: RandomKey) {
@@ -55,20 +57,20 @@ struct DroppedResponses: AlteringStage {
             else { return }
             begun = (position, message.request)
         case .end(let position):
-            if let begun { stretches.append((begun.position..<position, begun.request)) }
+            if let begun { intervals.append((begun.position..<position, begun.request)) }
             begun = nil
         case .body, .unreadable, .pattern:
             break
         }
     }
 
-    func next(vanished: Int64) -> Int64 { (stretches.first?.range.lowerBound ?? .max) - vanished }
+    func next(vanished: Int64) -> Int64 { (intervals.first?.range.lowerBound ?? .max) - vanished }
 
     mutating func alter(index: Int64, available: Int64) -> Altered {
-        guard let first = stretches.first else { preconditionFailure("no response is to vanish here") }
+        guard let first = intervals.first else { preconditionFailure("no response is to vanish here") }
         let count = min(Int64(first.range.count), available)
         let rest = first.range.lowerBound + count..<first.range.upperBound
-        if rest.isEmpty { stretches.removeFirst() } else { stretches.replaceFirst(with: (rest, first.request)) }
+        if rest.isEmpty { intervals.removeFirst() } else { intervals.replaceFirst(with: (rest, first.request)) }
         let place = MessagePlace(origin: .connection, request: first.request)
         return Altered(
             alteration: .drop(index: index, count: count),
@@ -78,17 +80,17 @@ struct DroppedResponses: AlteringStage {
 
     /// These bytes of the source have vanished by another fault.
     mutating func vanished(_ range: Range<Int64>) {
-        while let first = stretches.first, range.contains(first.range.lowerBound) {
+        while let first = intervals.first, range.contains(first.range.lowerBound) {
             if range.upperBound < first.range.upperBound {
-                stretches.replaceFirst(with: (range.upperBound..<first.range.upperBound, first.request))
+                intervals.replaceFirst(with: (range.upperBound..<first.range.upperBound, first.request))
             } else {
-                stretches.removeFirst()
+                intervals.removeFirst()
             }
         }
     }
 
     /// The fault was off when the response came.
-    mutating func miss() { stretches.removeFirst() }
+    mutating func miss() { intervals.removeFirst() }
 }
 
 extension HTTPFault: PlannedFault {

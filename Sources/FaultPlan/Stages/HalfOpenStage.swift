@@ -3,7 +3,7 @@ import Units
 
 /// From a point on nothing passes any more, not even the end of the stream.
 ///
-/// It differs from `SilenceStage` in that it never ends: once it has struck, no phase and no age switches it off.
+/// It differs from `SilenceStage` in that it never ends: once it has acted, no phase and no age switches it off.
 struct HalfOpenStage: FaultStage {
     private enum State {
         case waiting
@@ -21,60 +21,64 @@ struct HalfOpenStage: FaultStage {
 
     var traits: StageTraits { StageTraits(measuresAvailability: true) }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         switch point {
-        case .at(let offset): advance(reach, &visit, offset: offset.bytes)
-        case .after(let age): advance(reach, &visit, age: age.nanoseconds)
+        case .at(let offset): advance(progress, &context, offset: offset.bytes)
+        case .after(let age): advance(progress, &context, age: age.nanoseconds)
         }
     }
 
-    private mutating func advance(_ reach: Reach, _ visit: inout Visit, offset: Int64) -> Reach {
+    private mutating func advance(_ progress: StreamProgress, _ context: inout StageContext, offset: Int64)
+        -> StreamProgress
+    {
         switch state {
         case .missed:
-            return reach
+            return progress
         case .waiting:
-            guard visit.isActive else { return reach }
-            guard visit.passed <= offset else {
+            guard context.isActive else { return progress }
+            guard context.passed <= offset else {
                 state = .missed
-                return reach
+                return progress
             }
-            if reach.horizon > offset {
+            if progress.availableEnd > offset {
                 state = .deaf(isTold: true)
-                visit.effect = .silences
-                visit.effectOffset = offset
-                visit.isDeaf = true
+                context.effect = .silences
+                context.effectOffset = offset
+                context.isDeaf = true
             }
         case .deaf:
-            visit.isDeaf = true
+            context.isDeaf = true
         }
-        var passing = reach
+        var passing = progress
         passing.clamp(to: offset)
         return passing
     }
 
-    private mutating func advance(_ reach: Reach, _ visit: inout Visit, age: Int64) -> Reach {
+    private mutating func advance(_ progress: StreamProgress, _ context: inout StageContext, age: Int64)
+        -> StreamProgress
+    {
         switch state {
         case .missed:
-            return reach
+            return progress
         case .waiting:
-            guard visit.isActive, visit.age >= age else {
+            guard context.isActive, context.age >= age else {
                 // It has to be asked at its age, whether or not anything wants to pass.
-                visit.awaitsWindow = true
-                if visit.age < age { visit.wake(at: visit.now.advanced(byNanoseconds: age - visit.age)) }
-                return reach
+                context.awaitsWindow = true
+                if context.age < age { context.wake(at: context.now.advanced(byNanoseconds: age - context.age)) }
+                return progress
             }
             state = .deaf(isTold: false)
         case .deaf:
             break
         }
-        visit.isDeaf = true
-        visit.isSilent = true
-        if case .deaf(isTold: false) = state, reach.horizon > visit.delivered {
+        context.isDeaf = true
+        context.isSilent = true
+        if case .deaf(isTold: false) = state, progress.availableEnd > context.delivered {
             state = .deaf(isTold: true)
-            visit.effect = .silences
+            context.effect = .silences
         }
-        var passing = reach
-        passing.horizon = reach.position
+        var passing = progress
+        passing.availableEnd = progress.position
         return passing
     }
 }

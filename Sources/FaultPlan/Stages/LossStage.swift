@@ -32,34 +32,34 @@ struct LossStage: FaultStage {
         )
     }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        guard visit.isActive else {
-            sender.pause(at: visit.now.nanoseconds)
-            announcement.end(at: visit.passed)
-            return reach
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        guard context.isActive else {
+            sender.pause(at: context.now.nanoseconds)
+            announcement.end(at: context.passed)
+            return progress
         }
-        let now = visit.now.nanoseconds
-        if visit.passed > sender.released { sender.begin(at: visit.passed, now: now) }
-        let wanted = reach.bytesAtHorizon
+        let now = context.now.nanoseconds
+        if context.passed > sender.released { sender.begin(at: context.passed, now: now) }
+        let wanted = progress.bytesAtAvailableEnd
         // A receiver that takes nothing closes the window, so the sender gets no further ahead of it than this.
         let room = max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
         var firstLoss: Int64?
         let wake = sender.deliver(
-            upTo: min(wanted, visit.settled.addingSaturated(room)),
+            upTo: min(wanted, context.settled.addingSaturated(room)),
             now: now,
-            since: visit.catchUp.from,
+            since: context.catchUp.from,
             firstLoss: &firstLoss
         )
-        if let firstLoss, announcement.begin(at: visit.passed) {
-            visit.effect = .loses
-            visit.effectOffset = firstLoss
+        if let firstLoss, announcement.begin(at: context.passed) {
+            context.effect = .loses
+            context.effectOffset = firstLoss
         }
         // What follows a hole has been sent, and waits for what is missing.
         let windows = sender.windowBytes.addingSaturated(sender.windowBytes)
-        visit.takeLimit = sender.sent.addingSaturated(windows).addingSaturated(Self.sendBuffer)
-        guard wanted > sender.released else { return reach }
-        visit.wake(at: Moment(nanoseconds: wake))
-        var passing = reach
+        context.takeLimit = sender.sent.addingSaturated(windows).addingSaturated(Self.sendBuffer)
+        guard wanted > sender.released else { return progress }
+        context.wake(at: Moment(nanoseconds: wake))
+        var passing = progress
         passing.clamp(to: sender.released)
         passing.isThrottled = true
         return passing
@@ -72,7 +72,7 @@ extension Loss: PlannedFault {
     }
 
     /// Packets of the handshake are lost, too.
-    func begin(_ beginning: inout Beginning, in place: BeginningPlace) {
+    func begin(_ beginning: inout DialFaults, in place: BeginningPlace) {
         if place.isNarrowed { return }
         beginning.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
     }

@@ -8,23 +8,23 @@ protocol PlannedFault {
     /// How it changes bytes of a direction; such a fault has no stage.
     func alterer(in place: StagePlace) -> Alterer?
     /// How it ends both directions at once; such a fault has no part in links.
-    var interruption: Interruptions.Cause? { get }
+    var terminator: ConnectionTerminators.Cause? { get }
     /// The receive buffer that it gives the connection.
     var receiveWindow: ByteCount? { get }
     /// What it is to everybody who connects; `nil` for a fault that is told to connections once they have been accepted.
     func gateRole(isForEverybody: Bool) -> Gate.Role?
     /// Adds what it does to the beginning of a connection, when it is on as that is accepted.
-    func begin(_ beginning: inout Beginning, in place: BeginningPlace)
+    func begin(_ beginning: inout DialFaults, in place: BeginningPlace)
 }
 
 extension PlannedFault {
-    var interruption: Interruptions.Cause? { nil }
+    var terminator: ConnectionTerminators.Cause? { nil }
     var receiveWindow: ByteCount? { nil }
 
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { nil }
     func alterer(in place: StagePlace) -> Alterer? { nil }
     func gateRole(isForEverybody: Bool) -> Gate.Role? { nil }
-    func begin(_ beginning: inout Beginning, in place: BeginningPlace) {}
+    func begin(_ beginning: inout DialFaults, in place: BeginningPlace) {}
 }
 
 /// The order of stages in a link, whatever order the profile has (docs/decisions/0004-stage-order.md).

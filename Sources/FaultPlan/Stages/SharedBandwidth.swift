@@ -133,38 +133,38 @@ struct SharedBandwidthStage: FaultStage {
         StageTraits(measuresAvailability: true, restsBehindAll: true, isPaced: true, isRate: true)
     }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        guard visit.isActive else {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        guard context.isActive else {
             leave()
             reserved = 0
-            announcement.end(at: visit.passed)
-            return reach
+            announcement.end(at: context.passed)
+            return progress
         }
-        granted = max(granted, visit.passed)
+        granted = max(granted, context.passed)
         let unused = max(0, granted.subtractingSaturated(settledHorizon))
         settledHorizon = .max
-        let wanted = reach.bytesAtHorizon
-        guard wanted > granted || reach.isThrottled else {
-            if visit.waiting > wanted { recovery = .min }
+        let wanted = progress.bytesAtAvailableEnd
+        guard wanted > granted || progress.isThrottled else {
+            if context.waiting > wanted { recovery = .min }
             leave()
-            return reach
+            return progress
         }
-        if wanted > granted, announcement.begin(at: visit.passed) { visit.effect = .limits }
-        let now = visit.now.nanoseconds
+        if wanted > granted, announcement.begin(at: context.passed) { context.effect = .limits }
+        let now = context.now.nanoseconds
         if now > unusedAt { unusedUntil = max(unusedUntil, unusedAt) }
         if !isBusy {
             isBusy = true
             if now > recovery { unusedUntil = now }
-            bucket.enter(since: max(unusedUntil, visit.catchUp.from))
+            bucket.enter(since: max(unusedUntil, context.catchUp.from))
         }
-        recovery = visit.catchUp.until
-        takeGrants(upTo: wanted, unused: unused, now: now, &visit)
+        recovery = context.catchUp.until
+        takeGrants(upTo: wanted, unused: unused, now: now, &context)
         if wanted <= granted {
             // Whether the sink takes it or not, nobody may count this link among those that want more.
-            if reach.isThrottled { unusedAt = now } else { leave() }
-            return reach
+            if progress.isThrottled { unusedAt = now } else { leave() }
+            return progress
         }
-        var passing = reach
+        var passing = progress
         passing.clamp(to: granted)
         passing.isThrottled = true
         return passing
@@ -173,10 +173,10 @@ struct SharedBandwidthStage: FaultStage {
     /// How long the rate may be taken for even from a moment on, see `RateCurve.evenness`.
     func evenness(after now: Moment, age: Int64) -> Int64 { bucket.evenness(after: now.nanoseconds) }
 
-    /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `horizon`.
-    mutating func settle(at horizon: Int64, now: Moment) {
-        settledHorizon = horizon
-        if granted > horizon { unusedAt = now.nanoseconds }
+    /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `availableEnd`.
+    mutating func settle(at availableEnd: Int64, now: Moment) {
+        settledHorizon = availableEnd
+        if granted > availableEnd { unusedAt = now.nanoseconds }
     }
 
     /// Withdraws from the shared rate: the link has nothing to pass, or is gone.
@@ -187,20 +187,21 @@ struct SharedBandwidthStage: FaultStage {
     }
 
     /// Takes what is granted by now, and reserves more, less what is left `unused` of what was granted before.
-    private mutating func takeGrants(upTo horizon: Int64, unused: Int64, now: Int64, _ visit: inout Visit) {
+    private mutating func takeGrants(upTo availableEnd: Int64, unused: Int64, now: Int64, _ context: inout StageContext)
+    {
         while true {
             if reserved > 0 {
                 guard reservedUntil <= now else {
-                    visit.wake(at: Moment(nanoseconds: reservedUntil))
+                    context.wake(at: Moment(nanoseconds: reservedUntil))
                     return
                 }
                 granted += reserved
                 reserved = 0
             }
-            guard horizon > granted else { return }
-            let earliest = min(now, max(unusedUntil, visit.catchUp.from))
+            guard availableEnd > granted else { return }
+            let earliest = min(now, max(unusedUntil, context.catchUp.from))
             (reserved, reservedUntil) = bucket.reserve(
-                horizon - granted,
+                availableEnd - granted,
                 at: now,
                 since: earliest,
                 unused: unused

@@ -6,7 +6,7 @@ import Units
 /// retransmission timer has doubled meanwhile would have found out.
 ///
 /// It closes both ends of the link: here the near one, so that no rate is used up meanwhile and no
-/// backlog builds up to burst out afterwards; and through `Visit.isSilent` the far one.
+/// backlog builds up to burst out afterwards; and through `StageContext.isSilent` the far one.
 struct SilenceStage: FaultStage {
     private let timer: RetransmissionTimer?
     private var announcement = Announcement()
@@ -31,37 +31,37 @@ struct SilenceStage: FaultStage {
 
     var traits: StageTraits { StageTraits(measuresAvailability: true) }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        guard visit.isActive else {
-            announcement.end(at: visit.delivered)
-            return recovering(reach, &visit)
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        guard context.isActive else {
+            announcement.end(at: context.delivered)
+            return recovering(progress, &context)
         }
         resumption = nil
-        if reach.horizon > visit.delivered {
-            waitingSince = waitingSince ?? visit.now
-            if announcement.begin(at: visit.delivered) { visit.effect = .silences }
+        if progress.availableEnd > context.delivered {
+            waitingSince = waitingSince ?? context.now
+            if announcement.begin(at: context.delivered) { context.effect = .silences }
         }
-        return silent(reach, &visit)
+        return silent(progress, &context)
     }
 
-    private mutating func recovering(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        guard let timer, let since = waitingSince else { return reach }
-        let passed = visit.now.nanoseconds.subtractingSaturated(since.nanoseconds)
+    private mutating func recovering(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        guard let timer, let since = waitingSince else { return progress }
+        let passed = context.now.nanoseconds.subtractingSaturated(since.nanoseconds)
         let moment = resumption ?? since.advanced(byNanoseconds: timer.firing(notBefore: passed))
-        guard visit.now < moment else {
+        guard context.now < moment else {
             waitingSince = nil
             resumption = nil
-            return reach
+            return progress
         }
         resumption = moment
-        visit.wake(at: moment)
-        return silent(reach, &visit)
+        context.wake(at: moment)
+        return silent(progress, &context)
     }
 
-    private func silent(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        visit.isSilent = true
-        var passing = reach
-        passing.horizon = reach.position
+    private func silent(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        context.isSilent = true
+        var passing = progress
+        passing.availableEnd = progress.position
         return passing
     }
 }
@@ -71,7 +71,7 @@ extension Outage: PlannedFault {
         (.silence, .silence(SilenceStage(self, key: place.key)))
     }
 
-    var interruption: Interruptions.Cause? { how == .silence ? nil : .outage }
+    var terminator: ConnectionTerminators.Cause? { how == .silence ? nil : .outage }
 
     /// One that hits all connections refuses them by not listening.
     func gateRole(isForEverybody: Bool) -> Gate.Role? { isForEverybody && how == .refuse ? .refuses : nil }

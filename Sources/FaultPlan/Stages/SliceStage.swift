@@ -56,51 +56,51 @@ struct SliceStage: FaultStage {
     /// What a simplified stage has worked out so far, see `Link.work`: a draw is a small part of an answer.
     var work: Int { draws / 4 }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        guard visit.isActive else {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        guard context.isActive else {
             isOn = false
-            announcement.end(at: pauses ? visit.passed : visit.delivered)
-            return reach
+            announcement.end(at: pauses ? context.passed : context.delivered)
+            return progress
         }
-        let wanted = reach.bytesAtHorizon
+        let wanted = progress.bytesAtAvailableEnd
         if !isOn {
-            let position = pauses ? visit.passed : visit.delivered
-            guard wanted > position else { return reach }
+            let position = pauses ? context.passed : context.delivered
+            guard wanted > position else { return progress }
             isOn = true
-            if announcement.begin(at: position) { visit.effect = .slices }
+            if announcement.begin(at: position) { context.effect = .slices }
             start = position
             end = start.addingSaturated(length(at: start))
             pausedUntil = .min
             writeEnd = start
-            askedAt = visit.now.nanoseconds
+            askedAt = context.now.nanoseconds
             askedBefore = askedAt
         }
-        if isSimplified { return advanceLate(reach, &visit) }
-        while writeEnd <= visit.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
+        if isSimplified { return advanceLate(progress, &context) }
+        while writeEnd <= context.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
         // Of a message that ends within a slice, the slice ends with it.
-        visit.limitWrites(to: min(writeEnd, reach.bytes))
-        if !pauses { return reach }
-        let now = visit.now.nanoseconds
-        if now >= pausedUntil, reach.bytes >= end {
+        context.limitWrites(to: min(writeEnd, progress.bytes))
+        if !pauses { return progress }
+        let now = context.now.nanoseconds
+        if now >= pausedUntil, progress.bytes >= end {
             pausedUntil = now.addingSaturated(pause)
             start = end
             end = start.addingSaturated(length(at: start))
         }
         let limit = now < pausedUntil ? start : end
-        if wanted <= limit { return reach }
-        if now < pausedUntil { visit.wake(at: Moment(nanoseconds: pausedUntil)) }
-        var passing = reach
+        if wanted <= limit { return progress }
+        if now < pausedUntil { context.wake(at: Moment(nanoseconds: pausedUntil)) }
+        var passing = progress
         passing.clamp(to: limit)
         return passing
     }
 
     /// The same where nobody writes: the slices pass together that would have passed since the last time.
-    private mutating func advanceLate(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        if !pauses { return reach }
-        let now = visit.now.nanoseconds
+    private mutating func advanceLate(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        if !pauses { return progress }
+        let now = context.now.nanoseconds
         if now > askedAt { (askedBefore, askedAt) = (askedAt, now) }
         let earliest = max(askedBefore, now.subtractingSaturated(latenessAllowance))
-        while now >= pausedUntil, reach.bytes >= end {
+        while now >= pausedUntil, progress.bytes >= end {
             pausedUntil = max(pausedUntil, earliest).addingSaturated(pause)
             start = end
             end = start.addingSaturated(length(at: start))
@@ -108,14 +108,14 @@ struct SliceStage: FaultStage {
         }
         var limit = start
         var due = pausedUntil
-        while now >= due, limit < reach.bytesAtHorizon {
+        while now >= due, limit < progress.bytesAtAvailableEnd {
             limit = limit.addingSaturated(length(at: limit))
             due = max(due, earliest).addingSaturated(pause)
             draws += 1
         }
-        if reach.bytesAtHorizon <= limit { return reach }
-        if now < pausedUntil { visit.wake(at: Moment(nanoseconds: pausedUntil)) }
-        var passing = reach
+        if progress.bytesAtAvailableEnd <= limit { return progress }
+        if now < pausedUntil { context.wake(at: Moment(nanoseconds: pausedUntil)) }
+        var passing = progress
         passing.clamp(to: limit)
         return passing
     }

@@ -11,18 +11,18 @@ struct SlowCloseStage: FaultStage {
         delay = close.delay.nanoseconds
     }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        guard visit.isActive, reach.hasEnded else { return reach }
-        if visit.delivered >= reach.bytes, due == nil {
-            due = visit.now.advanced(byNanoseconds: delay)
-            visit.effect = .closesLate
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        guard context.isActive, progress.hasEnded else { return progress }
+        if context.delivered >= progress.bytes, due == nil {
+            due = context.now.advanced(byNanoseconds: delay)
+            context.effect = .closesLate
         }
         if let due {
-            if visit.now >= due { return reach }
-            visit.wake(at: due)
+            if context.now >= due { return progress }
+            context.wake(at: due)
         }
-        var passing = reach
-        passing.clamp(to: reach.bytes)
+        var passing = progress
+        passing.clamp(to: progress.bytes)
         return passing
     }
 }

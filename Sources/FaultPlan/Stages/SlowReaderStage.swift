@@ -14,9 +14,11 @@ struct SlowReaderStage: FaultStage {
 
     var traits: StageTraits { rate.traits }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach { rate.advance(reach, &visit) }
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        rate.advance(progress, &context)
+    }
 
-    mutating func settle(at horizon: Int64, now: Moment) { rate.settle(at: horizon, now: now) }
+    mutating func settle(at availableEnd: Int64, now: Moment) { rate.settle(at: availableEnd, now: now) }
 }
 
 extension SlowReader: PlannedFault {

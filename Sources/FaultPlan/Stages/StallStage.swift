@@ -3,7 +3,7 @@ import Units
 
 /// Lets the bytes up to an offset pass and makes the next one, or the end of the stream, wait.
 ///
-/// The wait begins when everything before the offset is on its way (`Visit.settled`) and something
+/// The wait begins when everything before the offset is on its way (`StageContext.settled`) and something
 /// more wants to pass, so a slow receiver can't hide it and a delay line behind it doesn't lengthen it.
 struct StallStage: FaultStage {
     private enum State {
@@ -37,56 +37,56 @@ struct StallStage: FaultStage {
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         while true {
-            takeAim(visit)
+            takeAim(context)
             switch state {
             case .over:
-                return reach
+                return progress
             case .waiting:
-                guard visit.isActive, reach.horizon > offset else { return reach }
-                guard visit.passed <= offset else {
+                guard context.isActive, progress.availableEnd > offset else { return progress }
+                guard context.passed <= offset else {
                     state = .over
                     continue
                 }
-                if visit.settled >= offset {
-                    let end = visit.now.advanced(byNanoseconds: duration)
+                if context.settled >= offset {
+                    let end = context.now.advanced(byNanoseconds: duration)
                     state = .stalling(until: end)
-                    visit.effect = .stalls
-                    visit.effectOffset = offset
-                    visit.effectPlace = targets?.first
-                    visit.wake(at: end)
+                    context.effect = .stalls
+                    context.effectOffset = offset
+                    context.effectPlace = targets?.first
+                    context.wake(at: end)
                 }
             case .stalling(let end):
-                guard visit.isActive, visit.now < end else {
+                guard context.isActive, context.now < end else {
                     // What is behind may have the next message's position in it.
                     state = .over
                     continue
                 }
-                visit.wake(at: end)
+                context.wake(at: end)
             }
-            var passing = reach
+            var passing = progress
             passing.clamp(to: offset)
             return passing
         }
     }
 
     /// Waits for the next message's position, once the one before it is done with.
-    private mutating func takeAim(_ visit: Visit) {
+    private mutating func takeAim(_ context: StageContext) {
         guard targets != nil else { return }
         switch state {
         case .stalling:
             return
         case .over where targets?.first?.position == offset:
             targets?.removeFirst()
-        case .waiting where targets?.first?.position != offset || visit.passed > offset:
+        case .waiting where targets?.first?.position != offset || context.passed > offset:
             // Its message has ended before it, or it passed while the fault was off.
             state = .over
         case .over, .waiting:
             break
         }
         guard case .over = state else { return }
-        targets?.pass(visit.passed)
+        targets?.pass(context.passed)
         guard let next = targets?.first else {
             offset = -1
             return

@@ -1,14 +1,14 @@
 import Glibc
 import Units
 
-/// The bytes of a stream that a chance strikes, each by itself: a function of a key and their offsets alone.
+/// The bytes of a stream that a chance acts, each by itself: a function of a key and their offsets alone.
 ///
-/// The gaps between struck bytes are drawn from the geometric distribution, so nothing is done for the bytes between
-/// them. The stream is taken in blocks of about 1,024 struck bytes, each of which begins with draws of its own. So a
+/// The gaps between acted bytes are drawn from the geometric distribution, so nothing is done for the bytes between
+/// them. The stream is taken in blocks of about 1,024 acted bytes, each of which begins with draws of its own. So a
 /// fault that is off skips any number of bytes at the price of one block.
 struct StruckBytes {
-    /// The struck bytes of a block, on average.
-    private static let strikesOfBlock = 1_024.0
+    /// The acted bytes of a block, on average.
+    private static let eventsOfBlock = 1_024.0
 
     private let key: RandomKey
     private let blockKey: RandomKey
@@ -19,25 +19,25 @@ struct StruckBytes {
     private var block: Int64 = 0
     private var drawKey: RandomKey
     private var drawn: Int64 = 0
-    /// The offset of the next struck byte; `Int64.max` is none.
+    /// The offset of the next acted byte; `Int64.max` is none.
     private(set) var next: Int64 = 0
     /// The draws so far.
     private(set) var draws = 0
 
-    /// The bytes that `rate` strikes, which is above zero.
+    /// The bytes that `rate` acts, which is above zero.
     init(_ rate: Probability, key: RandomKey) {
         self.key = key
         blockKey = key.adding("block")
         drawKey = key
         logarithm = log1p(-rate.fraction)
-        blockLength = Int64(min(0x1p60, (Self.strikesOfBlock / rate.fraction).rounded(.up)))
+        blockLength = Int64(min(0x1p60, (Self.eventsOfBlock / rate.fraction).rounded(.up)))
         find(from: 0)
     }
 
-    /// Goes on to the struck byte after `next`.
+    /// Goes on to the acted byte after `next`.
     mutating func advance() { find(from: next.addingSaturated(1)) }
 
-    /// Goes on to the first struck byte at `offset` or after it.
+    /// Goes on to the first acted byte at `offset` or after it.
     mutating func skip(to offset: Int64) {
         guard offset > next else { return }
         if offset / blockLength > block {
@@ -47,7 +47,7 @@ struct StruckBytes {
         while next < offset { advance() }
     }
 
-    /// Draws the first struck byte at `offset` or after it; what comes before has been drawn.
+    /// Draws the first acted byte at `offset` or after it; what comes before has been drawn.
     private mutating func find(from offset: Int64) {
         var start = offset
         while start < .max {
@@ -70,7 +70,7 @@ struct StruckBytes {
         drawn = 0
     }
 
-    /// The bytes that stay as they are before the next struck one.
+    /// The bytes that stay as they are before the next acted one.
     private mutating func gap() -> Int64 {
         defer { drawn += 1 }
         draws += 1

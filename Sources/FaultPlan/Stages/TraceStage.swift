@@ -35,26 +35,26 @@ struct TraceStage: FaultStage {
 
     var traits: StageTraits { StageTraits(holds: true, measuresAvailability: true, isPaced: true) }
 
-    mutating func advance(_ reach: Reach, _ visit: inout Visit) -> Reach {
-        let wanted = reach.bytesAtHorizon
-        let past = count(before: visit.age)
-        guard visit.isActive else {
-            announcement.end(at: visit.passed)
-            (granted, base, present, counted) = (reach.bytes, reach.bytes, wanted, past)
+    mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
+        let wanted = progress.bytesAtAvailableEnd
+        let past = count(before: context.age)
+        guard context.isActive else {
+            announcement.end(at: context.passed)
+            (granted, base, present, counted) = (progress.bytes, progress.bytes, wanted, past)
             (isBusy, spare) = (false, 0)
-            return reach
+            return progress
         }
-        if wanted > visit.passed, announcement.begin(at: visit.passed) { visit.effect = .limits }
-        granted = max(granted, min(visit.passed, reach.bytes))
-        if visit.now.nanoseconds > spareUntil || reach.isThrottled { spare = 0 }
+        if wanted > context.passed, announcement.begin(at: context.passed) { context.effect = .limits }
+        granted = max(granted, min(context.passed, progress.bytes))
+        if context.now.nanoseconds > spareUntil || progress.isThrottled { spare = 0 }
         if past > counted {
-            let isMadeUp = visit.catchUp.isLate && isBusy
+            let isMadeUp = context.catchUp.isLate && isBusy
             let limit = limit(after: past)
             granted = max(granted, min(limit, isMadeUp ? max(present, wanted) : present))
-            if isMadeUp, !reach.isThrottled {
-                spareUntil = visit.catchUp.until
+            if isMadeUp, !progress.isThrottled {
+                spareUntil = context.catchUp.until
                 spare = spare.addingSaturated(limit.subtractingSaturated(granted))
-                spare = min(spare, opportunities(since: visit).multipliedSaturated(by: Trace.opportunitySize.bytes))
+                spare = min(spare, opportunities(since: context).multipliedSaturated(by: Trace.opportunitySize.bytes))
             }
             base = granted
             counted = past
@@ -66,14 +66,14 @@ struct TraceStage: FaultStage {
             base += more
         }
         // Those of this very moment are good for what has come by now.
-        granted = max(granted, min(limit(after: count(before: visit.age.addingSaturated(1))), wanted))
+        granted = max(granted, min(limit(after: count(before: context.age.addingSaturated(1))), wanted))
         present = wanted
-        isBusy = wanted > granted || reach.isThrottled
-        visit.takeLimit = granted.addingSaturated(queue)
-        if wanted <= granted { return reach }
-        let wait = next(after: visit.age).subtractingSaturated(visit.age)
-        visit.wake(at: visit.now.advanced(byNanoseconds: wait))
-        var passing = reach
+        isBusy = wanted > granted || progress.isThrottled
+        context.takeLimit = granted.addingSaturated(queue)
+        if wanted <= granted { return progress }
+        let wait = next(after: context.age).subtractingSaturated(context.age)
+        context.wake(at: context.now.advanced(byNanoseconds: wait))
+        var passing = progress
         passing.clamp(to: granted)
         passing.isThrottled = true
         return passing
@@ -87,9 +87,9 @@ struct TraceStage: FaultStage {
     }
 
     /// The opportunities in the time that a late question makes up for.
-    private func opportunities(since visit: Visit) -> Int64 {
-        let span = visit.now.nanoseconds.subtractingSaturated(visit.catchUp.from)
-        return count(before: visit.age).subtractingSaturated(count(before: visit.age.subtractingSaturated(span)))
+    private func opportunities(since context: StageContext) -> Int64 {
+        let span = context.now.nanoseconds.subtractingSaturated(context.catchUp.from)
+        return count(before: context.age).subtractingSaturated(count(before: context.age.subtractingSaturated(span)))
     }
 
     /// How far the stream may come when this many opportunities are over, if it is always there.

@@ -9,7 +9,7 @@ struct TruncateStage: AlteringStage {
     /// The offset at which bytes vanish; `Int64.max` when all of them have.
     private var nextOffset: Int64
     private var remaining: Int64
-    private var hasStruck = false
+    private var hasActed = false
     /// Where messages have it, if the offset counts in messages.
     private var targets: TargetList?
 
@@ -46,8 +46,8 @@ struct TruncateStage: AlteringStage {
     /// As many of the `available` bytes vanish as have to.
     mutating func alter(index: Int64, available: Int64) -> Altered {
         let count = min(remaining, available)
-        let told = hasStruck ? nil : Altered.Effect(effect: .truncates, place: targets?.first)
-        hasStruck = true
+        let told = hasActed ? nil : Altered.Effect(effect: .truncates, place: targets?.first)
+        hasActed = true
         remaining -= count
         if remaining == 0 { finish() }
         return Altered(alteration: .drop(index: index, count: count), told: told)
@@ -61,7 +61,7 @@ struct TruncateStage: AlteringStage {
         guard targets != nil else { return }
         targets?.removeFirst()
         remaining = bytes
-        hasStruck = false
+        hasActed = false
     }
 }
 

@@ -26,7 +26,7 @@ protocol FaultDefinition: Hashable, Sendable {
     /// What it means for a drawing.
     var figures: FaultFigures { get }
     /// What its offsets are counted in.
-    var origin: Origin { get }
+    var origin: OffsetBase { get }
     /// The bytes that it looks for in the stream.
     var pattern: BytePattern? { get }
     /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.
@@ -35,22 +35,22 @@ protocol FaultDefinition: Hashable, Sendable {
     var isAboutMessages: Bool { get }
     /// Why it can't be narrowed to HTTP messages; `nil` where it can.
     var reasonAgainstMessages: String? { get }
-    /// Whether a replay strikes it again line by line, at the positions of the journal, in place of the fault itself.
+    /// Whether a replay acts it again line by line, at the positions of the journal, in place of the fault itself.
     var isReplayedByPosition: Bool { get }
     /// Whether what it does ends with the message in which it began, so that its replay is narrowed to messages as well.
     var endsWithMessage: Bool { get }
 
     /// Reports what doesn't go together, once every key could be read.
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder)
-    /// The fault that strikes as a line of a journal tells; `nil` where only the fault of the profile can.
-    func replayed(at strike: ReplayedPosition) -> FaultKind?
+    /// The fault that acts as a line of a journal tells; `nil` where only the fault of the profile can.
+    func replayed(at event: ReplayedPosition) -> FaultKind?
 }
 
 extension FaultDefinition {
     static var article: String { "a" }
     static var streams: [StreamSelection] { StreamSelection.allCases }
     static var limits: [(text: String, name: String, value: String)] { [] }
-    var origin: Origin { .connection }
+    var origin: OffsetBase { .connection }
     var pattern: BytePattern? { nil }
     var ownStream: StreamSelection? { nil }
     var isAboutMessages: Bool { false }
@@ -59,7 +59,7 @@ extension FaultDefinition {
     var endsWithMessage: Bool { false }
 
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {}
-    func replayed(at strike: ReplayedPosition) -> FaultKind? { nil }
+    func replayed(at event: ReplayedPosition) -> FaultKind? { nil }
 
     /// "a cut fault".
     static var title: String { "\(article) \(word) fault" }
@@ -123,7 +123,7 @@ struct FaultContext {
 
     /// Reports `of` beside the first of the `positions` that is given, if that one counts no bytes.
     func checkOrigin(
-        _ origin: Origin,
+        _ origin: OffsetBase,
         of positions: [String],
         without uncounted: Set<String>,
         _ decoder: inout ProfileDecoder
@@ -142,7 +142,7 @@ struct FaultContext {
 package struct FaultFigures {
     /// "cut at 64 KiB".
     package let text: String
-    /// Whether it acts at one point of a connection and not on all that passes over a stretch of time.
+    /// Whether it acts at one point of a connection and not on all that passes over a interval of time.
     package var isAtPosition = false
     package var rate: BitRate?
     package var delay = Duration.zero
@@ -153,22 +153,23 @@ package struct FaultFigures {
     package var hasFigures: Bool { rate != nil || delay > .zero || jitter > .zero || outage != nil }
 }
 
-/// Where, by the line of a journal, a fault struck.
+/// Where, by the line of a journal, a fault acted.
 package struct ReplayedPosition {
     /// The position.
     package let at: ByteCount
     /// What it is counted in.
-    package let origin: Origin
+    package let origin: OffsetBase
     /// The longest time that the fault can have been on without a break.
-    package let longestStretch: Duration
+    package let longestInterval: Duration
     /// The bit that the fault drew for the position, from 0 to 7.
     package let drawnBit: @Sendable () -> Int
 
     /// Makes a position out of its parts.
-    package init(at: ByteCount, origin: Origin, longestStretch: Duration, drawnBit: @escaping @Sendable () -> Int) {
+    package init(at: ByteCount, origin: OffsetBase, longestInterval: Duration, drawnBit: @escaping @Sendable () -> Int)
+    {
         self.at = at
         self.origin = origin
-        self.longestStretch = longestStretch
+        self.longestInterval = longestInterval
         self.drawnBit = drawnBit
     }
 }

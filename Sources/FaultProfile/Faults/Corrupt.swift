@@ -2,12 +2,12 @@ import Units
 
 /// Bits of the stream are flipped; its length stays as it is.
 ///
-/// In each byte that is struck, one bit is flipped: drawn by the byte's offset, unless it is given.
+/// In each byte that is acted, one bit is flipped: drawn by the byte's offset, unless it is given.
 public struct Corrupt: Hashable, Sendable {
-    /// Which bytes are struck.
+    /// Which bytes are acted.
     public var position: Position
     /// What the position's offsets are counted in; `connection` for a rate.
-    public var origin: Origin
+    public var origin: OffsetBase
     /// The bit that is flipped, from 0, the lowest, to 7; `nil` where it is drawn.
     public var bit: Int?
 
@@ -22,7 +22,7 @@ public struct Corrupt: Hashable, Sendable {
     }
 
     /// Makes a corruption.
-    public init(position: Position, origin: Origin = .connection, bit: Int? = nil) {
+    public init(position: Position, origin: OffsetBase = .connection, bit: Int? = nil) {
         self.position = position
         self.origin = origin
         self.bit = bit
@@ -88,9 +88,9 @@ extension Corrupt: FaultDefinition {
         }
     }
 
-    func replayed(at strike: ReplayedPosition) -> FaultKind? {
+    func replayed(at event: ReplayedPosition) -> FaultKind? {
         guard isReplayedByPosition else { return nil }
         // A fault of another name would draw another bit.
-        return .corrupt(Corrupt(position: .at(strike.at), origin: strike.origin, bit: bit ?? strike.drawnBit()))
+        return .corrupt(Corrupt(position: .at(event.at), origin: event.origin, bit: bit ?? event.drawnBit()))
     }
 }

@@ -7,7 +7,7 @@ public struct Cut: Hashable, Sendable {
     /// How it ends.
     public var how: Ending
     /// What the position's offsets are counted in; `connection` where it has none.
-    public var origin: Origin
+    public var origin: OffsetBase
 
     /// Where a cut is made. Offsets are zero or more; zero ends the connection before its first byte.
     public enum Position: Hashable, Sendable {
@@ -39,7 +39,7 @@ public struct Cut: Hashable, Sendable {
     }
 
     /// Makes a cut.
-    public init(position: Position, how: Ending, origin: Origin = .connection) {
+    public init(position: Position, how: Ending, origin: OffsetBase = .connection) {
         self.position = position
         self.how = how
         self.origin = origin
@@ -166,7 +166,7 @@ extension Cut: FaultDefinition {
         context.checkOrigin(origin, of: Cut.positions, without: ["after", "idle", "pattern"], &decoder)
     }
 
-    func replayed(at strike: ReplayedPosition) -> FaultKind? {
-        .cut(Cut(position: .at(strike.at), how: how, origin: strike.origin))
+    func replayed(at event: ReplayedPosition) -> FaultKind? {
+        .cut(Cut(position: .at(event.at), how: how, origin: event.origin))
     }
 }

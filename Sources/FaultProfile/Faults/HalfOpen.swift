@@ -64,5 +64,5 @@ extension HalfOpen: FaultDefinition {
         )
     }
 
-    func replayed(at strike: ReplayedPosition) -> FaultKind? { .halfOpen(HalfOpen(point: .at(strike.at))) }
+    func replayed(at event: ReplayedPosition) -> FaultKind? { .halfOpen(HalfOpen(point: .at(event.at))) }
 }

@@ -68,7 +68,7 @@ extension Insert: FaultDefinition {
     }
     var isReplayedByPosition: Bool { true }
 
-    func replayed(at strike: ReplayedPosition) -> FaultKind? {
-        .insert(Insert(position: .at(strike.at), bytes: bytes))
+    func replayed(at event: ReplayedPosition) -> FaultKind? {
+        .insert(Insert(position: .at(event.at), bytes: bytes))
     }
 }

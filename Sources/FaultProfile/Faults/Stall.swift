@@ -5,12 +5,12 @@ public struct Stall: Hashable, Sendable {
     /// The bytes that pass first.
     public var at: ByteCount
     /// What `at` is counted in.
-    public var origin: Origin
+    public var origin: OffsetBase
     /// How long the next byte waits, from the moment it could pass. Above zero.
     public var duration: Duration
 
     /// Makes a stall; `at` is zero or more, `duration` above zero.
-    public init(at: ByteCount, origin: Origin = .connection, duration: Duration) {
+    public init(at: ByteCount, origin: OffsetBase = .connection, duration: Duration) {
         self.at = at
         self.origin = origin
         self.duration = duration
@@ -41,7 +41,7 @@ extension Stall: FaultDefinition {
     }
     var isReplayedByPosition: Bool { true }
 
-    func replayed(at strike: ReplayedPosition) -> FaultKind? {
-        .stall(Stall(at: strike.at, origin: strike.origin, duration: min(duration, strike.longestStretch)))
+    func replayed(at event: ReplayedPosition) -> FaultKind? {
+        .stall(Stall(at: event.at, origin: event.origin, duration: min(duration, event.longestInterval)))
     }
 }

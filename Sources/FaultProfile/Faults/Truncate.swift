@@ -5,12 +5,12 @@ public struct Truncate: Hashable, Sendable {
     /// The bytes that pass first: those of the connection that vanish don't count.
     public var at: ByteCount
     /// What `at` is counted in.
-    public var origin: Origin
+    public var origin: OffsetBase
     /// How many bytes behind them vanish. Above zero.
     public var bytes: ByteCount
 
     /// Makes a truncation; `at` is zero or more, `bytes` above zero.
-    public init(at: ByteCount, origin: Origin = .connection, bytes: ByteCount) {
+    public init(at: ByteCount, origin: OffsetBase = .connection, bytes: ByteCount) {
         self.at = at
         self.origin = origin
         self.bytes = bytes
@@ -38,7 +38,7 @@ extension Truncate: FaultDefinition {
     var isReplayedByPosition: Bool { true }
     var endsWithMessage: Bool { true }
 
-    func replayed(at strike: ReplayedPosition) -> FaultKind? {
-        .truncate(Truncate(at: strike.at, origin: strike.origin, bytes: bytes))
+    func replayed(at event: ReplayedPosition) -> FaultKind? {
+        .truncate(Truncate(at: event.at, origin: event.origin, bytes: bytes))
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 import TransferClient
 import Units
 
-/// What happened during a transfer of a demo, in order: the faults that struck and what the client made of them.
+/// What happened during a transfer of a demo, in order: the faults that acted and what the client made of them.
 final class DemoStory: Sendable {
     /// The lines that are remembered; beyond it they are counted only.
     static let limit = 1_000
@@ -13,8 +13,8 @@ final class DemoStory: Sendable {
         var phases: Phases?
         var lines: [(moment: Moment, text: String)] = []
         var omitted = 0
-        /// How often each fault struck, by what is told of it, in the order of their first strikes.
-        var strikes: [(fault: String, count: Int)] = []
+        /// How often each fault acted, by what is told of it, in the order of their first acts.
+        var events: [(fault: String, count: Int)] = []
         var resumptions: [Int64] = []
     }
 
@@ -22,7 +22,7 @@ final class DemoStory: Sendable {
     private struct Phases {
         let schedule: Schedule
         let names: [String]
-        var current: Schedule.Stretch?
+        var current: Schedule.Interval?
     }
 
     let started: Moment
@@ -34,10 +34,10 @@ final class DemoStory: Sendable {
         self.live = live
     }
 
-    /// The faults that struck so far.
-    var faults: Int { state.withLock { $0.strikes.reduce(0) { $0 + $1.count } } }
-    /// The faults that struck so far, each with how often.
-    var strikes: [(fault: String, count: Int)] { state.withLock { $0.strikes } }
+    /// The faults that acted so far.
+    var faults: Int { state.withLock { $0.events.reduce(0) { $0 + $1.count } } }
+    /// The faults that acted so far, each with how often.
+    var events: [(fault: String, count: Int)] { state.withLock { $0.events } }
     /// The offsets at which the client resumed.
     var resumptions: [Int64] { state.withLock { $0.resumptions } }
     /// Everything that happened, a line each, and the number of lines that were too many.
@@ -63,14 +63,14 @@ final class DemoStory: Sendable {
         return name
     }
 
-    /// A fault struck.
+    /// A fault acted.
     func tell(_ entry: JournalEntry) {
         let fault = "\(entry.fault) \(entry.effect.word)"
         add(Narrator.sentence(entry), at: entry.moment) { state in
-            if let index = state.strikes.firstIndex(where: { $0.fault == fault }) {
-                state.strikes[index].count += 1
+            if let index = state.events.firstIndex(where: { $0.fault == fault }) {
+                state.events[index].count += 1
             } else {
-                state.strikes.append((fault, 1))
+                state.events.append((fault, 1))
             }
         }
     }
@@ -93,11 +93,11 @@ final class DemoStory: Sendable {
 
     private static func enterPhase(at moment: Moment, _ state: inout State) -> (moment: Moment, text: String)? {
         guard let phases = state.phases else { return nil }
-        let stretch = phases.schedule.stretch(at: moment)
-        if let current = phases.current, stretch.begin <= current.begin { return nil }
-        state.phases?.current = stretch
-        guard let index = stretch.phase else { return nil }
-        let line = (moment: max(stretch.begin, phases.schedule.start), text: "— \(phases.names[index])")
+        let interval = phases.schedule.interval(at: moment)
+        if let current = phases.current, interval.begin <= current.begin { return nil }
+        state.phases?.current = interval
+        guard let index = interval.phase else { return nil }
+        let line = (moment: max(interval.begin, phases.schedule.start), text: "— \(phases.names[index])")
         append(line, &state)
         return line
     }

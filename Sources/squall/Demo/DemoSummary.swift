@@ -24,13 +24,13 @@ enum DemoSummary {
             """
     }
 
-    /// "15" and, below it, each fault with how often it struck.
+    /// "15" and, below it, each fault with how often it acted.
     private static func faults(of story: DemoStory) -> String {
-        let strikes = story.strikes
-        let lines = strikes.prefix(shownLines).map { strike in
-            "\n             \(Formatting.grouped(Int64(strike.count))) × \(strike.fault)"
+        let events = story.events
+        let lines = events.prefix(shownLines).map { event in
+            "\n             \(Formatting.grouped(Int64(event.count))) × \(event.fault)"
         }
-        let hidden = strikes.count - lines.count
+        let hidden = events.count - lines.count
         return Formatting.grouped(Int64(story.faults)) + lines.joined() + (hidden > 0 ? "\n             …" : "")
     }
 

@@ -3,7 +3,7 @@ import FaultProfile
 import Forecast
 import Units
 
-/// A plan as text: a column for each stretch of time, a row for each thing to see.
+/// A plan as text: a column for each interval of time, a row for each thing to see.
 struct PlanDrawing {
     /// Few enough for a terminal of 80 columns, with the labels at both sides.
     private static let columns = 60
@@ -169,13 +169,14 @@ struct PlanDrawing {
     }
 
     private var figures: String {
-        let shown = forecast.strikes.prefix(PlanDrawing.listed)
+        let shown = forecast.faultCounts.prefix(PlanDrawing.listed)
         let faults = shown.map { "\n             \(Formatting.grouped(Int64($0.count))) × \($0.fault)" }.joined()
-        let count = forecast.strikes.reduce(0) { $0 + $1.count }
+        let count = forecast.faultCounts.reduce(0) { $0 + $1.count }
+        let more = forecast.faultCounts.count > shown.count ? "\n             …" : ""
         return """
             predicted    \(report.verdict)
             connections  \(report.connections)
-            faults       \(Formatting.grouped(Int64(count)))\(faults)\(forecast.strikes.count > shown.count ? "\n             …" : "")
+            faults       \(Formatting.grouped(Int64(count)))\(faults)\(more)
             pauses       \(report.pauses)
             assumed      \(report.assumptions)
             """

@@ -92,7 +92,7 @@ struct PlanSVG {
         Size.bottom - Double(offset) / Double(report.transfer.bytes.bytes) * (Size.bottom - Size.top)
     }
 
-    /// The place of a stretch of time, at least so wide, and what is on in it for those who point at it.
+    /// The place of a interval of time, at least so wide, and what is on in it for those who point at it.
     private func box(_ segment: NetworkTimeline.Segment, atLeast least: Double = 0) -> (place: String, tip: String) {
         let (begin, end) = (x(segment.begin), x(segment.end))
         let name = segment.phase.map { "\(report.profile.phases[$0].name): " } ?? ""

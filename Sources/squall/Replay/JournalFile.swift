@@ -7,7 +7,7 @@ import Replay
 import Units
 
 extension JournalHeader {
-    /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile; or of proxies that strike
+    /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile; or of proxies that act
     /// what was `recorded` with another profile again, whose faults the lines name.
     init(of configurations: [ProxyConfiguration], recorded: Profile? = nil, at now: Moment) {
         let profile = (recorded ?? configurations.first?.profile ?? Profile(name: "none")).inJournal
@@ -71,7 +71,7 @@ struct JournalFile {
     }
 
     let header: JournalHeader
-    let strikes: [RecordedStrike]
+    let events: [RecordedFaultEvent]
 
     /// Reads the journal at `path`, and notes the traces that it names; with `profile`, that one must be the journal's own
     /// as it is now.
@@ -115,7 +115,7 @@ struct JournalFile {
             },
             traces: (head.traces ?? []).map { JournalHeader.TraceEntry(file: $0.file, digest: $0.digest) }
         )
-        strikes = try JournalFile.strikes(lines.dropFirst(), header, path)
+        events = try JournalFile.events(lines.dropFirst(), header, path)
     }
 
     /// The entry of the proxy called `name`, or of the only one.
@@ -133,12 +133,12 @@ struct JournalFile {
         return proxy
     }
 
-    /// What is struck again for a proxy.
+    /// What is acted again for a proxy.
     func plan(for proxy: JournalHeader.ProxyEntry) -> ReplayPlan {
         ReplayPlan(
             profile: header.profile.narrowed(to: proxy.name),
             seed: proxy.seed,
-            strikes: strikes.filter { $0.proxy == proxy.name }
+            events: events.filter { $0.proxy == proxy.name }
         )
     }
 
@@ -196,7 +196,7 @@ struct JournalFile {
             case UInt8(ascii: "\n"):
                 if !isBlank { lines.append(Line(number: number, text: Data(bytes[start..<index]), isOpen: false)) }
                 // The header has a line as well.
-                if lines.count > ReplayPlan.strikeLimit + 1 { return lines }
+                if lines.count > ReplayPlan.eventLimit + 1 { return lines }
                 (number, start, isBlank) = (number + 1, index + 1, true)
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
             default: isBlank = false
@@ -207,17 +207,17 @@ struct JournalFile {
         return lines
     }
 
-    private static func strikes(
+    private static func events(
         _ lines: ArraySlice<Line>,
         _ header: JournalHeader,
         _ path: String
-    ) throws(CommandFailure) -> [RecordedStrike] {
-        guard lines.count <= ReplayPlan.strikeLimit else {
-            let limit = ReplayPlan.strikeLimit
+    ) throws(CommandFailure) -> [RecordedFaultEvent] {
+        guard lines.count <= ReplayPlan.eventLimit else {
+            let limit = ReplayPlan.eventLimit
             throw .wrongInput("the journal “\(path)” has more than \(limit) lines: delete those that it can do without")
         }
         let reader = JournalLineReader(header)
-        var strikes: [RecordedStrike] = []
+        var events: [RecordedFaultEvent] = []
         var omitted: Int64 = 0
         for line in lines {
             if line.isOpen, (try? JSONSerialization.jsonObject(with: line.text)) == nil {
@@ -225,7 +225,7 @@ struct JournalFile {
                 continue
             }
             do throws(JournalProblem) {
-                strikes.append(try reader.strike(line.text))
+                events.append(try reader.event(line.text))
             } catch {
                 do throws(JournalProblem) {
                     try reader.checkProfile(line.text)
@@ -242,7 +242,7 @@ struct JournalFile {
                     + "told isn't struck again"
             )
         }
-        return strikes
+        return events
     }
 
     private static func failure(_ problem: JournalProblem, at line: Line, _ path: String) -> CommandFailure {

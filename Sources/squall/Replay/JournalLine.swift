@@ -65,7 +65,7 @@ struct JournalLineReader {
         )
     }
 
-    func strike(_ text: Data) throws(JournalProblem) -> RecordedStrike {
+    func event(_ text: Data) throws(JournalProblem) -> RecordedFaultEvent {
         let line: Line
         do {
             line = try JSONDecoder().decode(Line.self, from: text)
@@ -75,7 +75,7 @@ struct JournalLineReader {
         if let connection = line.connection, connection < 1 {
             throw JournalProblem(what: "“connection” is \(connection), and connections count from 1")
         }
-        let strike = RecordedStrike(
+        let event = RecordedFaultEvent(
             proxy: line.proxy,
             connection: line.connection.map(UInt64.init),
             direction: try JournalLineReader.value(line.direction, "direction"),
@@ -85,36 +85,36 @@ struct JournalLineReader {
             request: line.request,
             what: line.what
         )
-        try check(strike)
-        return strike
+        try check(event)
+        return event
     }
 
-    private func check(_ strike: RecordedStrike) throws(JournalProblem) {
-        guard proxies.contains(strike.proxy) else {
-            throw JournalProblem(what: "the header has no proxy \(strike.proxy.quoted)")
+    private func check(_ event: RecordedFaultEvent) throws(JournalProblem) {
+        guard proxies.contains(event.proxy) else {
+            throw JournalProblem(what: "the header has no proxy \(event.proxy.quoted)")
         }
-        guard let kind = kinds[strike.proxy]?[strike.fault] else {
-            throw JournalProblem(what: "the profile of the header has no fault \(strike.fault.quoted)")
+        guard let kind = kinds[event.proxy]?[event.fault] else {
+            throw JournalProblem(what: "the profile of the header has no fault \(event.fault.quoted)")
         }
-        guard RecordedStrike.words.contains(strike.what) else {
-            throw JournalProblem(what: "\(strike.what.quoted) is nothing that a fault does (“what”)")
+        guard RecordedFaultEvent.words.contains(event.what) else {
+            throw JournalProblem(what: "\(event.what.quoted) is nothing that a fault does (“what”)")
         }
-        if let offset = strike.offset, offset < 0 { throw JournalProblem(what: "“offset” is \(offset), below 0") }
-        if let request = strike.request, request < 1 {
+        if let offset = event.offset, offset < 0 { throw JournalProblem(what: "“offset” is \(offset), below 0") }
+        if let request = event.request, request < 1 {
             throw JournalProblem(what: "“request” is \(request), and requests count from 1")
         }
-        if strike.origin != .connection, strike.request == nil {
+        if event.origin != .connection, event.request == nil {
             throw JournalProblem(what: "“of” tells of a message of HTTP, and “request” is missing")
         }
         // That a stream isn't HTTP is told by whichever fault reads messages.
-        guard ReplayPlan.isAtPosition(kind), strike.what != Strike.Effect.unreadWord else { return }
+        guard ReplayPlan.isAtPosition(kind), event.what != FaultEvent.Effect.unreadWord else { return }
         let parts = [
-            ("connection", strike.connection == nil), ("direction", strike.direction == nil),
-            ("offset", strike.offset == nil),
+            ("connection", event.connection == nil), ("direction", event.direction == nil),
+            ("offset", event.offset == nil),
         ]
         if let missing = parts.first(where: \.1) {
             throw JournalProblem(
-                what: "the fault \(strike.fault.quoted) strikes at a position, and \(missing.0.quoted) is missing"
+                what: "the fault \(event.fault.quoted) strikes at a position, and \(missing.0.quoted) is missing"
             )
         }
     }

@@ -125,11 +125,11 @@ struct Shrinking {
     private static func sentence(_ unit: ReplayPlan.Unit) -> String {
         switch unit {
         case .fault(let name): return name
-        case .strike(let strike):
-            let connection = strike.connection.map { "connection \($0), " } ?? ""
-            let direction = strike.direction.map { "\($0.rawValue): " } ?? ""
-            let offset = strike.offset.map { " at \(Formatting.grouped($0))" } ?? ""
-            return "\(connection)\(direction)\(strike.fault) \(strike.what)\(offset)"
+        case .event(let event):
+            let connection = event.connection.map { "connection \($0), " } ?? ""
+            let direction = event.direction.map { "\($0.rawValue): " } ?? ""
+            let offset = event.offset.map { " at \(Formatting.grouped($0))" } ?? ""
+            return "\(connection)\(direction)\(event.fault) \(event.what)\(offset)"
         }
     }
 }

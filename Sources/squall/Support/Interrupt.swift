@@ -15,7 +15,7 @@ final class Interrupt: Sendable {
         /// Whether SIGINT or SIGTERM was among them.
         var wasAsked = false
         var waiters: [CheckedContinuation<Void, Never>] = []
-        var sources: Resident<[SignalSource]>?
+        var sources: LoopBound<[SignalSource]>?
     }
 
     private let state = Mutex(State())
@@ -39,7 +39,7 @@ final class Interrupt: Sendable {
             let watched = Interrupt.signals.map { number in
                 SignalSource(number, on: loop) { interrupt.arrive(number) }
             }
-            return Resident(watched, on: loop)
+            return LoopBound(watched, on: loop)
         }
         interrupt.state.withLock { $0.sources = sources }
         return interrupt

@@ -23,7 +23,7 @@ struct Pump {
     /// How the link ended.
     private(set) var ended: Ending?
     private(set) var decisions = 0
-    private(set) var strikes: [Strike] = []
+    private(set) var events: [FaultEvent] = []
     /// Every promise that the link broke.
     private(set) var violations: [String] = []
 
@@ -73,7 +73,7 @@ struct Pump {
         decisions += 1
         check(decisions <= Self.decisionLimit, "is asked for ever")
         let decision = link.decide(available: min(waiting ?? Link.uncounted, window), now: now)
-        strikes += link.takeStrikes()
+        events += link.takeEvents()
         check(decision.readLimit >= 0, "a negative read limit")
         check(decision.writeOffset >= link.delivered, "takes back what was delivered")
         check(decision.writeOffset <= link.arrived, "hands out what has not arrived")

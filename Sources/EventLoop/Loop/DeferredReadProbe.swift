@@ -6,7 +6,7 @@ import Units
 /// A socket tells by an edge that something has come. A second receive finds out that there is nothing more, and costs a
 /// call for each message. Where many sockets are served, the next message comes before anybody would miss that answer;
 /// a socket from which none has come for a while is asked after all.
-final class DoubtList: LoopHandler {
+final class DeferredReadProbe: LoopHandler {
     /// How long a socket waits to be asked, at least; at most, twice as long: 10 ms, which are a tick.
     static let patience: Int64 = 10_000_000
     /// With so many sockets ready in a turn, a loop is busy: 4.
@@ -53,7 +53,7 @@ final class DoubtList: LoopHandler {
 
     /// Ends a turn of the loop.
     func endTurn() {
-        isBusy = readySockets >= DoubtList.busyTurn
+        isBusy = readySockets >= DeferredReadProbe.busyTurn
         readySockets = 0
     }
 
@@ -86,7 +86,7 @@ final class DoubtList: LoopHandler {
         isTicking = true
         let timer = self.timer ?? LoopTimer(loop: loop, handler: self, tag: 0, isCoarse: true)
         self.timer = timer
-        timer.set(to: loop.now.advanced(byNanoseconds: DoubtList.patience))
+        timer.set(to: loop.now.advanced(byNanoseconds: DeferredReadProbe.patience))
     }
 
     /// Lets go of the timer, when the loop ends.

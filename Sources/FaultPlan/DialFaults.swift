@@ -2,20 +2,20 @@ import FaultProfile
 import Units
 
 /// What is gathered of the faults that are about the beginning of one connection.
-struct Beginning {
+struct DialFaults {
     /// The longest of the delays before the server is connected to.
     private(set) var delay: ConnectDelay?
     /// Those that leave it hanging.
     private(set) var hangs: [Hang.Source] = []
     /// Those that end it at once.
-    private(set) var endings: [Interruptions.Source] = []
+    private(set) var endings: [ConnectionTerminators.Source] = []
 
     /// Leaves the connection hanging.
     mutating func add(_ hang: Hang.Source) { hangs.append(hang) }
 
     /// Ends the connection at once.
     mutating func end(_ ending: Cut.Ending, by fault: Int) {
-        endings.append(Interruptions.Source(fault: fault, window: .always, cause: .beginning(ending)))
+        endings.append(ConnectionTerminators.Source(fault: fault, window: .always, cause: .beginning(ending)))
     }
 
     /// Adds a delay, if there is one.
@@ -36,25 +36,25 @@ public struct Hang: Sendable {
     let schedule: Schedule
     let opened: Moment
 
-    /// The strike of a fault that leaves the connection hanging at `now`; `nil` when none does, or any more.
-    public func strike(at now: Moment) -> Strike? {
+    /// The act of a fault that leaves the connection hanging at `now`; `nil` when none does, or any more.
+    public func event(at now: Moment) -> FaultEvent? {
         guard !sources.isEmpty else { return nil }
-        let phase = schedule.stretch(at: now).phase
+        let phase = schedule.interval(at: now).phase
         let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         let source = sources.first { $0.window.contains(at: now, age: age, currentPhase: phase) }
-        return source.map { Strike(fault: $0.fault, offset: nil, effect: .hangs) }
+        return source.map { FaultEvent(fault: $0.fault, offset: nil, effect: .hangs) }
     }
 
-    /// When to ask `strike` again; `distantFuture` when the answer can't change.
+    /// When to ask `event` again; `distantFuture` when the answer can't change.
     public func nextChange(after now: Moment) -> Moment {
-        let stretch = schedule.stretch(at: now)
-        return sources.map { $0.window.nextChange(after: now, opened: opened, stretch: stretch) }.min()
+        let interval = schedule.interval(at: now)
+        return sources.map { $0.window.nextChange(after: now, opened: opened, interval: interval) }.min()
             ?? .distantFuture
     }
 }
 
 extension Connect: PlannedFault {
-    func begin(_ beginning: inout Beginning, in place: BeginningPlace) {
+    func begin(_ beginning: inout DialFaults, in place: BeginningPlace) {
         switch how {
         case .delay(let time, let jitter):
             let deviation = Double(jitter.nanoseconds) * (2 * place.key.adding("connect").fraction(at: 0) - 1)

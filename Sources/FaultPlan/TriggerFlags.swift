@@ -1,9 +1,9 @@
 import FaultProfile
 import Synchronization
 
-/// Which faults of a proxy have struck, of those that others come after: one flag for each, set once and never taken
+/// Which faults of a proxy have acted, of those that others come after: one flag for each, set once and never taken
 /// back. Copies share the flags; no lock.
-struct StruckFaults: Sendable {
+struct TriggerFlags: Sendable {
     final class Flag: Sendable {
         let isSet = Atomic<Bool>(false)
     }
@@ -13,8 +13,8 @@ struct StruckFaults: Sendable {
     /// The flag that each fault waits for, by the index of the fault; empty when none waits.
     private let awaited: [Flag?]
 
-    /// The record of `faults`, none of which has struck, but for those that were there in the `last` plan and were waited
-    /// for. Faults of one name share a flag; a name that no fault has is waited for in vain.
+    /// The flags of `faults`. A flag of the `last` plan is kept; the others are clear. Faults of one name share a flag; the
+    /// flag of a name that no fault has is never set.
     init(_ faults: [Fault], _ identities: FaultIdentities, after last: Plan?) {
         var byName: [String: Flag] = [:]
         for fault in faults {
@@ -30,13 +30,13 @@ struct StruckFaults: Sendable {
     /// The flag of the fault at an index, if others come after it.
     func flag(_ fault: Int) -> Flag? { fault < flags.count ? flags[fault] : nil }
 
-    /// The fault at an index has struck; returns whether that is new and somebody waits for it.
+    /// The fault at an index has acted; returns whether that is new and somebody waits for it.
     func note(_ fault: Int) -> Bool {
         guard fault < flags.count, let flag = flags[fault] else { return false }
         return !flag.isSet.exchange(true, ordering: .acquiringAndReleasing)
     }
 
-    /// Whether the fault that the one at an index comes after, if any, has struck.
+    /// Whether the fault that the one at an index comes after, if any, has acted.
     func allow(_ fault: Int) -> Bool {
         guard fault < awaited.count, let flag = awaited[fault] else { return true }
         return flag.isSet.load(ordering: .acquiring)

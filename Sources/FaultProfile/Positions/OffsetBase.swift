@@ -1,7 +1,7 @@
 import Units
 
 /// What the offsets of a fault are counted in.
-public enum Origin: String, Hashable, Sendable, CaseIterable {
+public enum OffsetBase: String, Hashable, Sendable, CaseIterable {
     /// The bytes that the link has passed on since the connection was accepted.
     case connection
     /// The bytes of each HTTP message of the direction, from the first of its head.
@@ -19,7 +19,7 @@ public enum Origin: String, Hashable, Sendable, CaseIterable {
 
 extension Field {
     /// The key `of`: what offsets count.
-    static func origin(_ path: WritableKeyPath<Root, Origin> & Sendable) -> Field {
+    static func origin(_ path: WritableKeyPath<Root, OffsetBase> & Sendable) -> Field {
         .optional("of", path, .choice, default: .connection)
     }
 }

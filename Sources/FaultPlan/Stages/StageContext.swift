@@ -4,7 +4,7 @@ import Units
 /// What a stage is told when it is asked, and what it says beside how far the stream may come.
 ///
 /// One visit goes through all stages of a link, and gathers what they say.
-struct Visit {
+struct StageContext {
     /// The time.
     let now: Moment
     /// When the bytes that are new to the first stage that holds them came; never after `now`, and behind it `now`.
@@ -41,17 +41,17 @@ struct Visit {
     /// The bytes of rates that were due and are lost, because the link was asked too late.
     private(set) var lostBytes: Int64 = 0
     /// Whether the stage did something that is to be kept: what is said from here on.
-    private(set) var hasStruck = false
+    private(set) var hasActed = false
     /// What the stage did for the first time, if anything.
-    var effect: Strike.Effect? { didSet { hasStruck = true } }
+    var effect: FaultEvent.Effect? { didSet { hasActed = true } }
     /// Where it did, if its position decided that and not the clock.
-    var effectOffset: Int64? { didSet { hasStruck = true } }
+    var effectOffset: Int64? { didSet { hasActed = true } }
     /// The same in a message, where that is what counts.
-    var effectPlace: MessageAim.Target? { didSet { hasStruck = true } }
+    var effectPlace: MessageAim.Target? { didSet { hasActed = true } }
     /// Where, and how, the stage ended the stream.
-    var cut: (offset: Int64, how: Cut.Ending)? { didSet { hasStruck = true } }
+    var cut: (offset: Int64, how: Cut.Ending)? { didSet { hasActed = true } }
     /// In front of which request the stage ended the stream, for an answer in the server's place.
-    var answer: (position: Int64, number: Int64)? { didSet { hasStruck = true } }
+    var answer: (position: Int64, number: Int64)? { didSet { hasActed = true } }
 
     init(now: Moment, arrival: Moment, delivered: Int64, settled: Int64) {
         self.now = now
@@ -68,13 +68,13 @@ struct Visit {
     }
 
     /// Forgets what the stage did, once it is kept.
-    mutating func forgetStrike() {
+    mutating func forgetEvent() {
         effect = nil
         effectOffset = nil
         effectPlace = nil
         cut = nil
         answer = nil
-        hasStruck = false
+        hasActed = false
     }
 
     /// Lets bytes be handed to the sink up to `offset` at a time.

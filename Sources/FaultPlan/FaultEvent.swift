@@ -1,18 +1,18 @@
 import FaultProfile
 
 /// A fault that acted: what the journal is told. Which connection and direction it was is known to
-/// whoever took the strike from the link.
-public struct Strike: Hashable, Sendable {
+/// whoever took the act from the link.
+public struct FaultEvent: Hashable, Sendable {
     /// The identity of the fault, see `Plan.fault`: in the first generation of a plan its index in `Plan.faults`.
     public var fault: Int
-    /// The offset at which the fault struck, where its position is what decided; `nil` where time did.
+    /// The offset at which the fault acted, where its position is what decided; `nil` where time did.
     public var offset: Int64?
     /// What the offset is counted in, and of which request, where that isn't the connection.
     public var place: MessagePlace?
     /// What it did.
     public var effect: Effect
 
-    /// What a fault does when it strikes.
+    /// What a fault does when it acts.
     public enum Effect: Hashable, Sendable {
         /// Bytes are delayed from here on.
         case delays
@@ -52,7 +52,7 @@ public struct Strike: Hashable, Sendable {
         case closesLate
     }
 
-    /// Makes a strike of the fault of the identity `fault`.
+    /// Makes a act of the fault of the identity `fault`.
     public init(fault: Int, offset: Int64?, place: MessagePlace? = nil, effect: Effect) {
         self.fault = fault
         self.offset = offset

@@ -2,29 +2,29 @@
 ///
 /// Positions count bytes from the start of the stream. The end of the stream is a position as
 /// well: a stream of E bytes that has ended is at position E + 1.
-public struct Reach: Hashable, Sendable {
+public struct StreamProgress: Hashable, Sendable {
     /// How far the stream has come: bytes, and one more when the end is among them.
     public var position: Int64
     /// How far it could come at once if nobody held it back: `position`, and the bytes that wait
     /// in front of the link. Never below `position`.
-    public var horizon: Int64
+    public var availableEnd: Int64
     /// Whether `position` includes the end of the stream.
     public var hasEnded: Bool
     /// Whether a rate holds back more that wants to pass: bytes go on to come, at that rate.
     var isThrottled = false
 
-    /// Makes a reach. `horizon` is at least `position`.
-    public init(position: Int64, horizon: Int64, hasEnded: Bool) {
+    /// Makes a reach. `availableEnd` is at least `position`.
+    public init(position: Int64, availableEnd: Int64, hasEnded: Bool) {
         self.position = position
-        self.horizon = horizon
+        self.availableEnd = availableEnd
         self.hasEnded = hasEnded
     }
 
     /// The bytes at `position`, the end not counted.
     public var bytes: Int64 { hasEnded ? position - 1 : position }
 
-    /// The bytes at `horizon`, the end not counted.
-    public var bytesAtHorizon: Int64 { hasEnded ? horizon - 1 : horizon }
+    /// The bytes at `availableEnd`, the end not counted.
+    public var bytesAtAvailableEnd: Int64 { hasEnded ? availableEnd - 1 : availableEnd }
 
     /// Holds the stream back to `limit`: nothing beyond it has come, or could come.
     public mutating func clamp(to limit: Int64) {
@@ -32,6 +32,6 @@ public struct Reach: Hashable, Sendable {
             position = limit
             hasEnded = false
         }
-        if limit < horizon { horizon = limit }
+        if limit < availableEnd { availableEnd = limit }
     }
 }

@@ -3,9 +3,9 @@ import Replay
 import Testing
 
 @Suite("A line of a journal")
-struct RecordedStrikeTests {
+struct RecordedFaultEventTests {
     /// The effect behind another one, through all of them: the compiler asks for a new one here.
-    private func successor(of effect: Strike.Effect) -> Strike.Effect? {
+    private func successor(of effect: FaultEvent.Effect) -> FaultEvent.Effect? {
         switch effect {
         case .delays: .limits
         case .limits: .cuts(.close)
@@ -31,12 +31,12 @@ struct RecordedStrikeTests {
     }
 
     @Test func `knows the word of every effect, and no other`() {
-        var effect: Strike.Effect? = .delays
+        var effect: FaultEvent.Effect? = .delays
         var words: Set<String> = []
         while let current = effect {
             words.insert(current.word)
             effect = successor(of: current)
         }
-        #expect(RecordedStrike.words == words)
+        #expect(RecordedFaultEvent.words == words)
     }
 }

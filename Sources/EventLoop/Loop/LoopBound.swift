@@ -1,6 +1,6 @@
 /// A value that lives on one loop, held by code that doesn't: it can be passed between threads, and
 /// opened on the loop's thread alone.
-public final class Resident<Value>: @unchecked Sendable {
+public final class LoopBound<Value>: @unchecked Sendable {
     /// The loop that the value lives on.
     public let loop: EventLoop
     private let stored: Value

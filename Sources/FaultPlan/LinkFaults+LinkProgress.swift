@@ -2,11 +2,11 @@ import Units
 
 extension LinkFaults {
     /// What the stages say in one round.
-    struct Passing {
+    struct LinkProgress {
         /// How far the stream may have come behind the last of them.
-        var reach: Reach
+        var progress: StreamProgress
         /// Up to where bytes may be taken in, as far as the stages that hold them say, if there are any.
-        var readHorizon: Int64?
+        var readEnd: Int64?
         /// Up to where they may be handed over at a time.
         var writeLimit = Int64.max
         /// When to ask again.
@@ -21,14 +21,14 @@ extension LinkFaults {
         /// Whether a sender limits what is taken in: what the stages behind it have no room for waits in its buffer.
         private var isBuffered = false
 
-        init(_ reach: Reach) {
-            self.reach = reach
+        init(_ progress: StreamProgress) {
+            self.progress = progress
         }
 
         /// What the first stage that holds bytes could take in, if all of them have room for it.
-        mutating func take(_ horizon: Int64, upTo limit: Int64, isSender: Bool) {
+        mutating func take(_ availableEnd: Int64, upTo limit: Int64, isSender: Bool) {
             if isBuffered { return }
-            readHorizon = min(readHorizon ?? horizon, limit)
+            readEnd = min(readEnd ?? availableEnd, limit)
             isBuffered = isSender && limit < .max
         }
     }
