@@ -170,7 +170,7 @@ public struct Plan: Sendable {
             let isNarrowed = fault.condition.http != nil
             let key = key.adding(fault.name)
             let place = BeginningPlace(fault: identity, window: window, isNarrowed: isNarrowed, key: key)
-            planned.begin(&draft.beginning, in: place)
+            planned.begin(&draft.dialFaults, in: place)
         }
         draft.noteReading(of: fault, identity)
         if let cause = planned.terminator {

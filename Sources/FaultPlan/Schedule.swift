@@ -38,6 +38,9 @@ public struct Schedule: Hashable, Sendable {
     /// How much each phase varies; empty when none does.
     private let jitters: [Jitter]
 
+    /// The schedule without phases.
+    static let none = Schedule(phases: [], repeats: false, start: .zero, seed: 0)
+
     /// Lays `phases` end to end from `start`; with `repeats` they begin again after the last, unless
     /// the last has no duration and so never ends. Lengths that vary are drawn from `seed` and the name of the phase.
     public init(phases: [Phase], repeats: Bool, start: Moment, seed: UInt64) {

@@ -61,7 +61,7 @@ struct ConnectionRun {
         self.faults = faults
         self.plan.upstream.simplify()
         self.plan.downstream.simplify()
-        longestLateness = (plan.terminators.shortestIdleness?.nanoseconds ?? .max) / 2
+        longestLateness = (plan.faults.terminators.shortestIdleness?.nanoseconds ?? .max) / 2
         self.client = client
         self.transfer = transfer
         self.held = held
@@ -79,7 +79,7 @@ struct ConnectionRun {
     mutating func work() -> Int { plan.upstream.work() + plan.downstream.work() }
 
     /// Whether something may end the connection as a whole.
-    var isInterruptible: Bool { plan.terminators.arePossible }
+    var isInterruptible: Bool { plan.faults.terminators.arePossible }
 
     /// The connection's number.
     var ordinal: UInt64 { plan.ordinal }
@@ -137,7 +137,7 @@ struct ConnectionRun {
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
         if bytes != passed.bytes { passed = (bytes, now) }
-        let change = plan.terminators.nextChange(after: now, lastPassed: passed.moment)
+        let change = plan.faults.terminators.nextChange(after: now, lastPassed: passed.moment)
         let deadline = min(firstByteDeadline, stall.next, change)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
         return .waiting(wake: min(upstreamWake, downstreamWake), deadline: deadline, isFull: isFull)
@@ -145,7 +145,7 @@ struct ConnectionRun {
 
     /// What keeps bytes from passing at `now` at all: an end of the connection, or that nobody has made it yet.
     private mutating func stepBeforeBytes(at now: Moment) -> Step? {
-        if let (event, how) = plan.terminators.event(at: now, lastPassed: passed.moment) {
+        if let (event, how) = plan.faults.terminators.event(at: now, lastPassed: passed.moment) {
             terminators.append(event)
             switch how {
             case .close: return .lost(.cut)
@@ -153,18 +153,18 @@ struct ConnectionRun {
             case .silence: return silence(at: now)
             }
         }
-        if begun == nil, let event = plan.hang.event(at: now) {
+        if begun == nil, let event = plan.faults.hang.event(at: now) {
             if !isHanging { terminators.append(event) }
             isHanging = true
             return hang(at: now)
         }
-        if self.begun == nil, let delay = plan.connectDelay { terminators.append(delay.event) }
+        if self.begun == nil, let delay = plan.faults.connectDelay { terminators.append(delay.event) }
         let begun = self.begun ?? now
         self.begun = begun
-        let connected = (isHanging ? begun : plan.opened) + (plan.connectDelay?.duration ?? .zero)
+        let connected = (isHanging ? begun : plan.opened) + (plan.faults.connectDelay?.duration ?? .zero)
         if now < connected {
             if now >= firstByteDeadline { return .lost(.firstByte) }
-            let deadline = min(connected, plan.terminators.nextChange(after: now, lastPassed: passed.moment))
+            let deadline = min(connected, plan.faults.terminators.nextChange(after: now, lastPassed: passed.moment))
             return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
         }
         return nil
@@ -230,8 +230,8 @@ struct ConnectionRun {
     private mutating func hang(at now: Moment) -> Step {
         if now >= firstByteDeadline { return .lost(.firstByte) }
         let change = min(
-            plan.hang.nextChange(after: now),
-            plan.terminators.nextChange(after: now, lastPassed: passed.moment)
+            plan.faults.hang.nextChange(after: now),
+            plan.faults.terminators.nextChange(after: now, lastPassed: passed.moment)
         )
         return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
     }

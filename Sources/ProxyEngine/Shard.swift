@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import StreamReading
 import Synchronization
 import Units
 
@@ -18,9 +19,8 @@ final class Shard: LoopShutdownHandler {
     private var lastLate = Moment(nanoseconds: .min)
     private var isTenant = false
     private var isClosed = false
-    private var plain: Circumstances?
-    /// The timer of connections that have none; nobody sets it.
-    let noTimer: LoopTimer
+    /// The reader of the connections whose bytes no fault asks for.
+    let idleReader = StreamReader(StreamInterest())
     /// Gives up the connections that the upstream doesn't answer.
     let connectWatch: ConnectWatch
     private lazy var drainWatch = DrainWatch(self)
@@ -33,7 +33,6 @@ final class Shard: LoopShutdownHandler {
         self.context = context
         self.plan = plan
         connectWatch = ConnectWatch(loop: loop)
-        noTimer = LoopTimer(loop: loop, tag: 0, isCoarse: true)
     }
 
     /// Takes over an accepted connection, which has come through the proxies of `path` before.
@@ -65,12 +64,11 @@ final class Shard: LoopShutdownHandler {
         for place in connections.indices.reversed() { connections[place].apply(change, at: now) }
     }
 
-    /// What the faults of a connection need to know; one for all that no fault concerns.
-    func circumstances(of plan: ConnectionPlan) -> Circumstances {
-        guard plan.isPlain else { return Circumstances(plan) }
-        let circumstances = plain ?? Circumstances(plan)
-        plain = circumstances
-        return circumstances
+    /// Whether a client that is reset at `now`, and reconnects at once, might find the listener open although an outage
+    /// refuses connections. The listener has a loop of its own.
+    func clientsMayReconnect(at now: Moment) -> Bool {
+        guard case .refused = plan.admission(at: now).admission else { return false }
+        return !context.isRefusing.load(ordering: .acquiring)
     }
 
     /// Lets go of a connection whose sockets are closed; it lives until the end of the loop's turn.

@@ -18,25 +18,25 @@ struct ConnectTests {
     func `that delays has the server connected to as much later`() throws {
         var plan = Plan.of(.of([.connect(.delay(.seconds(3), jitter: .zero))]))
         let connection = plan.accept(at: .seconds(1))
-        let delay = try #require(connection.connectDelay)
+        let delay = try #require(connection.faults.connectDelay)
         #expect(delay.duration == .seconds(3) && !delay.isFailure)
         #expect(delay.event == FaultEvent(fault: 0, offset: nil, effect: .connectsLate))
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
-        #expect(!connection.terminators.arePossible)
-        #expect(connection.hang.event(at: .seconds(1)) == nil)
+        #expect(!connection.faults.terminators.arePossible)
+        #expect(connection.faults.hang.event(at: .seconds(1)) == nil)
     }
 
     @Test
     func `draws its delay evenly for each connection, and the same for the same seed`() {
         let profile = Profile.of([.connect(.delay(.milliseconds(100), jitter: .milliseconds(100)))])
         var plan = Plan.of(profile)
-        let draws = (0..<2_000).map { _ in plan.accept(at: .zero).connectDelay?.duration ?? .zero }
+        let draws = (0..<2_000).map { _ in plan.accept(at: .zero).faults.connectDelay?.duration ?? .zero }
         #expect(draws.allSatisfy { $0 >= .zero && $0 <= .milliseconds(200) })
         let mean = draws.reduce(0.0) { $0 + Double($1.nanoseconds) / 1e6 } / 2_000
         #expect(abs(mean - 100) < 4, "\(mean)")
         #expect(draws.filter { $0 < .milliseconds(50) }.count > 400)
         var again = Plan.of(profile)
-        let same = (0..<2_000).map { _ in again.accept(at: .zero).connectDelay?.duration ?? .zero }
+        let same = (0..<2_000).map { _ in again.accept(at: .zero).faults.connectDelay?.duration ?? .zero }
         let isSame = draws == same
         #expect(isSame)
     }
@@ -47,7 +47,7 @@ struct ConnectTests {
         let long = Fault.connect(.delay(.seconds(2), jitter: .zero), name: "long")
         for faults in [[short, long], [long, short]] {
             var plan = Plan.of(.of(faults))
-            #expect(plan.accept(at: .zero).connectDelay?.duration == .seconds(2))
+            #expect(plan.accept(at: .zero).faults.connectDelay?.duration == .seconds(2))
         }
     }
 
@@ -64,7 +64,7 @@ struct ConnectTests {
     func `that hangs leaves a connection that it is on for alone until it is over`() {
         for condition in [Condition(), Condition(connections: .every(1))] {
             var plan = plan(.hang, condition)
-            let hang = plan.accept(at: .seconds(3)).hang
+            let hang = plan.accept(at: .seconds(3)).faults.hang
             let event = FaultEvent(fault: 0, offset: nil, effect: .hangs)
             #expect(hang.event(at: .seconds(3)) == event)
             #expect(hang.nextChange(after: .seconds(3)) == .seconds(5))
@@ -77,7 +77,7 @@ struct ConnectTests {
     func `that hangs up to an age connects then`() {
         var plan = Plan.of(.of([.connect(.hang).when(Condition(ageUntil: .seconds(4)))]))
         #expect(plan.admission(at: .zero).admission == .open)
-        let hang = plan.accept(at: .seconds(10)).hang
+        let hang = plan.accept(at: .seconds(10)).faults.hang
         #expect(hang.event(at: .milliseconds(13_999)) != nil)
         #expect(hang.nextChange(after: .seconds(10)) == .seconds(14))
         #expect(hang.event(at: .seconds(14)) == nil)
@@ -88,9 +88,9 @@ struct ConnectTests {
         for how in [Connect.Manner.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
             var plan = plan(how)
             let connection = plan.accept(at: .seconds(1))
-            #expect(connection.hang.event(at: .seconds(3)) == nil)
-            #expect(connection.connectDelay == nil)
-            #expect(!connection.terminators.arePossible)
+            #expect(connection.faults.hang.event(at: .seconds(3)) == nil)
+            #expect(connection.faults.connectDelay == nil)
+            #expect(!connection.faults.terminators.arePossible)
         }
     }
 
@@ -112,8 +112,8 @@ struct ConnectTests {
     ) throws {
         var plan = plan(how, Condition(connections: .every(2)))
         #expect(plan.admission(at: .seconds(2)).admission == .open)
-        #expect(!plan.accept(at: .seconds(2)).terminators.arePossible)
-        let terminators = plan.accept(at: .seconds(2)).terminators
+        #expect(!plan.accept(at: .seconds(2)).faults.terminators.arePossible)
+        let terminators = plan.accept(at: .seconds(2)).faults.terminators
         // However late it is asked.
         let (event, how) = try #require(terminators.event(at: .seconds(9), lastPassed: .seconds(2)))
         #expect(event == FaultEvent(fault: 0, offset: nil, effect: effect))

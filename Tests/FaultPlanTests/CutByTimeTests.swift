@@ -11,7 +11,7 @@ struct CutByTimeTests {
         var plan = Plan.of(.of([.cut(position, how).when(condition)]))
         let connection = plan.accept(at: .seconds(100))
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
-        return connection.terminators
+        return connection.faults.terminators
     }
 
     @Test(arguments: Cut.Ending.allCases)

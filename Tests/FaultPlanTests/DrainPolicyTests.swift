@@ -30,7 +30,6 @@ struct DrainPolicyTests {
             (.unread, "- - - | - - - | 900 900 0"),
             (.blackholed, "- - - | - - - | 900 900 0"),
             (.severed, "86400 900 900 | 900 0 0 | 900 0 0"),
-            (.closing, "- - - | - - - | - - -"),
         ] as [(DrainPolicy.Situation, String)]
     )
     func `has a time for each state and each pair of ends`(situation: DrainPolicy.Situation, expected: String) {
@@ -47,10 +46,8 @@ struct DrainPolicyTests {
     }
 
     @Test(arguments: DrainPolicy.Situation.allCases)
-    func `keeps no connection of which both ends are gone, unless it is being closed`(
-        situation: DrainPolicy.Situation
-    ) {
-        #expect(time(situation, .gone, .gone) == (situation == .closing ? "-" : "0"))
+    func `keeps no connection of which both ends are gone`(situation: DrainPolicy.Situation) {
+        #expect(time(situation, .gone, .gone) == "0")
     }
 
     @Test
@@ -95,14 +92,13 @@ struct DrainPolicyTests {
         #expect(probed(.unread, .ended, .open, at: .seconds(899)) == "")
         #expect(probed(.unread, .ended, .open, at: .seconds(900)) == "c")
         #expect(probed(.severed, .ended, .open) == "")
-        #expect(probed(.closing, .gone, .gone) == "")
     }
 
     /// Of a client that has ended its stream, and one that is gone, both 9 s and 10 s ago.
     @Test(
         arguments: [
             (.unconnected, "1 1 0 0"), (.passing, "- 2 - 0"), (.unread, "- - - 0"), (.blackholed, "1 1 0 0"),
-            (.severed, "1 1 0 0"), (.closing, "- - - -"),
+            (.severed, "1 1 0 0"),
         ] as [(DrainPolicy.Situation, String)]
     )
     func `ranks connections for a shortage, and never one whose client is there`(

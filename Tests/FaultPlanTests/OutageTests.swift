@@ -110,13 +110,13 @@ struct InterruptionTests {
     func `resets live connections for as long as its phase lasts`(how: Outage.Manner) {
         var plan = plan(how)
         let connection = plan.accept(at: .seconds(1))
-        #expect(connection.terminators.arePossible)
-        #expect(connection.terminators.event(at: .milliseconds(1_999), lastPassed: .zero)?.event == nil)
+        #expect(connection.faults.terminators.arePossible)
+        #expect(connection.faults.terminators.event(at: .milliseconds(1_999), lastPassed: .zero)?.event == nil)
         let event = FaultEvent(fault: 0, offset: nil, effect: .resets)
-        #expect(connection.terminators.event(at: .seconds(2), lastPassed: .zero)?.event == event)
-        #expect(connection.terminators.event(at: .milliseconds(4_999), lastPassed: .zero)?.event == event)
-        #expect(connection.terminators.event(at: .seconds(5), lastPassed: .zero)?.event == nil)
-        #expect(connection.terminators.event(at: .seconds(12), lastPassed: .zero)?.event == event)
+        #expect(connection.faults.terminators.event(at: .seconds(2), lastPassed: .zero)?.event == event)
+        #expect(connection.faults.terminators.event(at: .milliseconds(4_999), lastPassed: .zero)?.event == event)
+        #expect(connection.faults.terminators.event(at: .seconds(5), lastPassed: .zero)?.event == nil)
+        #expect(connection.faults.terminators.event(at: .seconds(12), lastPassed: .zero)?.event == event)
         #expect(connection.upstream.isTransparent && connection.downstream.isTransparent)
     }
 
@@ -124,18 +124,18 @@ struct InterruptionTests {
     func `says when to ask again`() {
         var plan = plan(.reset)
         let connection = plan.accept(at: .seconds(1))
-        #expect(connection.terminators.nextChange(after: .seconds(1), lastPassed: .zero) == .seconds(2))
-        #expect(connection.terminators.nextChange(after: .seconds(2), lastPassed: .zero) == .seconds(5))
-        #expect(connection.terminators.nextChange(after: .seconds(5), lastPassed: .zero) == .seconds(10))
+        #expect(connection.faults.terminators.nextChange(after: .seconds(1), lastPassed: .zero) == .seconds(2))
+        #expect(connection.faults.terminators.nextChange(after: .seconds(2), lastPassed: .zero) == .seconds(5))
+        #expect(connection.faults.terminators.nextChange(after: .seconds(5), lastPassed: .zero) == .seconds(10))
     }
 
     @Test
     func `never touches a connection of a plan without one`() {
         var plan = Plan.of(.of([.cut(at: 5), .outage(.silence)]))
         let connection = plan.accept(at: .zero)
-        #expect(!connection.terminators.arePossible)
-        #expect(connection.terminators.event(at: .seconds(1), lastPassed: .zero)?.event == nil)
-        #expect(connection.terminators.nextChange(after: .zero, lastPassed: .zero) == .distantFuture)
+        #expect(!connection.faults.terminators.arePossible)
+        #expect(connection.faults.terminators.event(at: .seconds(1), lastPassed: .zero)?.event == nil)
+        #expect(connection.faults.terminators.nextChange(after: .zero, lastPassed: .zero) == .distantFuture)
     }
 
     @Test
@@ -143,12 +143,12 @@ struct InterruptionTests {
         let condition = Condition(ageFrom: .seconds(2), ageUntil: .seconds(3))
         var plan = Plan.of(.of([.outage(.reset).when(condition)]))
         let connection = plan.accept(at: .seconds(10))
-        #expect(connection.terminators.nextChange(after: .seconds(10), lastPassed: .zero) == .seconds(12))
-        #expect(connection.terminators.event(at: .milliseconds(11_999), lastPassed: .zero)?.event == nil)
-        #expect(connection.terminators.event(at: .seconds(12), lastPassed: .zero)?.event != nil)
-        #expect(connection.terminators.nextChange(after: .seconds(12), lastPassed: .zero) == .seconds(13))
-        #expect(connection.terminators.event(at: .seconds(13), lastPassed: .zero)?.event == nil)
-        #expect(connection.terminators.nextChange(after: .seconds(13), lastPassed: .zero) == .distantFuture)
+        #expect(connection.faults.terminators.nextChange(after: .seconds(10), lastPassed: .zero) == .seconds(12))
+        #expect(connection.faults.terminators.event(at: .milliseconds(11_999), lastPassed: .zero)?.event == nil)
+        #expect(connection.faults.terminators.event(at: .seconds(12), lastPassed: .zero)?.event != nil)
+        #expect(connection.faults.terminators.nextChange(after: .seconds(12), lastPassed: .zero) == .seconds(13))
+        #expect(connection.faults.terminators.event(at: .seconds(13), lastPassed: .zero)?.event == nil)
+        #expect(connection.faults.terminators.nextChange(after: .seconds(13), lastPassed: .zero) == .distantFuture)
     }
 
     @Test

@@ -93,7 +93,7 @@ struct TriggerTests {
     @Test
     func `by a duty cycle interrupts a live connection when its turn comes`() {
         var plan = Plan.of(.of([.outage(.reset).when(duty(10, 90, offset: 50))]))
-        let terminators = plan.accept(at: .milliseconds(60)).terminators
+        let terminators = plan.accept(at: .milliseconds(60)).faults.terminators
         #expect(terminators.event(at: .milliseconds(60), lastPassed: .zero) == nil)
         #expect(terminators.nextChange(after: .milliseconds(60), lastPassed: .zero) == .milliseconds(150))
         #expect(terminators.event(at: .milliseconds(150), lastPassed: .zero)?.how == .reset)

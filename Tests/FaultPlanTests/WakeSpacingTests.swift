@@ -65,7 +65,7 @@ struct WakeSpacingTests {
         let duty = Condition(duty: DutyCycle(on: .milliseconds(1), off: .milliseconds(1)))
         let cut = Fault(name: "cut", condition: duty, kind: .cut(Cut(position: .idle(.seconds(60)), how: .close)))
         var plan = Plan.of(.of([cut]))
-        let terminators = plan.accept(at: .zero).terminators
+        let terminators = plan.accept(at: .zero).faults.terminators
         #expect(
             terminators.nextChange(after: .milliseconds(5), lastPassed: .milliseconds(2)) == .milliseconds(60_002)
         )

@@ -213,40 +213,6 @@ struct DrainTests {
             listener.close()
         }
     }
-
-    @Test func `an end that is to be reset has ten seconds from the last byte that it took`() async throws {
-        let (listener, address) = TestSocket.listening()
-        defer { listener.close() }
-        listener.setReceiveBuffer(32_768)
-        let loops = try EventLoopGroup(count: 1)
-        let loop = loops.loops[0]
-        let seen: [String] = try await loop.run {
-            guard let socket = try? StreamSocket(connectingTo: address, on: loop), let peer = try? listener.accepted()
-            else { return ["no connection"] }
-            defer { loop.deferRelease(socket) }
-            // What the peer doesn't take fills this side's buffer as well, and more comes as it is asked for.
-            while case .sent = socket.sendScratch(from: 0, length: 1 << 16) {}
-            let start = loop.now
-            let parting = Parting(receiver: socket, manner: .reset, limits: DrainLimits(), now: start)
-            var seen: [String] = []
-            func look(after seconds: Int) {
-                switch parting.step(at: start + .seconds(seconds)) {
-                case .waiting: seen.append("\(seconds) s: waits")
-                case .done(let unacknowledged):
-                    seen.append("\(seconds) s: done, \(unacknowledged > 0 ? "with" : "without") a rest")
-                }
-            }
-            look(after: 9)
-            let before = socket.unacknowledged()
-            while socket.unacknowledged() == before, let bytes = try? peer.receive(4_096), !bytes.isEmpty {}
-            look(after: 9)
-            look(after: 18)
-            look(after: 19)
-            return seen
-        }
-        await loops.stop()
-        #expect(seen == ["9 s: waits", "9 s: waits", "18 s: waits", "19 s: done, with a rest"])
-    }
 }
 
 extension Fixture {

@@ -72,8 +72,8 @@ extension Loss: PlannedFault {
     }
 
     /// Packets of the handshake are lost, too.
-    func begin(_ beginning: inout DialFaults, in place: BeginningPlace) {
+    func begin(_ dialFaults: inout DialFaults, in place: BeginningPlace) {
         if place.isNarrowed { return }
-        beginning.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
+        dialFaults.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
     }
 }

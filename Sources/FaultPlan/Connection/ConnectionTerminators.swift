@@ -1,59 +1,6 @@
 import FaultProfile
 import Units
 
-/// What happens to one connection: a link for each direction, and what ends both at once.
-public struct ConnectionPlan: Sendable {
-    /// The connection's number, counted from 1 in the order in which the proxy accepted them.
-    public let ordinal: UInt64
-    /// When it was accepted.
-    public let opened: Moment
-    /// Client to server.
-    public var upstream: Link
-    /// Server to client.
-    public var downstream: Link
-    /// What ends the connection as a whole.
-    public let terminators: ConnectionTerminators
-    /// The receive buffer towards the source of each direction, for the whole life of the connection;
-    /// none is left to the system.
-    public let receiveWindow: [Direction: ByteCount]
-    /// The wait before the server is connected to, when packets of the handshake are lost.
-    public let connectDelay: ConnectDelay?
-    /// What has to be read of the bytes.
-    public let reading: StreamInterest
-    /// For how long nobody accepts the connection.
-    public let hang: Hang
-
-    /// Whether no fault concerns the connection.
-    public var isPlain: Bool {
-        upstream.isTransparent && downstream.isTransparent && !terminators.arePossible && receiveWindow.isEmpty
-            && connectDelay == nil && reading.isNone && hang.sources.isEmpty
-    }
-}
-
-/// What the faults of a connection have to know of its bytes.
-public struct StreamInterest: Sendable {
-    /// Whether the links are to be told of HTTP messages (`Link.note`), in both directions.
-    public var messages = false
-    /// Whether messages are to have the targets of their requests.
-    public var targets = false
-    /// The names of the fields of their requests that messages are to have.
-    public var fields: [String] = []
-    /// The patterns to look for in each direction, each for the fault of an index.
-    public var patterns: [Direction: [(fault: Int, pattern: BytePattern)]] = [:]
-
-    /// Nothing.
-    public init() {}
-
-    /// Whether nobody has to look at the bytes.
-    public var isNone: Bool { !messages && patterns.isEmpty }
-
-    /// Adds what has to be known of requests to tell whether they are picked by `condition`.
-    mutating func add(_ condition: HTTPCondition) {
-        if condition.path != nil { targets = true }
-        for field in condition.fields where !fields.contains(field.name) { fields.append(field.name) }
-    }
-}
-
 /// What ends one live connection as a whole, and when: outages, its age, and idleness.
 public struct ConnectionTerminators: Sendable {
     /// Why a connection ends.

@@ -1,7 +1,7 @@
 import FaultProfile
 import Units
 
-/// What the faults that hit a connection make of it, gathered fault by fault.
+/// Collects the faults of one connection, fault by fault, into a `ConnectionPlan`.
 struct ConnectionDraft {
     /// The connection's number, counted from 1.
     let ordinal: UInt64
@@ -9,7 +9,7 @@ struct ConnectionDraft {
     let opened: Moment
     /// The phase that ran then.
     let phase: Int?
-    var beginning = DialFaults()
+    var dialFaults = DialFaults()
     var terminators: [ConnectionTerminators.Source] = []
     var windows: [Direction: ByteCount] = [:]
     var reading = StreamInterest()
@@ -66,15 +66,19 @@ struct ConnectionDraft {
             opened: opened,
             upstream: link(.upstream, schedule, holdLimit),
             downstream: link(.downstream, schedule, holdLimit),
-            terminators: ConnectionTerminators(
-                sources: beginning.endings + terminators,
-                schedule: schedule,
-                opened: opened
-            ),
+            faults: faults(schedule),
             receiveWindow: windows,
-            connectDelay: beginning.delay,
-            reading: reading,
-            hang: Hang(sources: beginning.hangs, schedule: schedule, opened: opened)
+            reading: reading
+        )
+    }
+
+    private func faults(_ schedule: Schedule) -> ConnectionFaults {
+        let sources = dialFaults.endings + terminators
+        if sources.isEmpty, dialFaults.delay == nil, dialFaults.hangs.isEmpty { return .none }
+        return ConnectionFaults(
+            terminators: ConnectionTerminators(sources: sources, schedule: schedule, opened: opened),
+            connectDelay: dialFaults.delay,
+            hang: Hang(sources: dialFaults.hangs, schedule: schedule, opened: opened)
         )
     }
 

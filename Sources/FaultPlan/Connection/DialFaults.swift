@@ -54,18 +54,18 @@ public struct Hang: Sendable {
 }
 
 extension Connect: PlannedFault {
-    func begin(_ beginning: inout DialFaults, in place: BeginningPlace) {
+    func begin(_ dialFaults: inout DialFaults, in place: BeginningPlace) {
         switch how {
         case .delay(let time, let jitter):
             let deviation = Double(jitter.nanoseconds) * (2 * place.key.adding("connect").fraction(at: 0) - 1)
             let drawn = time.nanoseconds.addingSaturated(Int64(deviation))
-            if drawn > 0 { beginning.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
+            if drawn > 0 { dialFaults.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
         case .hang:
-            beginning.add(Hang.Source(fault: place.fault, window: place.window))
+            dialFaults.add(Hang.Source(fault: place.fault, window: place.window))
         case .refuse:
-            beginning.end(.reset, by: place.fault)
+            dialFaults.end(.reset, by: place.fault)
         case .close:
-            beginning.end(.close, by: place.fault)
+            dialFaults.end(.close, by: place.fault)
         }
     }
 

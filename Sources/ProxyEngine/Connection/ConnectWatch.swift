@@ -40,7 +40,7 @@ final class ConnectWatch: LoopHandler {
 
     override func timerFired(_ tag: Int) {
         let now = loop.now
-        for connection in waiting { connection.connectTimePassed(now) }
+        for connection in waiting { connection.checkDialDeadline(now) }
         if !waiting.isEmpty { timer?.set(to: now.advanced(byNanoseconds: ConnectWatch.pause)) }
     }
 

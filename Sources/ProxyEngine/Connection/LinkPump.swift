@@ -46,42 +46,10 @@ struct LinkPump: ~Copyable {
     private var isBulk = false
     /// Whether the sink's connection is broken, so that nothing moves any more.
     private(set) var isSinkBroken = false
+    private var isClosed = false
 
     init(_ link: Link) {
         self.link = link
-    }
-
-    /// The short way for a link without faults on which nothing waits: what has come is received and sent on at once, in
-    /// chunks that aren't bulk.
-    ///
-    /// - Returns: whether that was all there was to do; `run` does the rest.
-    mutating func relay(from source: StreamSocket, to sink: StreamSocket) -> Bool {
-        guard link.isAtRest, link.isTransparent, !isBulk, !isSinkBroken else { return false }
-        var rounds = 0
-        while source.isReadable {
-            guard sink.isWritable, rounds < LinkPump.roundLimit else { return false }
-            rounds += 1
-            switch source.receive(limit: EventLoop.scratchCapacity) {
-            case .received(let count):
-                link.bytesArrived(Int64(count))
-                // Less than asked for, and the end has come: these are the last bytes.
-                let endFollows = count < EventLoop.scratchCapacity && source.hasPeerEnded
-                guard handOver(count, due: count, to: sink, endFollows: endFollows) else {
-                    _ = breakSink()
-                    return false
-                }
-                if isBulk { return false }
-            case .wouldBlock:
-                break
-            case .ended:
-                link.sourceEnded(.finish)
-                return false
-            case .failed:
-                link.sourceEnded(.reset)
-                return false
-            }
-        }
-        return true
     }
 
     /// Moves what can be moved at `now`. The reader reads along, unless it is idle.
@@ -157,6 +125,9 @@ struct LinkPump: ~Copyable {
     /// Whether it still reads and sends.
     var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
+    /// The state of the link for the connection's state machine.
+    var state: ConnectionState.LinkState { isSinkBroken ? .sinkBroken : link.isFinished ? .finished : .open }
+
     /// Takes `bytes` as if the source had sent them, and ended.
     mutating func inject(_ bytes: [UInt8], in loop: EventLoop) {
         guard link.sourceEnd == nil, !bytes.isEmpty else { return }
@@ -166,8 +137,10 @@ struct LinkPump: ~Copyable {
         link.sourceEnded(.finish)
     }
 
-    /// Gives the memory of what was not delivered back, and what the link shares.
+    /// Gives back the memory of what was not delivered, and what the link shares. Calling it twice is fine.
     mutating func close(_ loop: EventLoop) {
+        if isClosed { return }
+        isClosed = true
         pipe.removeAll(of: loop)
         queue.removeAll(of: loop)
         link.close()

@@ -13,7 +13,7 @@ import Units
 /// | passing | when the client is gone and no byte has passed for 60 s |
 /// | blackholed for a time, or the server takes nothing | when the client is gone and no byte has passed for 15 min |
 /// | severed, for good | when both ends have ended their streams; 15 min after one has, or the last byte passed; after 24 h |
-/// | closing | by the time and the bytes that `DrainLimits` gives to the last end |
+/// | lingering | when the last end has taken everything, see `Linger` |
 public struct DrainPolicy: Hashable, Sendable {
     /// The state of a connection, as far as its end is concerned.
     public enum Situation: Hashable, Sendable, CaseIterable {
@@ -27,8 +27,6 @@ public struct DrainPolicy: Hashable, Sendable {
         case blackholed
         /// A direction is dead for good: a cut by silence, or half-open.
         case severed
-        /// The last end is being closed or reset.
-        case closing
     }
 
     /// What is known of an end.
@@ -62,7 +60,6 @@ public struct DrainPolicy: Hashable, Sendable {
         /// Whether the policy has anything to watch: an end is not open, or the state is one that is bounded by itself.
         public var isOfConcern: Bool {
             switch situation {
-            case .closing: false
             case .unconnected, .severed: true
             case .passing, .unread, .blackholed: client != .open || server != .open
             }
@@ -77,6 +74,8 @@ public struct DrainPolicy: Hashable, Sendable {
         case release
     }
 
+    /// The time and the bytes that one end still gets to take the rest; `nil` while none has to be waited for.
+    public var linger: Linger?
     private let limits: DrainLimits
     private let begun: Moment
     /// Since when an end has not been open.
@@ -105,7 +104,7 @@ public struct DrainPolicy: Hashable, Sendable {
     /// sent. A client whose bytes the server is slow to take isn't, because the server would be reset before it has them.
     public func probes(of view: View, at now: Moment) -> (client: Bool, server: Bool) {
         switch view.situation {
-        case .severed, .closing:
+        case .severed:
             return (false, false)
         case .unread where now < quietSince + limits.blackholeGrace:
             return (false, false)
@@ -119,7 +118,7 @@ public struct DrainPolicy: Hashable, Sendable {
     /// those with one rank the oldest goes first.
     public func shortageRank(of view: View, at now: Moment) -> Int? {
         switch (view.situation, view.client) {
-        case (.closing, _), (_, .open), (_, .absent), (.unread, .ended):
+        case (_, .open), (_, .absent), (.unread, .ended):
             return nil
         case (.passing, .ended), (.passing, .gone), (.unread, .gone):
             let isIdle = endedSince != nil && view.passed == passed && now >= quietSince + limits.shortageGrace
@@ -144,8 +143,6 @@ public struct DrainPolicy: Hashable, Sendable {
     /// When the connection is released if nothing changes; `nil` at once.
     private func deadline(of view: View) -> Moment? {
         switch (view.situation, view.client, view.server) {
-        case (.closing, _, _):
-            .distantFuture
         case (_, .gone, .gone), (_, .gone, .absent), (_, .absent, _):
             nil
         case (.unconnected, .open, _), (.unconnected, .ended, _), (.unconnected, .gone, _):

@@ -1,0 +1,44 @@
+import Units
+
+extension ConnectionState {
+    /// The phase of a connection.
+    public enum Phase: Hashable, Sendable {
+        case accepted
+        /// Accepted by the kernel alone: not read, and no server dialed.
+        case hanging
+        /// A fault delays dialing until the moment.
+        case delayed(until: Moment)
+        /// Dialing failed for want of a resource and is tried again at the moment.
+        case retrying(at: Moment)
+        /// The server's address of this index is being dialed.
+        case connecting(address: Int)
+        /// Bytes are forwarded.
+        case flowing
+        /// One end is left, and takes the rest.
+        case lingering(Peer)
+        /// Nothing passes any more, and neither end learns of it.
+        case blackholed
+        case closed
+    }
+
+    /// The reason why the server can't be reached.
+    public enum DialFailure: Hashable, Sendable, CaseIterable {
+        /// The process or the system has no descriptor left.
+        case outOfDescriptors
+        /// The accept queue of a Unix-domain socket is full; a TCP handshake would wait.
+        case queueIsFull
+        /// The server refused, or its address can't be reached.
+        case refused
+        /// Nothing answered in time.
+        case timedOut
+    }
+
+    /// The state of one link as the machine sees it.
+    public enum LinkState: Hashable, Sendable, CaseIterable {
+        case open
+        /// Every byte and the end of the stream were handed over.
+        case finished
+        /// The sink's connection is broken.
+        case sinkBroken
+    }
+}

@@ -1,0 +1,356 @@
+import FaultProfile
+import Units
+
+/// The life of one proxied connection as a state machine: a value that takes events and returns actions.
+///
+/// The machine has no socket, clock or timer. The engine's `Connection` reports events and carries out the actions. Every
+/// event has the time as an argument, which never goes back.
+///
+/// | phase | left on |
+/// |---|---|
+/// | accepted | `started` |
+/// | hanging | a change of the fault that leaves the connection to the kernel |
+/// | delayed, retrying | the timer |
+/// | connecting | `connected`, `dialFailed`, `dialTimedOut` |
+/// | flowing | the end of a link, a broken socket, a terminator |
+/// | lingering, blackholed | the drain policy |
+public struct ConnectionState: Sendable {
+    /// The longest wait of a connection that is to be reset until the listener refuses clients: 100 ms.
+    static let refusalPatience: Int64 = 100_000_000
+    /// The pause before dialing again when descriptors are short: 20 ms.
+    static let descriptorPause: Int64 = 20_000_000
+    /// The pause before dialing again when the accept queue is full: 5 ms.
+    static let queuePause: Int64 = 5_000_000
+
+    /// The phase.
+    public private(set) var phase = Phase.accepted
+    /// Whether a fault may end the connection. A copy, because access to `faults` is reference-counted.
+    public private(set) var mayTerminate: Bool
+    private var faults: ConnectionFaults
+    private var dialDeadline: Moment?
+    /// The time at which the next address is dialed, or the connection fails.
+    private var attemptDeadline = Moment.zero
+    /// The bytes that had passed at the last look, and the time of the last change.
+    private var passed: (bytes: Int64, moment: Moment)
+    private var spacing = WakeSpacing()
+    private var resetPendingSince: Moment?
+    private var substitute: Substitute?
+    private var isAnswered = false
+
+    /// A response in the server's place.
+    private final class Substitute: Sendable {
+        let request: Int64
+        let answer: HTTPAnswer
+
+        init(request: Int64, answer: HTTPAnswer) { (self.request, self.answer) = (request, answer) }
+    }
+
+    /// The state of a connection that was accepted at `opened`.
+    public init(_ faults: ConnectionFaults, opened: Moment) {
+        self.faults = faults
+        mayTerminate = faults.terminators.arePossible
+        passed = (0, opened)
+    }
+
+    /// Whether bytes are forwarded.
+    public var isFlowing: Bool { if case .flowing = phase { true } else { false } }
+
+    /// Whether no fault concerns the connection beside its links.
+    public var hasNoFaults: Bool { faults === ConnectionFaults.none }
+
+    // MARK: Events
+
+    /// The client's socket is watched.
+    public mutating func started(at now: Moment) -> ConnectionActions {
+        if let end = terminated(at: now) { return end }
+        guard let event = faults.hang.event(at: now) else { return dialLater(at: now) }
+        phase = .hanging
+        return ConnectionActions(event: event, timer: nextHangChange(after: now), .checkEnds)
+    }
+
+    /// The socket of `peer` can be read or written, or has ended.
+    public mutating func ready(_ peer: Peer, at now: Moment) -> ConnectionActions {
+        switch phase {
+        case .accepted, .closed: ConnectionActions()
+        case .hanging: hangOn(at: now)
+        case .connecting where peer == .server: ConnectionActions(.finishDialing)
+        case .delayed, .retrying, .connecting, .blackholed: ConnectionActions(.checkEnds)
+        case .flowing: ConnectionActions(.run)
+        case .lingering(let last): ConnectionActions(.keepLingering(last))
+        }
+    }
+
+    /// The moment of the timer has come, or one before it.
+    public mutating func timerDue(at now: Moment) -> ConnectionActions {
+        switch phase {
+        case .accepted, .closed:
+            return ConnectionActions()
+        case .hanging:
+            return hangOn(at: now)
+        case .delayed(let moment), .retrying(let moment):
+            if let end = terminated(at: now) { return end }
+            if now < moment { return ConnectionActions(timer: min(moment, nextTermination(after: now))) }
+            return faults.connectDelay?.isFailure == true ? fail() : dial(at: now)
+        case .connecting:
+            return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
+        case .flowing:
+            return ConnectionActions(.run)
+        case .lingering(let last):
+            return ConnectionActions(.keepLingering(last))
+        case .blackholed:
+            return ConnectionActions(.checkEnds)
+        }
+    }
+
+    /// Dialing begins, with the first of `count` addresses or another one. All of them together may take `timeout`, in
+    /// equal shares.
+    public mutating func dialBegan(of count: Int, timeout: Duration, at now: Moment) {
+        guard case .connecting(let address) = phase else { return }
+        let deadline = dialDeadline ?? now + timeout
+        dialDeadline = deadline
+        attemptDeadline = now.advanced(byNanoseconds: (deadline - now).nanoseconds / Int64(max(1, count - address)))
+    }
+
+    /// The server's socket is connected.
+    public mutating func connected() -> ConnectionActions {
+        phase = .flowing
+        return ConnectionActions(timer: .distantFuture)
+    }
+
+    /// Dialing one of `count` addresses failed.
+    public mutating func dialFailed(_ failure: DialFailure, of count: Int, at now: Moment) -> ConnectionActions {
+        guard case .connecting(let address) = phase else { return ConnectionActions() }
+        let hasTime = dialDeadline.map { now < $0 } ?? true
+        switch failure {
+        case .outOfDescriptors where hasTime: return retry(after: ConnectionState.descriptorPause, at: now)
+        case .queueIsFull where hasTime: return retry(after: ConnectionState.queuePause, at: now)
+        case .outOfDescriptors, .queueIsFull, .refused, .timedOut: break
+        }
+        return address + 1 < count ? dial(address + 1, at: now) : fail()
+    }
+
+    /// Whether the address that is being dialed has had its share of the time.
+    public func isDialOverdue(at now: Moment) -> Bool {
+        if case .connecting = phase { now >= attemptDeadline } else { false }
+    }
+
+    /// The end of a stream is due on the link of `direction`.
+    ///
+    /// - Parameters:
+    ///   - isOtherFinished: whether the other link has finished.
+    ///   - plan: the plan that knows the fault of an `.answer`.
+    public mutating func linkEnded(_ direction: Direction, _ ending: Ending, isOtherFinished: Bool, of plan: Plan)
+        -> ConnectionActions
+    {
+        let (source, sink) = (Peer(sourceOf: direction), Peer(sinkOf: direction))
+        switch ending {
+        case .answer(let request, let fault):
+            guard case .http(.answer(let answer)) = plan.fault(fault).kind else {
+                preconditionFailure("only an http fault with an answer ends a stream in front of a request")
+            }
+            substitute = Substitute(request: request, answer: answer)
+            return ConnectionActions()
+        case .finish where direction == .downstream && isAnswered:
+            // The client may still be sending a request that no server takes.
+            return linger(.client, .closure, after: ConnectionActions(.client, .endStream))
+        case .finish:
+            // Closing both sockets sends the end of the stream as well.
+            return isOtherFinished ? ConnectionActions() : ConnectionActions(sink, .endStream)
+        case .reset, .cut(.reset):
+            return linger(sink, .acknowledgement, after: ConnectionActions(source, .reset))
+        case .cut(.close):
+            return linger(sink, .closure, after: ConnectionActions(source, .close).adding(sink, .endStream))
+        case .cut(.silence):
+            return blackhole()
+        }
+    }
+
+    /// Both links have moved what they could, in phase `flowing`. `isBroken` asks whether the socket of an end is broken
+    /// (ECONNRESET and the like), where nothing else reports it.
+    public mutating func linksMoved(_ up: LinkState, _ down: LinkState, isBroken: (Peer) -> Bool) -> ConnectionActions {
+        switch (up, down) {
+        case (.open, .open):
+            return ConnectionActions()
+        case (.open, .sinkBroken):
+            return ConnectionActions(.deliverRest(to: .server))
+        case (.sinkBroken, .open):
+            return ConnectionActions(.deliverRest(to: .client))
+        case (.finished, .finished):
+            return close(both: .close)
+        case (.finished, .open):
+            return isBroken(.client) ? reset(.client) : ConnectionActions()
+        case (.open, .finished):
+            return isBroken(.server) ? reset(.server) : ConnectionActions()
+        case (.sinkBroken, .finished):
+            return reset(.server)
+        case (.finished, .sinkBroken):
+            return reset(.client)
+        case (.sinkBroken, .sinkBroken):
+            return close(both: .reset)
+        }
+    }
+
+    /// The connection ends now, in any phase: by FIN, or by RST with `reset`.
+    public mutating func abandoned(reset: Bool) -> ConnectionActions { close(both: reset ? .reset : .close) }
+
+    /// Ends the connection if an outage, its age or idleness has it so at `now`; `nil` if not.
+    ///
+    /// - Parameter mayReconnect: whether a client that is reset now, and reconnects at once, might find the listener still
+    ///   open although an outage refuses connections. The listener may run on another loop, so the reset waits for it.
+    public mutating func terminated(at now: Moment, mayReconnect: @autoclosure () -> Bool = false)
+        -> ConnectionActions?
+    {
+        guard mayTerminate, let (event, how) = faults.terminators.event(at: now, lastPassed: passed.moment) else {
+            return nil
+        }
+        if case .flowing = phase, how == .reset, mayReconnect() {
+            let since = resetPendingSince ?? now
+            let deadline = since.advanced(byNanoseconds: ConnectionState.refusalPatience)
+            if now < deadline {
+                defer { resetPendingSince = since }
+                return ConnectionActions(timer: deadline, resetPendingSince == nil ? .awaitRefusal : .proceed)
+            }
+        }
+        var actions: ConnectionActions
+        switch (how, phase) {
+        case (.silence, _):
+            actions = blackhole()
+        case (.close, .connecting), (.close, .flowing):
+            actions = linger(.client, .closure, after: ConnectionActions(server: .close, client: .endStream))
+        case (.close, .accepted), (.close, .hanging), (.close, .delayed), (.close, .retrying):
+            actions = linger(.client, .closure, after: ConnectionActions(client: .endStream))
+        case (.reset, _), (.close, .lingering), (.close, .blackholed), (.close, .closed):
+            actions = close(both: .reset)
+        }
+        actions.event = event
+        return actions
+    }
+
+    /// The faults have changed; `bytes` have passed so far.
+    public mutating func update(_ update: ConnectionUpdate, passed bytes: Int64, at now: Moment) {
+        // Idleness that was not counted so far begins here.
+        if !mayTerminate { passed = (bytes, now) }
+        faults = faults.updated(by: update)
+        mayTerminate = faults.terminators.arePossible
+        spacing = WakeSpacing()
+    }
+
+    /// What is due after an `update`.
+    public mutating func updated(at now: Moment) -> ConnectionActions {
+        switch phase {
+        case .hanging:
+            return hangOn(at: now)
+        case .delayed(let moment):
+            if let end = terminated(at: now) { return end }
+            if faults.connectDelay == nil { return dial(at: now) }
+            return ConnectionActions(timer: min(moment, nextTermination(after: now)))
+        case .retrying(let moment):
+            return terminated(at: now) ?? ConnectionActions(timer: min(moment, nextTermination(after: now)))
+        case .connecting:
+            return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
+        case .flowing:
+            return ConnectionActions(.runSoon)
+        case .accepted, .lingering, .blackholed, .closed:
+            return ConnectionActions()
+        }
+    }
+
+    // MARK: Bytes
+
+    /// `bytes` have passed in both directions together by `now`.
+    public mutating func notePassed(_ bytes: Int64, at now: Moment) {
+        guard mayTerminate, bytes != passed.bytes else { return }
+        passed = (bytes, now)
+        spacing.refresh()
+    }
+
+    /// The moment of the next look at what ends the connection; `distantFuture` when nothing can.
+    public mutating func nextTermination(after now: Moment) -> Moment {
+        guard mayTerminate else { return .distantFuture }
+        return spacing.wake(for: faults.terminators.nextChange(after: now, lastPassed: passed.moment), now: now)
+    }
+
+    /// The request, by its number from 1, that waits for a response in the server's place; `nil` when none does.
+    public var requestToAnswer: Int64? { substitute?.request }
+
+    /// Takes the response in the server's place. From here on the stream to the client ends with it.
+    public mutating func takeAnswer() -> HTTPAnswer? {
+        guard let answer = substitute?.answer else { return nil }
+        substitute = nil
+        isAnswered = true
+        return answer
+    }
+
+    // MARK: Transitions
+
+    private mutating func hangOn(at now: Moment) -> ConnectionActions {
+        if let end = terminated(at: now) { return end }
+        guard faults.hang.event(at: now) != nil else { return dialLater(at: now) }
+        return ConnectionActions(timer: nextHangChange(after: now), .checkEnds)
+    }
+
+    private mutating func nextHangChange(after now: Moment) -> Moment {
+        let terminators = faults.terminators
+        let change = min(
+            faults.hang.nextChange(after: now),
+            terminators.nextChange(after: now, lastPassed: passed.moment)
+        )
+        return spacing.wake(for: change, now: now)
+    }
+
+    private mutating func dialLater(at now: Moment) -> ConnectionActions {
+        guard let delay = faults.connectDelay else { return dial(at: now) }
+        phase = .delayed(until: now + delay.duration)
+        return ConnectionActions(event: delay.event, timer: min(now + delay.duration, nextTermination(after: now)))
+    }
+
+    private mutating func dial(_ address: Int = 0, at now: Moment) -> ConnectionActions {
+        phase = .connecting(address: address)
+        return ConnectionActions(timer: nextTermination(after: now), .dial(address: address))
+    }
+
+    private mutating func retry(after pause: Int64, at now: Moment) -> ConnectionActions {
+        let next = min(now.advanced(byNanoseconds: pause), dialDeadline ?? .distantFuture)
+        phase = .retrying(at: next)
+        return ConnectionActions(timer: min(next, nextTermination(after: now)))
+    }
+
+    private mutating func fail() -> ConnectionActions {
+        phase = .closed
+        return ConnectionActions(client: .reset, .fail)
+    }
+
+    /// The connection of `peer` is broken: resets it, and the other end once that has taken everything.
+    private mutating func reset(_ peer: Peer) -> ConnectionActions {
+        linger(peer.other, .acknowledgement, after: ConnectionActions(peer, .reset))
+    }
+
+    private mutating func linger(_ peer: Peer, _ goal: Linger.Goal, after actions: ConnectionActions)
+        -> ConnectionActions
+    {
+        phase = .lingering(peer)
+        var actions = actions
+        actions.next = .linger(peer, goal)
+        return actions
+    }
+
+    private mutating func blackhole() -> ConnectionActions {
+        phase = .blackholed
+        return ConnectionActions(timer: .distantFuture, .blackhole)
+    }
+
+    private mutating func close(both action: ConnectionActions.SocketAction) -> ConnectionActions {
+        defer { phase = .closed }
+        switch phase {
+        case .closed:
+            return ConnectionActions()
+        case .lingering(let last):
+            // What the end hasn't taken is still delivered.
+            return ConnectionActions(last, .close, .finish)
+        case .accepted, .hanging, .delayed, .retrying:
+            return ConnectionActions(client: action, .finish)
+        case .connecting, .flowing, .blackholed:
+            return ConnectionActions(server: action, client: action, .finish)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import EventLoop
+import FaultPlan
+import Units
+
+/// Dialing the addresses of the upstream.
+extension Connection {
+    func dial(_ address: Int) {
+        // The policy of a connection that had no server begins anew.
+        drain = nil
+        let addresses = shard.context.upstreamAddresses
+        state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
+        do {
+            // The name may have been looked up again since the last address.
+            try connectServer(to: addresses[min(address, addresses.count - 1)])
+            server.watch(by: self, tag: Tag.server)
+            shard.connectWatch.add(self)
+        } catch {
+            dialFailed(error)
+        }
+    }
+
+    private func connectServer(to address: SocketAddress) throws(SystemError) {
+        guard let trail, shard.context.duties.keepsFlows.load(ordering: .relaxed) else {
+            return try server.connect(to: address, receiveBuffer: serverWindow)
+        }
+        try trail.follow { () throws(SystemError) in
+            try server.connect(to: address, receiveBuffer: serverWindow)
+            return server.localAddress.map { Flow(from: $0, to: address) }
+        }
+    }
+
+    func finishDialing() {
+        if let error = server.connectionError() { return dialFailed(error) }
+        shard.connectWatch.remove(self)
+        perform(state.connected())
+        flow(at: loop.now)
+    }
+
+    /// Gives up an address that has not answered in its share of the time.
+    func checkDialDeadline(_ now: Moment) {
+        if state.isDialOverdue(at: now) { dialFailed(SystemError(call: "connect", code: SystemError.timedOut)) }
+    }
+
+    private func dialFailed(_ error: SystemError) {
+        server.close()
+        let failure: ConnectionState.DialFailure
+        if error.isOutOfDescriptors {
+            shard.context.noteShortage()
+            failure = .outOfDescriptors
+        } else if error.isQueueFull {
+            failure = .queueIsFull
+        } else {
+            failure = error.code == SystemError.timedOut ? .timedOut : .refused
+        }
+        let count = shard.context.upstreamAddresses.count
+        perform(state.dialFailed(failure, of: count, at: loop.now), error: error)
+    }
+}

@@ -1,0 +1,188 @@
+import EventLoop
+import FaultPlan
+import Units
+
+/// The drain policy of one connection, in memory that only connections with an end that is gone have.
+final class DrainRecord {
+    var policy: DrainPolicy
+
+    init(_ policy: DrainPolicy) { self.policy = policy }
+}
+
+/// Connections with an end that is gone, or being let go, see `DrainPolicy` and `Linger`.
+extension Connection {
+    /// Receives in one turn at most: 8.
+    private static let roundLimit = 8
+
+    /// The connection as the policy sees it; `nil` when it has nothing to watch.
+    private var drainView: DrainPolicy.View? {
+        let view: DrainPolicy.View
+        switch state.phase {
+        case .accepted, .hanging, .delayed, .retrying:
+            view = DrainPolicy.View(.unconnected, client: end(of: client), server: .absent)
+        case .connecting:
+            // The client's bytes are for the server, which has as long as dialing may take.
+            let hasBytes = client.receivable() > 0
+            view = DrainPolicy.View(
+                hasBytes ? .passing : .unconnected,
+                client: end(of: client),
+                server: hasBytes ? .open : .absent
+            )
+        case .flowing:
+            view = flowingView
+        case .blackholed:
+            view = DrainPolicy.View(
+                .severed,
+                client: end(of: client),
+                server: server.isOpen ? end(of: server) : .absent
+            )
+        case .lingering, .closed:
+            return nil
+        }
+        return view.isOfConcern ? view : nil
+    }
+
+    private var flowingView: DrainPolicy.View {
+        var view = DrainPolicy.View(.passing, client: end(of: client), server: end(of: server))
+        let isSevered = up.link.isDeaf || down.link.isDeaf
+        if view.client == .open, view.server == .open, !isSevered { return view }
+        let unacknowledged = server.isOpen ? server.unacknowledged() : 0
+        view.passed = up.link.delivered + down.link.delivered - Int64(unacknowledged + client.unacknowledged())
+        if isSevered {
+            view.situation = .severed
+        } else if up.link.isSilent || down.link.isSilent {
+            view.situation = .blackholed
+        } else if unacknowledged > 0 {
+            view.situation = .unread
+        }
+        return view
+    }
+
+    private func end(of socket: StreamSocket) -> DrainPolicy.End {
+        if !socket.isOpen || socket.isBroken() || socket.hasPeerClosed { return .gone }
+        return socket.hasPeerEnded ? .ended : .open
+    }
+
+    private func record(at now: Moment, passed: Int64) -> DrainRecord {
+        if let drain { return drain }
+        let record = DrainRecord(DrainPolicy(shard.limits, beginning: now, passed: passed))
+        drain = record
+        return record
+    }
+
+    /// Releases the connection if the policy has it so, and has the ends probed that may be gone; `true` when it is over.
+    func isDrained(at now: Moment) -> Bool {
+        guard let view = drainView else { return false }
+        let record = record(at: now, passed: view.passed)
+        if case .release = record.policy.verdict(on: view, at: now) {
+            abandon(reset: true)
+            return true
+        }
+        let probes = record.policy.probes(of: view, at: now)
+        if probes.client { client.probe(every: shard.limits.probeSeconds, count: shard.limits.probeCount) }
+        if probes.server { server.probe(every: shard.limits.probeSeconds, count: shard.limits.probeCount) }
+        return false
+    }
+
+    /// The rank of the connection among those that are released where descriptors run short; `nil` when it isn't.
+    func shortageRank(at now: Moment) -> Int? {
+        guard let view = drainView else { return nil }
+        return record(at: now, passed: view.passed).policy.shortageRank(of: view, at: now)
+    }
+
+    /// Keeps both sockets open and passes nothing any more.
+    func blackhole() {
+        closeLinks()
+        shard.connectWatch.remove(self)
+        drain = nil
+        _ = isDrained(at: loop.now)
+    }
+
+    // MARK: The last end
+
+    /// Gives `peer`, whose socket is the last, the time to take the rest.
+    func linger(_ peer: Peer, _ goal: Linger.Goal) {
+        let socket = self[peer]
+        // A server that a fault has answered for is closed already.
+        guard socket.isOpen else { return abandon(reset: true) }
+        closeLinks()
+        shard.connectWatch.remove(self)
+        let now = loop.now
+        let remaining = goal == .closure ? 0 : socket.unacknowledged()
+        record(at: now, passed: 0).policy.linger = Linger(goal, shard.limits, remaining: remaining, at: now)
+        keepLingering(peer)
+    }
+
+    func keepLingering(_ peer: Peer) {
+        guard let drain, var linger = drain.policy.linger else { return }
+        let (socket, now) = (self[peer], loop.now)
+        let remaining = linger.goal == .closure ? 0 : socket.unacknowledged()
+        var verdict = linger.verdict(remaining: remaining, at: now)
+        if verdict == .wait {
+            // The last bytes may wait in the kernel for the end of the stream, which a reset has replaced.
+            if linger.goal == .acknowledgement, linger.isFirstLook { socket.pushHeldBack() }
+            _ = discard(from: socket, &linger)
+            if linger.goal == .closure { verdict = linger.verdict(remaining: remaining, at: now) }
+        }
+        let nextLook = linger.nextLook(after: now)
+        drain.policy.linger = linger
+        guard verdict == .done else {
+            if linger.goal == .closure, socket.isReadable { queueTurn() }
+            return setTimer(to: nextLook)
+        }
+        switch linger.goal {
+        case .closure:
+            // Bytes that are left unread make a reset of the close, which discards what the peer has not acknowledged.
+            report(lost: socket.receivable() > 0 ? socket.unacknowledged() : 0)
+            socket.close()
+        case .acknowledgement, .acceptance:
+            report(lost: remaining)
+            socket.reset()
+        }
+        abandon(reset: false)
+    }
+
+    /// Waits until `peer` has taken the bytes of the other end, which is gone. Its own bytes are discarded while it takes
+    /// nothing: it may send without receiving, and would wait for ever.
+    func deliverRest(to peer: Peer) {
+        let (socket, now) = (self[peer], loop.now)
+        if socket.isWritable {
+            drain?.policy.linger = nil
+            return
+        }
+        let record = record(at: now, passed: 0)
+        let queued = socket.queuedAtPeer()
+        var linger = record.policy.linger ?? Linger(.acceptance, shard.limits, remaining: queued, at: now)
+        let isBroken = discard(from: socket, &linger)
+        let verdict = linger.verdict(remaining: queued, at: now)
+        record.policy.linger = linger
+        if isBroken || verdict == .done {
+            if !isBroken { report(lost: socket.unacknowledged()) }
+            abandon(reset: true)
+        } else if socket.isReadable, !linger.hasPeerEnded {
+            queueTurn()
+        }
+    }
+
+    /// Receives and discards bytes of an end; returns whether its connection is broken.
+    private func discard(from socket: StreamSocket, _ linger: inout Linger) -> Bool {
+        for _ in 0..<Connection.roundLimit where socket.isReadable && !linger.hasPeerEnded {
+            switch socket.receive(limit: EventLoop.scratchCapacity) {
+            case .received(let count):
+                linger.discard(count)
+            case .ended:
+                linger.peerEnded()
+            case .wouldBlock:
+                return false
+            case .failed:
+                linger.peerEnded()
+                return true
+            }
+        }
+        return false
+    }
+
+    private func report(lost bytes: Int) {
+        if bytes > 0 { shard.context.tell(.unacknowledgedAtReset(connection: ordinal, bytes: bytes)) }
+    }
+}

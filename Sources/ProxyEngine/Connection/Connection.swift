@@ -1,0 +1,264 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import StreamReading
+import Units
+
+/// A client's connection and the one to the server, on one loop from accept to close.
+///
+/// Reports events to a `ConnectionState` and carries out the actions that it returns. Two `LinkPump`s move the bytes.
+final class Connection: LoopHandler {
+    enum Tag {
+        static let client = 0
+        static let server = 1
+        static let timer = 2
+        static let turn = 3
+    }
+
+    /// The index in the shard's list.
+    var position = 0
+    /// The index among the connections that dial; −1 for others.
+    var connectPlace = -1
+    let shard: Shard
+    let loop: EventLoop
+    let client: StreamSocket
+    /// Closed until the upstream is dialed.
+    let server: StreamSocket
+    let ordinal: UInt64
+    /// The moment of acceptance.
+    let opened: Moment
+    /// The receive buffer of the socket to the server, if a fault bounds it.
+    let serverWindow: Int?
+    var state: ConnectionState
+    /// Reads the streams for faults that ask for positions in them; that of the shard, which is idle, if none does.
+    private(set) var reader: StreamReader
+    var up: LinkPump
+    var down: LinkPump
+    private let timer: LoopTimer
+    private var isQueued = false
+    /// The drain policy of a connection with an end that is gone; `nil` while both are there.
+    var drain: DrainRecord?
+    /// The proxies that the connection has come through, where one of them might accept its own; `nil` elsewhere.
+    var trail: Trail?
+
+    /// A connection for an accepted socket that is not watched yet.
+    init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
+        self.client = client
+        self.shard = shard
+        loop = shard.loop
+        ordinal = plan.ordinal
+        opened = plan.opened
+        server = StreamSocket(closedOn: loop)
+        serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
+        state = ConnectionState(plan.faults, opened: plan.opened)
+        reader = plan.reading.isNone ? shard.idleReader : StreamReader(plan.reading)
+        up = LinkPump(plan.upstream)
+        down = LinkPump(plan.downstream)
+        timer = LoopTimer(loop: loop, tag: Tag.timer)
+        super.init()
+        timer.serve(self)
+        if let window = plan.receiveWindow[.upstream] { client.setReceiveBuffer(Int(window.bytes)) }
+        if plan.upstream.countsFromArrival { client.stampArrivals() }
+    }
+
+    /// The socket of an end.
+    subscript(peer: Peer) -> StreamSocket {
+        switch peer {
+        case .client: client
+        case .server: server
+        }
+    }
+
+    /// The bytes that each direction has passed on so far.
+    var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
+
+    /// The bytes that rates lost because the machine was busy.
+    var lostBytes: Int64 { up.link.lostBytes + down.link.lostBytes }
+
+    // MARK: Events
+
+    func start() {
+        client.watch(by: self, tag: Tag.client)
+        perform(state.started(at: loop.now))
+    }
+
+    override func socketIsReady(_ tag: Int) {
+        // A connection that waits for its turn leaves this one to others.
+        if tag == Tag.turn { isQueued = false } else if isQueued, state.isFlowing { return }
+        if state.isFlowing { run() } else { perform(state.ready(tag == Tag.server ? .server : .client, at: loop.now)) }
+    }
+
+    override func timerFired(_ tag: Int) {
+        if state.isFlowing { run() } else { perform(state.timerDue(at: loop.now)) }
+    }
+
+    /// Ends the connection at once: by RST with `reset`, else by FIN.
+    func abandon(reset: Bool) { perform(state.abandoned(reset: reset)) }
+
+    /// Ends the connection if a fault has it so at `now`; returns whether the links must not move now.
+    func isTerminated(at now: Moment) -> Bool {
+        guard state.mayTerminate else { return false }
+        let end = state.terminated(at: now, mayReconnect: shard.clientsMayReconnect(at: now))
+        guard let end else { return false }
+        perform(end)
+        return true
+    }
+
+    // MARK: Actions
+
+    /// Carries out `actions`. `error` is the cause of a failure to reach the server.
+    func perform(
+        _ actions: ConnectionActions,
+        error: SystemError = SystemError(call: "connect", code: SystemError.timedOut)
+    ) {
+        if let event = actions.event { record(event, nil, loop.now) }
+        perform(actions.server, on: server)
+        perform(actions.client, on: client)
+        if let moment = actions.timer { setTimer(to: moment) }
+        switch actions.next {
+        case .proceed: break
+        case .dial(let address): dial(address)
+        case .finishDialing: finishDialing()
+        case .run: run()
+        case .runSoon: queueTurn()
+        case .awaitRefusal: shard.awaitRefusal(self)
+        case .deliverRest(let peer): deliverRest(to: peer)
+        case .linger(let peer, let goal): linger(peer, goal)
+        case .keepLingering(let peer): keepLingering(peer)
+        case .blackhole: blackhole()
+        case .checkEnds: _ = isDrained(at: loop.now)
+        case .fail:
+            shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
+            finish()
+        case .finish:
+            finish()
+        }
+    }
+
+    private func perform(_ action: ConnectionActions.SocketAction, on socket: StreamSocket) {
+        switch action {
+        case .none: break
+        case .endStream: socket.shutdownWrite()
+        case .close: socket.close()
+        case .reset: socket.reset()
+        }
+    }
+
+    func setTimer(to moment: Moment) {
+        if moment < .distantFuture { timer.set(to: moment) } else { timer.cancel() }
+    }
+
+    func queueTurn() {
+        if isQueued { return }
+        isQueued = true
+        loop.callSoon(self, tag: Tag.turn)
+    }
+
+    func closeLinks() {
+        up.close(loop)
+        down.close(loop)
+    }
+
+    /// Ends the life of a connection whose sockets are closed.
+    private func finish() {
+        closeLinks()
+        setTimer(to: .distantFuture)
+        shard.connectWatch.remove(self)
+        trail?.end()
+        shard.remove(self)
+    }
+
+    func recordEvents(of direction: Direction, at now: Moment) {
+        switch direction {
+        case .upstream where !up.link.events.isEmpty:
+            for event in up.link.takeEvents() { record(event, direction, now) }
+        case .downstream where !down.link.events.isEmpty:
+            for event in down.link.takeEvents() { record(event, direction, now) }
+        case .upstream, .downstream:
+            break
+        }
+    }
+
+    private func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment) {
+        shard.context.record(event, of: shard.plan, connection: ordinal, direction: direction, at: now)
+    }
+
+    // MARK: Bytes
+
+    /// Begins to forward: both ends are there.
+    func flow(at now: Moment) {
+        if down.link.countsFromArrival { server.stampArrivals() }
+        up.link.begin(at: now)
+        down.link.begin(at: now)
+        if isTerminated(at: now) { return }
+        // A cut in front of the first byte acts before a byte goes the other way.
+        if move(.downstream, at: now) { run() }
+    }
+
+    private func run() {
+        let now = loop.now
+        shard.note(due: min(up.wake, down.wake), now: now)
+        if isTerminated(at: now) { return }
+        guard move(.upstream, at: now) else { return }
+        if isAnswerDue { answer() }
+        guard move(.downstream, at: now) else { return }
+        if isAnswerDue || up.isAlive && !reader.isIdle && reader.mustRelease(.upstream) { queueTurn() }
+        if up.state != .open || down.state != .open {
+            perform(state.linksMoved(up.state, down.state, isBroken: isBroken))
+            guard state.isFlowing else { return }
+        }
+        if up.link.isDeaf || down.link.isDeaf, isDrained(at: now) { return }
+        state.notePassed(up.link.delivered + down.link.delivered, at: now)
+        let wake = min(up.wake, down.wake, drain?.policy.linger?.deadline ?? .distantFuture)
+        setTimer(to: min(wake, state.nextTermination(after: now)))
+    }
+
+    /// Moves the bytes of one direction; returns whether the connection still flows.
+    private func move(_ direction: Direction, at now: Moment) -> Bool {
+        let outcome =
+            switch direction {
+            case .upstream: up.run(from: client, to: server, reader: reader, now: now)
+            case .downstream: down.run(from: server, to: client, reader: reader, now: now)
+            }
+        recordEvents(of: direction, at: now)
+        switch outcome {
+        case .waiting, .sinkBroken:
+            // `linksMoved` handles a broken sink, after the other direction has moved its bytes.
+            return true
+        case .again:
+            queueTurn()
+            return true
+        case .ended(let ending):
+            let isOtherFinished = direction == .upstream ? down.link.isFinished : up.link.isFinished
+            perform(state.linkEnded(direction, ending, isOtherFinished: isOtherFinished, of: shard.plan))
+            return state.isFlowing
+        }
+    }
+
+    private func isBroken(_ peer: Peer) -> Bool {
+        switch peer {
+        case .client: client.isBroken()
+        // A probe makes a server that has closed its socket answer by a reset.
+        case .server: server.isBroken() && !server.isProbed
+        }
+    }
+
+    /// Whether a request waits for a response in the server's place, and those to the requests before it have come.
+    private var isAnswerDue: Bool {
+        guard let request = state.requestToAnswer else { return false }
+        return reader.hasAnswered(requestsBefore: request)
+    }
+
+    private func answer() {
+        guard let request = state.requestToAnswer, let answer = state.takeAnswer() else { return }
+        server.close()
+        down.inject(reader.text(of: answer, to: request), in: loop)
+    }
+
+    /// Has the reader look for `interest` from here on.
+    func read(_ interest: StreamInterest) {
+        // The shard's idle reader is shared.
+        if reader === shard.idleReader { reader = StreamReader(StreamInterest()) }
+        reader.follow(interest, upstream: up.link.taken, downstream: down.link.taken)
+    }
+}

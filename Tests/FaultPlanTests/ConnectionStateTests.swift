@@ -1,0 +1,263 @@
+import FaultProfile
+import Testing
+import Units
+
+@testable import FaultPlan
+
+/// A connection's state machine, phase by event.
+@Suite("The state of a connection")
+struct ConnectionStateTests {
+    private static let start = Moment.seconds(1)
+
+    /// A plan with these faults, and the machine of its first connection.
+    private func machine(_ faults: [Fault]) -> (plan: Plan, state: ConnectionState) {
+        var plan = Plan.of(.of(faults))
+        let connection = plan.accept(at: ConnectionStateTests.start)
+        return (plan, ConnectionState(connection.faults, opened: connection.opened))
+    }
+
+    /// A machine that has come to a phase without faults.
+    private func machine(in phase: ConnectionState.Phase, _ faults: [Fault] = []) -> (
+        plan: Plan, state: ConnectionState
+    ) {
+        var (plan, state) = machine(faults)
+        switch phase {
+        case .accepted, .hanging, .delayed:
+            break
+        case .retrying:
+            _ = state.started(at: ConnectionStateTests.start)
+            _ = state.dialFailed(.queueIsFull, of: 1, at: ConnectionStateTests.start)
+        case .connecting:
+            _ = state.started(at: ConnectionStateTests.start)
+        case .flowing:
+            _ = state.started(at: ConnectionStateTests.start)
+            _ = state.connected()
+        case .lingering(let peer):
+            (plan, state) = machine(in: .flowing, faults)
+            let direction = peer == .server ? Direction.upstream : .downstream
+            _ = state.linkEnded(direction, .reset, isOtherFinished: false, of: plan)
+        case .blackholed:
+            (plan, state) = machine(in: .flowing, faults)
+            _ = state.linkEnded(.upstream, .cut(.silence), isOtherFinished: false, of: plan)
+        case .closed:
+            _ = state.abandoned(reset: true)
+        }
+        return (plan, state)
+    }
+
+    private let reached: [ConnectionState.Phase] = [
+        .accepted, .retrying(at: .milliseconds(1_005)), .connecting(address: 0), .flowing, .lingering(.client),
+        .lingering(.server), .blackholed, .closed,
+    ]
+
+    // MARK: Beginning
+
+    @Test func `dials at once without faults`() {
+        var (_, state) = machine([])
+        #expect(state.started(at: Self.start) == ConnectionActions(timer: .distantFuture, .dial(address: 0)))
+        #expect(state.phase == .connecting(address: 0))
+        #expect(state.ready(.server, at: Self.start).next == .finishDialing)
+        #expect(state.connected() == ConnectionActions(timer: .distantFuture))
+        #expect(state.isFlowing)
+    }
+
+    @Test func `dials when its delay is over, and not before`() {
+        var (_, state) = machine([.connect(.delay(.seconds(2), jitter: .zero))])
+        let actions = state.started(at: Self.start)
+        #expect(actions.event?.effect == .connectsLate && actions.timer == .seconds(3) && actions.next == .proceed)
+        #expect(state.timerDue(at: .milliseconds(2_999)) == ConnectionActions(timer: .seconds(3)))
+        #expect(state.timerDue(at: .seconds(3)).next == .dial(address: 0))
+    }
+
+    @Test func `is left to the kernel while a fault hangs it, and dials afterwards`() {
+        let hang = Fault.connect(.hang).when(Condition(ageUntil: .seconds(4)))
+        var (_, state) = machine([hang])
+        let actions = state.started(at: Self.start)
+        #expect(actions.event?.effect == .hangs && actions.timer == .seconds(5) && actions.next == .checkEnds)
+        #expect(state.ready(.client, at: .seconds(2)) == ConnectionActions(timer: .seconds(5), .checkEnds))
+        #expect(state.timerDue(at: .seconds(5)).next == .dial(address: 0))
+    }
+
+    @Test(
+        arguments: [
+            (.refuse, ConnectionActions(client: .reset, .finish)),
+            (.close, ConnectionActions(client: .endStream, .linger(.client, .closure))),
+        ] as [(Connect.Manner, ConnectionActions)]
+    )
+    func `ends where it begins, if a fault has it so`(how: Connect.Manner, expected: ConnectionActions) {
+        var (_, state) = machine([Fault.connect(how).when(Condition(connections: .every(1)))])
+        var actions = state.started(at: Self.start)
+        #expect(actions.event != nil)
+        actions.event = nil
+        #expect(actions == expected)
+    }
+
+    // MARK: Dialing
+
+    @Test func `dials the next address when one fails, and then fails`() {
+        var (_, state) = machine(in: .connecting(address: 0))
+        #expect(state.dialFailed(.refused, of: 2, at: Self.start).next == .dial(address: 1))
+        #expect(state.dialFailed(.refused, of: 2, at: Self.start) == ConnectionActions(client: .reset, .fail))
+        #expect(state.phase == .closed)
+    }
+
+    @Test(
+        arguments: [(.outOfDescriptors, 20), (.queueIsFull, 5)] as [(ConnectionState.DialFailure, Int64)]
+    )
+    func `dials again in a while when a resource is short, until its time is over`(
+        failure: ConnectionState.DialFailure,
+        pause: Int64
+    ) {
+        var (_, state) = machine(in: .connecting(address: 0))
+        state.dialBegan(of: 1, timeout: .seconds(10), at: Self.start)
+        let again = Self.start + .milliseconds(pause)
+        #expect(state.dialFailed(failure, of: 1, at: Self.start) == ConnectionActions(timer: again))
+        #expect(state.timerDue(at: again).next == .dial(address: 0))
+        state.dialBegan(of: 1, timeout: .seconds(10), at: again)
+        #expect(state.dialFailed(failure, of: 1, at: .seconds(11)).next == .fail)
+    }
+
+    @Test func `gives every address an equal share of the time`() {
+        var (_, state) = machine(in: .connecting(address: 0))
+        state.dialBegan(of: 2, timeout: .seconds(10), at: Self.start)
+        #expect(!state.isDialOverdue(at: .milliseconds(5_999)))
+        #expect(state.isDialOverdue(at: .seconds(6)))
+        _ = state.dialFailed(.timedOut, of: 2, at: .seconds(6))
+        state.dialBegan(of: 2, timeout: .seconds(10), at: .seconds(6))
+        #expect(!state.isDialOverdue(at: .milliseconds(10_999)))
+        #expect(state.isDialOverdue(at: .seconds(11)))
+    }
+
+    // MARK: Flowing
+
+    @Test(
+        arguments: [
+            (.upstream, .finish, ConnectionActions(server: .endStream)),
+            (.downstream, .finish, ConnectionActions(client: .endStream)),
+            (.upstream, .reset, ConnectionActions(client: .reset, .linger(.server, .acknowledgement))),
+            (.downstream, .reset, ConnectionActions(server: .reset, .linger(.client, .acknowledgement))),
+            (.downstream, .cut(.reset), ConnectionActions(server: .reset, .linger(.client, .acknowledgement))),
+            (
+                .upstream, .cut(.close),
+                ConnectionActions(server: .endStream, client: .close, .linger(.server, .closure))
+            ),
+            (
+                .downstream, .cut(.close),
+                ConnectionActions(server: .close, client: .endStream, .linger(.client, .closure))
+            ),
+            (.upstream, .cut(.silence), ConnectionActions(timer: .distantFuture, .blackhole)),
+        ] as [(Direction, Ending, ConnectionActions)]
+    )
+    func `passes the end of a link on`(direction: Direction, ending: Ending, expected: ConnectionActions) {
+        var (plan, state) = machine(in: .flowing)
+        #expect(state.linkEnded(direction, ending, isOtherFinished: false, of: plan) == expected)
+    }
+
+    /// Of a link to the server, and one to the client, that is open, finished, or has a broken sink.
+    @Test func `decides by the state of both links`() {
+        let states: [ConnectionState.LinkState] = [.open, .finished, .sinkBroken]
+        func actions(isBroken: Bool) -> [ConnectionActions] {
+            states.flatMap { up in
+                states.map { down in
+                    var (_, state) = machine(in: .flowing)
+                    return state.linksMoved(up, down) { _ in isBroken }
+                }
+            }
+        }
+        let toServer = ConnectionActions(client: .reset, .linger(.server, .acknowledgement))
+        let toClient = ConnectionActions(server: .reset, .linger(.client, .acknowledgement))
+        let none = ConnectionActions()
+        #expect(
+            actions(isBroken: false) == [
+                none, none, ConnectionActions(.deliverRest(to: .server)),
+                none, ConnectionActions(server: .close, client: .close, .finish), toServer,
+                ConnectionActions(.deliverRest(to: .client)), toClient,
+                ConnectionActions(server: .reset, client: .reset, .finish),
+            ]
+        )
+        #expect(actions(isBroken: true)[1] == toClient && actions(isBroken: true)[3] == toServer)
+    }
+
+    @Test func `ends a client's stream with the response that a fault has given`() throws {
+        let fault = Fault(name: "http", kind: .http(.answer(HTTPAnswer(status: 503))))
+        var (plan, state) = machine(in: .flowing, [fault])
+        let asked = state.linkEnded(.upstream, .answer(request: 2, fault: 0), isOtherFinished: false, of: plan)
+        #expect(asked == ConnectionActions() && state.requestToAnswer == 2)
+        #expect(state.takeAnswer()?.status == 503)
+        #expect(state.requestToAnswer == nil)
+        let end = state.linkEnded(.downstream, .finish, isOtherFinished: true, of: plan)
+        #expect(end == ConnectionActions(client: .endStream, .linger(.client, .closure)))
+    }
+
+    // MARK: The end
+
+    @Test func `is abandoned in any phase, and once`() {
+        for phase in reached {
+            var (_, state) = machine(in: phase)
+            #expect(state.phase == phase)
+            let actions = state.abandoned(reset: true)
+            let both = ConnectionActions(server: .reset, client: .reset, .finish)
+            switch phase {
+            case .closed: #expect(actions == ConnectionActions())
+            case .lingering(.client): #expect(actions == ConnectionActions(client: .close, .finish))
+            case .lingering(.server): #expect(actions == ConnectionActions(server: .close, .finish))
+            case .accepted, .hanging, .delayed, .retrying:
+                #expect(actions == ConnectionActions(client: .reset, .finish))
+            case .connecting, .flowing, .blackholed: #expect(actions == both)
+            }
+            #expect(state.abandoned(reset: true) == ConnectionActions())
+        }
+    }
+
+    @Test func `answers every event in every phase without leaving the table`() {
+        for phase in reached {
+            var (_, state) = machine(in: phase)
+            let ready = [Peer.client, .server].map { state.ready($0, at: Self.start).next }
+            let expected: [ConnectionActions.Next] =
+                switch phase {
+                case .accepted, .closed: [.proceed, .proceed]
+                case .hanging, .delayed, .retrying, .blackholed: [.checkEnds, .checkEnds]
+                case .connecting: [.checkEnds, .finishDialing]
+                case .flowing: [.run, .run]
+                case .lingering(let peer): [.keepLingering(peer), .keepLingering(peer)]
+                }
+            #expect(ready == expected)
+            #expect(state.phase == phase)
+        }
+    }
+
+    /// An outage from the second second on.
+    private let outage = Fault(
+        name: "outage",
+        condition: Condition(ageFrom: .seconds(1)),
+        kind: .outage(Outage(how: .reset))
+    )
+
+    @Test func `is reset by an outage, as soon as the listener refuses clients`() {
+        var (_, state) = machine(in: .flowing, [outage])
+        #expect(state.mayTerminate)
+        #expect(state.terminated(at: .milliseconds(1_999)) == nil)
+        let first = state.terminated(at: .seconds(2), mayReconnect: true)
+        #expect(first == ConnectionActions(timer: .milliseconds(2_100), .awaitRefusal))
+        #expect(state.terminated(at: .milliseconds(2_050), mayReconnect: true)?.next == .proceed)
+        let end = state.terminated(at: .milliseconds(2_051), mayReconnect: false)
+        #expect(end?.event?.effect == .resets && end?.server == .reset && end?.client == .reset && end?.next == .finish)
+    }
+
+    @Test func `is reset by an outage after 100 ms whatever the listener does`() {
+        var (_, state) = machine(in: .flowing, [outage])
+        _ = state.terminated(at: .seconds(2), mayReconnect: true)
+        #expect(state.terminated(at: .milliseconds(2_100), mayReconnect: true)?.next == .finish)
+    }
+
+    @Test func `that is idle for its time ends, and a byte renews the time`() {
+        let idle = Fault(name: "cut", kind: .cut(Cut(position: .idle(.seconds(3)), how: .close)))
+        var (_, state) = machine(in: .flowing, [idle])
+        #expect(state.nextTermination(after: Self.start) == .seconds(4))
+        state.notePassed(1, at: .seconds(2))
+        #expect(state.terminated(at: .seconds(4)) == nil)
+        #expect(state.nextTermination(after: .seconds(4)) == .seconds(5))
+        let end = state.terminated(at: .seconds(5))
+        #expect(end?.server == .close && end?.client == .endStream && end?.next == .linger(.client, .closure))
+    }
+}
