@@ -1,7 +1,7 @@
 import FaultProfile
 
 /// A fault that acted: what the journal is told. Which connection and direction it was is known to
-/// whoever took the act from the link.
+/// whoever took the event from the link.
 public struct FaultEvent: Hashable, Sendable {
     /// The identity of the fault, see `Plan.fault`: in the first generation of a plan its index in `Plan.faults`.
     public var fault: Int
@@ -52,7 +52,7 @@ public struct FaultEvent: Hashable, Sendable {
         case closesLate
     }
 
-    /// Makes a act of the fault of the identity `fault`.
+    /// Makes a fault event of the fault of the identity `fault`.
     public init(fault: Int, offset: Int64?, place: MessagePlace? = nil, effect: Effect) {
         self.fault = fault
         self.offset = offset

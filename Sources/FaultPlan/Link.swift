@@ -221,9 +221,11 @@ public struct Link: Sendable {
         precondition(delivered <= arrived, "a link can't hand over more than it took")
     }
 
-    /// The sink takes nothing, so `decide` isn't asked at its wake: it isn't late when it is asked next.
-    public mutating func sinkIsFull() {
-        if !faults.isEmpty { faults[0].sinkIsFull() }
+    /// The sink takes nothing at `now`, so that no byte moves before it does, and the link is not late when it is asked next.
+    ///
+    /// - Returns: the moment at which `decide` is to be asked even so, because a fault begins or ends.
+    public mutating func sinkIsFull(at now: Moment) -> Moment {
+        faults.isEmpty ? .distantFuture : faults[0].sinkIsFull(at: now)
     }
 
     /// The bytes that rates would have let pass, and didn't, because `decide` was asked later than a rate makes up for.

@@ -295,8 +295,11 @@ struct LinkFaults: Sendable {
         return passing
     }
 
-    /// Nobody asks before the sink takes bytes again.
-    mutating func sinkIsFull() { lateness.sinkIsFull() }
+    /// See `Link.sinkIsFull`.
+    mutating func sinkIsFull(at now: Moment) -> Moment {
+        lateness.sinkIsFull()
+        return hasWindows ? spacing.wake(for: nextWindowChange(after: now), now: now) : .distantFuture
+    }
 
     /// Tells the rates how far the link lets bytes come, if one of its stages holds some back.
     private mutating func settleRates(_ progress: StreamProgress, _ passing: LinkProgress, now: Moment) {

@@ -129,7 +129,7 @@ public struct Plan: Sendable {
         turns = identities.map { last?.turn(of: $0) ?? 0 }
     }
 
-    /// The fault of an identity, as a act has it.
+    /// The fault of an identity, as a fault event has it.
     public func fault(_ identity: Int) -> Fault { faults[identities.place(of: identity)] }
 
     /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
@@ -260,7 +260,7 @@ public struct Plan: Sendable {
         return next
     }
 
-    /// What the journal says of a act. `connection` and `direction` are `nil` where it concerns the
+    /// What the journal says of a fault event. `connection` and `direction` are `nil` where it concerns the
     /// proxy, or both directions.
     public func journalEntry(
         of event: FaultEvent,

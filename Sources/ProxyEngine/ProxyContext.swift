@@ -53,7 +53,7 @@ final class ProxyContext: Sendable {
     /// Has every loop release descriptors that nobody misses, and the listener wait meanwhile.
     func noteShortage() { descriptorsAreShort.withLock { $0 }?() }
 
-    /// Writes a act of a fault of `plan` into the journal, and lets begin what comes after it.
+    /// Writes a fault event of a fault of `plan` into the journal, and lets begin what comes after it.
     func record(_ event: FaultEvent, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
         if plan.note(event) {
             let call = admissionMayChange.withLock { $0 }

@@ -43,7 +43,7 @@ struct OriginalFault: Sendable {
         return fault.kind.replayed(at: position)
     }
 
-    /// The messages that a act is narrowed to: the one that was acted, where one counted. What vanishes ends with its
+    /// The messages that a fault event is narrowed to: the one that was acted, where one counted. What vanishes ends with its
     /// message as well, whatever its position counts.
     func messages(of event: RecordedFaultEvent) -> HTTPCondition? {
         guard event.origin != .connection, let request = event.request, request > 0 else {

@@ -20,7 +20,7 @@ public struct RecordedFaultEvent: Hashable, Sendable {
     /// What it did.
     public var what: String
 
-    /// Makes a act out of its parts.
+    /// Makes a fault event out of its parts.
     public init(
         proxy: String,
         connection: UInt64? = nil,

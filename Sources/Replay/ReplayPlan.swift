@@ -13,7 +13,7 @@ public struct ReplayPlan: Sendable {
         case fault(String)
     }
 
-    /// The acts of a journal that are looked at: 65,536.
+    /// The fault events of a journal that are looked at: 65,536.
     public static let eventLimit = 65_536
 
     /// The profile that the journal was made with, with the seed of that run.
@@ -25,7 +25,7 @@ public struct ReplayPlan: Sendable {
     private let faults: [String: OriginalFault]
     private let seed: UInt64
 
-    /// The plan of the acts of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
+    /// The plan of the fault events of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
     public init(profile: Profile, seed: UInt64, events: [RecordedFaultEvent]) {
         var profile = profile
         profile.seed = seed
@@ -108,7 +108,7 @@ public struct ReplayPlan: Sendable {
         }
     }
 
-    /// Whether the acts of a fault are made again one by one, and the fault itself isn't.
+    /// Whether the events of a fault are made again one by one, and the fault itself isn't.
     public static func isAtPosition(_ kind: FaultKind) -> Bool { kind.isReplayedByPosition }
 
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {

@@ -90,7 +90,7 @@ struct BandwidthTests {
     func `makes good no more than 250 ms of a sink that takes nothing`() {
         var pump = Pump(.with(.bandwidth(bytesPerSecond: 1_000_000)), waiting: nil)
         _ = pump.settle()
-        pump.link.sinkIsFull()
+        _ = pump.link.sinkIsFull(at: pump.now)
         pump.now = .seconds(10)
         _ = pump.settle()
         let quantum = BandwidthStage.quantum(of: .bytesPerSecond(1_000_000))

@@ -12,7 +12,7 @@ struct DeterminismTests {
         .bandwidth(bytesPerSecond: 50_000_000, name: "rate"),
     ]
 
-    /// The acts of the first connections, those with an offset.
+    /// The fault events of the first connections, those with an offset.
     private func events(
         _ faults: [Fault],
         seed: UInt64 = 1,

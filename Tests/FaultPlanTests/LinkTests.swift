@@ -151,7 +151,7 @@ struct LinkTests {
     }
 
     @Test
-    func `hands a act out once`() {
+    func `hands a fault event out once`() {
         var link = Link.with(.stall(at: 0, for: .seconds(1)))
         _ = link.decide(available: 1, now: .zero)
         #expect(link.takeEvents().count == 1)

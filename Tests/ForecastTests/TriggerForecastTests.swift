@@ -7,7 +7,7 @@ import Units
 @Suite("A forecast with triggers")
 struct TriggerForecastTests {
     @Test
-    func `lets come what comes after a act, on the next connection`() throws {
+    func `lets come what comes after a fault event, on the next connection`() throws {
         let text = """
             { "name": "x", "faults": [
                 { "kind": "cut", "name": "crash", "stream": "downstream", "at": "1100 B", "when": { "connection": 1 } },
@@ -21,7 +21,7 @@ struct TriggerForecastTests {
     }
 
     @Test
-    func `lets a refusal come after a act`() throws {
+    func `lets a refusal come after a fault event`() throws {
         let text = """
             { "name": "x", "faults": [
                 { "kind": "cut", "name": "crash", "stream": "downstream", "at": "1100 B" },

@@ -143,6 +143,38 @@ struct SilenceTests {
         }
     }
 
+    @Test func `a fault that begins while the receiver takes nothing is journalled then`() async throws {
+        let sockets = Slot<TestSocket>()
+        let server = TestServer { sockets.put($0) }
+        defer { server.stop() }
+        let outage = Fault(
+            name: "outage",
+            condition: Condition(ageFrom: .seconds(1)),
+            kind: .outage(Outage(how: .silence))
+        )
+        try await withProxy(to: server.address, Profile(name: "test", faults: [outage])) { fixture in
+            let client = try fixture.client()
+            // More than the sockets' buffers hold, to a server that doesn't receive.
+            Thread.detachNewThread { try? client.send([UInt8](repeating: 1, count: 64 << 20)) }
+            let served = try await blocking { try sockets.next() }
+            var (passed, looks) = (Int64(0), 0)
+            let isStuck = await fixture.becomes { statistics in
+                looks = statistics.upstreamBytes == passed && passed > 0 ? looks + 1 : 0
+                passed = statistics.upstreamBytes
+                return looks == 200
+            }
+            #expect(isStuck)
+            // The connection has its turn again, while the receiver takes nothing.
+            try served.send([2])
+            let (byte, entry) = try await blocking { (try client.receive(1), try fixture.journal.next()) }
+            #expect(byte == [2])
+            #expect(entry.fault == "outage" && entry.effect == .silences)
+            served.resetAtClose()
+            served.close()
+            client.interrupt()
+        }
+    }
+
     @Test func `a slow close comes as late as it says, behind the last byte`() async throws {
         let server = TestServer { try $0.send([1, 2, 3]) }
         defer { server.stop() }

@@ -32,7 +32,7 @@ struct OrderedReplayTests {
         return ReplayPlan(profile: profile, seed: 1, events: events)
     }
 
-    @Test func `waits for the acts of the journal`() throws {
+    @Test func `waits for the fault events of the journal`() throws {
         let everything = try plan().everything
         #expect(everything.faults.map(\.name) == ["late", "slow", "crash", "crash"])
         var plan = Plan(profile: everything, seed: 1, proxy: "p", start: .zero)
@@ -41,7 +41,7 @@ struct OrderedReplayTests {
         #expect(plan.accept(at: .zero).upstream.takesAhead, "whichever of the strikes it was")
     }
 
-    @Test func `waits for acts that are named apart, and is read again`() throws {
+    @Test func `waits for fault events that are named apart, and is read again`() throws {
         let plan = try plan()
         let written = plan.profile(keeping: plan.units, isNamedApart: true)
         #expect(written.faults.map(\.condition.after) == ["crash of connection 1", "late", nil, nil])

@@ -135,7 +135,7 @@ public enum Mark: Hashable, Sendable {
 
 /// Where a fault acted, for the journal, if it counts in messages.
 public struct MessagePlace: Hashable, Sendable {
-    /// What the act's offset is counted in.
+    /// What the event's offset is counted in.
     public var origin: OffsetBase
     /// The number of the request on its connection, from 1.
     public var request: Int64

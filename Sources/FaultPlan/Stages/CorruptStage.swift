@@ -3,7 +3,7 @@ import Units
 
 /// Which bytes of a stream have a bit flipped, and which bit, by the seed and their offsets alone.
 struct CorruptStage: AlteringStage {
-    /// The acts of a rate on one link that the journal is told of; those behind them happen in silence.
+    /// The events of a rate on one link that the journal is told of; those behind them happen in silence.
     static let toldLimit = 1_000
 
     /// The offset of the next acted byte; `Int64.max` is none.
@@ -15,11 +15,11 @@ struct CorruptStage: AlteringStage {
     /// Where messages have it, if the offset counts in messages.
     private var targets: TargetList?
     private let key: RandomKey
-    /// The acts that the journal was told of.
+    /// The fault events that the journal was told of.
     private var told = 0
     /// The bit that is flipped, where the profile says which.
     private let bit: Int?
-    /// Whether there are no bytes, so that a act which the journal isn't told of needn't be found.
+    /// Whether there are no bytes, so that a fault event which the journal isn't told of needn't be found.
     private var isSimplified = false
 
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {

@@ -85,10 +85,10 @@ struct LinkPump: ~Copyable {
             let due = Int(decision.writeOffset - link.delivered)
             if due > 0 {
                 guard sink.isWritable else {
-                    link.sinkIsFull()
+                    wake = link.sinkIsFull(at: now)
                     return .waiting
                 }
-                if let outcome = sendQueued(due, to: sink) { return outcome }
+                if let outcome = sendQueued(due, to: sink, now: now) { return outcome }
                 continue
             }
             wake = decision.wake
@@ -187,13 +187,13 @@ struct LinkPump: ~Copyable {
         }
     }
 
-    private mutating func sendQueued(_ due: Int, to sink: StreamSocket) -> Outcome? {
+    private mutating func sendQueued(_ due: Int, to sink: StreamSocket, now: Moment) -> Outcome? {
         switch pipe.isEmpty ? queue.send(to: sink, limit: due) : pipe.send(to: sink, limit: due) {
         case .sent(let count):
             link.bytesDelivered(Int64(count))
             return nil
         case .wouldBlock:
-            link.sinkIsFull()
+            wake = link.sinkIsFull(at: now)
             return .waiting
         case .failed:
             return breakSink()
