@@ -54,7 +54,7 @@ extension DutyCycle {
         texts: """
             on: how long the fault is on
             off: how long it is off then
-            offset: when it is on for the first time, counted from the start of the proxy's clock; off until then
+            offset: when it is first on, on the proxy's clock; off before
             """,
         [
             .required("on", \.on, .period), .required("off", \.off, .period),

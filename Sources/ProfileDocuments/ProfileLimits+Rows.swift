@@ -46,8 +46,7 @@ extension ProfileLimits {
             ),
             Row("steps of a bandwidth", ("ProfileLimits.rateSteps", count(rateSteps))),
             Row(
-                "shortest time of a phase, of a duty cycle's `on` and `off`, of a wave, between two repetitions of steps or "
-                    + "two spikes",
+                "shortest phase, `on` and `off` of a duty cycle, wave, `repeat` of steps, `every` of spikes",
                 ("ProfileLimits.shortestPeriod", shortestPeriod.text)
             ),
             Row("quantiles of a latency", ("ProfileLimits.quantiles", count(quantiles))),

@@ -16,8 +16,8 @@ public enum ProfilePages {
         }
     }
 
-    /// The page of profiles with its tables of keys as they are in the code, with a section for every kind and a row for
-    /// every shipped profile.
+    /// The page of profiles with its tables of keys and limits as they are in the code, with a section for every kind and a
+    /// row for every shipped profile.
     public static func profiles(_ page: String, shipped: [ShippedProfile]) -> String {
         var page = page
         for kind in FaultKind.Name.allCases where !page.contains("\n### Kind `\(kind.rawValue)`\n") {
@@ -26,18 +26,8 @@ public enum ProfilePages {
         return withRows(filled(page, tables), shipped)
     }
 
-    /// The page of the architecture with its table of the limits of profiles.
-    public static func architecture(_ page: String) -> String {
-        let rows = ProfileLimits.rows.map { row in
-            let names = row.names.map { "`\($0)`" }.joined(separator: ", ")
-            return "| \(row.text) | \(row.values.joined(separator: "; ")) | \(names) |"
-        }
-        let table = ["| limit | value | defined in |", "|---|---|---|"] + rows
-        return filled(page, ["limits of profiles": table.joined(separator: "\n")])
-    }
-
     /// The page with a row for each shipped profile; rows that are there stay as they are.
-    public static func withRows(_ page: String, _ shipped: [ShippedProfile]) -> String {
+    private static func withRows(_ page: String, _ shipped: [ShippedProfile]) -> String {
         var lines = page.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let known = Set(shipped.map { "| `\($0.name)` |" })
         func isRow(_ line: String) -> Bool { known.contains { line.hasPrefix($0) } }
@@ -73,7 +63,7 @@ public enum ProfilePages {
 
     private static let common: Set = ["kind", "name", "stream", "when"]
 
-    /// The tables of keys, by the names of their parts.
+    /// The tables of keys and of limits, by the names of their parts.
     private static var tables: [String: String] {
         var tables: [String: String] = [:]
         for shape in ObjectShape.objects { tables["keys of \(shape.definition)"] = table(shape.keys) }
@@ -84,6 +74,8 @@ public enum ProfilePages {
         if let kind = kinds.first {
             tables["keys of every fault"] = table(kind.shape.keys.filter { common.contains($0.name) })
         }
+        let limits = ProfileLimits.rows.map { "| \($0.text) | \($0.values.joined(separator: "; ")) |" }
+        tables["limits of profiles"] = (["| limit | value |", "|---|---|"] + limits).joined(separator: "\n")
         return tables
     }
 

@@ -8,8 +8,6 @@ import ProfileDocuments
         try Data(ProfileSchema.text.utf8).write(to: URL(filePath: "Profiles/profile.schema.json"))
         let shipped = try shippedProfiles()
         try rewrite("docs/profiles.md") { ProfilePages.profiles($0, shipped: shipped) }
-        try rewrite("docs/architecture.md") { ProfilePages.architecture($0) }
-        try rewrite("README.md") { ProfilePages.withRows($0, shipped) }
     }
 
     private static func shippedProfiles() throws -> [ProfilePages.ShippedProfile] {

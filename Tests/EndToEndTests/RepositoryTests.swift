@@ -129,10 +129,9 @@ import Testing
         }
     }
 
-    @Test func `the README names every subcommand, every exit code and every shipped profile`() throws {
+    @Test func `the README names every subcommand and every exit code`() throws {
         let readme = try Repository.text("README.md")
         for name in HelpTests.options.keys { #expect(readme.contains("| `squall \(name)"), "\(name)") }
-        for name in Repository.profiles { #expect(readme.contains("| `\(name)` |"), "\(name)") }
         for code in [0, 1, 2, 75] { #expect(readme.contains("| \(code) |"), "\(code)") }
     }
 
@@ -153,7 +152,7 @@ import Testing
     /// The kinds of faults that no stage of their name decides: an outage by silence is the part of an outage that a link
     /// decides, and what is about connecting is no stage.
     private static let decisions = [
-        "outage": "Stages/SilenceStage", "connect": "Beginning", "connection-limit": "Plan+Admission",
+        "outage": "Stages/SilenceStage", "connect": "DialFaults", "connection-limit": "Plan+Admission",
     ]
 
     @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })

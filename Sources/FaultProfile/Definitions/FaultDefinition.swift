@@ -71,7 +71,7 @@ extension FaultDefinition {
         shape.definition = word
         shape.summary = summary
         let words = streams.map(\.rawValue)
-        let text = "upstream is client to server, downstream is server to client; with `both`, each on its own"
+        let text = "upstream is client to server, downstream server to client; `both`: each by itself"
         shape.keys =
             [
                 .required("kind", .choice(FaultKind.Name.allCases.map(\.rawValue)), "what it does"),
@@ -84,7 +84,7 @@ extension FaultDefinition {
                 streams.contains(.both)
                     ? .optional("stream", .choice(words), fallback: "`both`", text)
                     : .required("stream", .choice(words), text),
-                .optional("when", .condition, fallback: "always", "the connections, and the messages, it acts on"),
+                .optional("when", .condition, fallback: "always", "the connections and messages it acts on"),
             ] + shape.keys
         return shape
     }

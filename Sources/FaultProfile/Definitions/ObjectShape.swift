@@ -62,26 +62,26 @@ extension ObjectShape {
         title: "a profile",
         keys: [
             .optional("$schema", .text, "for editors; Squall passes it over"),
-            .required("name", .name, "what `squall run NAME` finds; a shipped profile is named as its file"),
-            .optional("summary", .text, fallback: "empty", "what it feels like, in a line"),
+            .required("name", .name, "a shipped profile is named as its file"),
+            .optional("summary", .text, fallback: "empty", "one line"),
             .optional(
                 "source",
                 .text,
                 fallback: "empty",
-                "where its figures come from; never taken over by a profile that extends this one"
+                "where its figures come from; not inherited by `extends`"
             ),
             .optional(
                 "seed",
                 .seed,
                 fallback: "chosen at each run, and printed",
-                "the seed of every draw; the same seed gives the same faults at the same bytes. "
+                "the seed of every draw: the same seed, the same faults at the same bytes. "
                     + "Stay below 2⁵³ if other programs rewrite the file"
             ),
-            .optional("extends", .text, "the profile this one is based on, [see below](#extending-a-profile)"),
-            .optional("proxies", .proxies, fallback: "empty", "proxies that the profile defines by itself"),
+            .optional("extends", .text, "the base, [see below](#extending-a-profile)"),
+            .optional("proxies", .proxies, fallback: "empty", "proxies that `squall run` starts"),
             .optional("faults", .faults, fallback: "empty", "those that are always on"),
-            .optional("phases", .phases, fallback: "empty", "stretches of time with faults of their own"),
-            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
+            .optional("phases", .phases, fallback: "empty", "intervals with faults of their own"),
+            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again"),
         ],
         definition: "profile"
     )
@@ -89,30 +89,29 @@ extension ObjectShape {
     static let proxy = ObjectShape(
         title: "a proxy",
         keys: [
-            .required("name", .name, "unique in the profile; part of the seed of the proxy's draws"),
-            .required("listen", .listenAddress, "where it listens; port 0 takes a free one"),
+            .required("name", .name, "unique in the profile; part of the seed"),
+            .required("listen", .listenAddress, "where it listens; port 0 is any free port"),
             .optional(
                 "mode",
                 .fileMode,
                 fallback: "`\"0600\"`",
-                "who may connect to the Unix socket of `listen`; for a path only"
+                "permissions of the Unix socket of `listen`"
             ),
-            .required("upstream", .upstreamAddress, "where it forwards to; port 1 to 65535"),
+            .required("upstream", .upstreamAddress, "where it forwards; port 1 to 65535"),
             .optional(
                 "profile",
                 .proxyProfile,
                 fallback: "this profile",
-                "the profile whose faults and phases it has in place of those of this one: a shipped one by name, "
-                    + "a path from this file's folder, or in place"
+                "its own faults and phases: a shipped profile, a path from this file's folder, or in place"
             ),
-            .optional("faults", .faults, fallback: "empty", "faults that only this proxy has, beside the others"),
+            .optional("faults", .faults, fallback: "empty", "further faults of this proxy only"),
             .optional(
                 "phases",
                 .phases,
                 fallback: "those of the profile",
-                "phases that this proxy has in place of them"
+                "phases of this proxy only"
             ),
-            .optional("repeat", .flag, fallback: "`false`", "whether its own phases start again after the last"),
+            .optional("repeat", .flag, fallback: "`false`", "whether its phases start again"),
         ],
         definition: "proxy"
     )
@@ -123,7 +122,7 @@ extension ObjectShape {
             .required("name", .name, "the profile's name"),
             .optional("faults", .faults, fallback: "empty", "those that are always on"),
             .optional("phases", .phases, fallback: "empty", "its phases, in order"),
-            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
+            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again"),
         ],
         definition: "embeddedProfile"
     )
@@ -137,13 +136,13 @@ extension ObjectShape {
                 "jitter",
                 .duration.described("duration below `for`"),
                 fallback: "`\"0 s\"`",
-                "how much shorter or longer it may last; drawn evenly each time that the phase comes"
+                "how much shorter or longer it may last; drawn evenly each time"
             ),
             .optional(
                 "faults",
                 .faults,
                 fallback: "empty",
-                "those that are on in this phase, beside those that always are"
+                "those of this phase, beside those always on"
             ),
         ],
         definition: "phase"
@@ -156,20 +155,20 @@ extension ObjectShape {
                 "proxy",
                 .proxyNames,
                 fallback: "all",
-                "the proxies that have the fault. Not in a fault that belongs to one proxy"
+                "the proxies that have the fault; not in a proxy's own fault"
             ),
             .optional(
                 "connection",
                 .connections,
                 fallback: "all",
-                "connections by number; the first that the proxy accepts is 1; `every` takes the multiples of its number"
+                "connections by number, from 1; `every`: its multiples"
             ),
             .optional("chance", .chance, fallback: "`\"100 %\"`", "drawn once for each connection"),
             .optional(
                 "age",
                 .age,
                 fallback: "at every age",
-                "the age of the connection: from then on, from and until, until"
+                "age of the connection: from, between, until"
             ),
             .optional("client", .clients, fallback: "all", "clients by their IP address"),
             .optional(
@@ -182,19 +181,19 @@ extension ObjectShape {
                 "duty",
                 .duty,
                 fallback: "always on",
-                "on for a time and off for a time, in turn, on the proxy's clock"
+                "on and off in turn, on the proxy's clock"
             ),
             .optional(
                 "after",
                 .faultName.described("the name of another fault"),
                 fallback: "at once",
-                "on once that fault has struck on this proxy"
+                "on once that fault has acted on this proxy"
             ),
             .optional(
                 "http",
                 .httpCondition,
                 fallback: "every byte",
-                "the HTTP messages: with it, the fault is on while one of them passes"
+                "the HTTP messages during which it is on"
             ),
         ],
         definition: "condition"

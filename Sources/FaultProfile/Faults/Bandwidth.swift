@@ -75,15 +75,13 @@ extension Bandwidth: FaultDefinition {
     static let table = ObjectTable(
         Bandwidth(rate: BitRate(bitsPerSecond: 1)),
         texts: """
-            rate: the rate, in each direction that the fault acts on; with `steps`, the one at the start. Has to be given, \
-            unless `wave` is
-            burst: what may pass at once at the start and after an idle time
-            shared: another word for `per`: `true` is `proxy`, `false` is `connection`. Only one of the two words may be \
-            given
-            per: who shares the rate, see below
-            steps: other rates that take the place of `rate`, one after the other
-            repeat: with `steps`: the time after which they start over, `rate` first
-            wave: takes the place of `rate` and `steps`: a rate that goes up and down
+            rate: the rate in each direction; with `steps`, the first one. Required without `wave`
+            burst: bytes that may pass at once at the start and after an idle time
+            shared: short for `per`: `true` is `proxy`, `false` is `connection`; not both keys
+            per: the connections that share the rate, see below
+            steps: rates that replace `rate`, one after the other
+            repeat: with `steps`: when they start over, `rate` first
+            wave: in place of `rate` and `steps`: a rate that goes up and down
             """,
         rules: [("oneOf", .array([.requires("rate"), .requires("wave")]))],
         writtenFirst: ["rate", "steps", "repeat", "wave"],

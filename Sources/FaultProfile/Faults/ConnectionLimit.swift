@@ -33,8 +33,8 @@ extension ConnectionLimit: FaultDefinition {
     static let table = ObjectTable(
         ConnectionLimit(limit: 1, how: .refuse),
         texts: """
-            limit: the connections that may be open; of several limits the lowest holds
-            how: whether one more is accepted and reset, or waits in the system's queue until another ends
+            limit: connections that may be open
+            how: one more is accepted and reset, or waits in the system's queue
             """,
         [
             .required("limit", \.limit, .wholeNumber(.connectionCount, in: 1...largest)),

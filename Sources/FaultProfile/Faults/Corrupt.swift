@@ -36,8 +36,8 @@ extension Corrupt: FaultDefinition {
     static let table = ObjectTable(
         Corrupt(position: .at(.zero)),
         texts: """
-            at: in the byte behind this many bytes
-            between: in one byte at an offset drawn for each connection, both ends included
+            at: in the byte after this many bytes
+            between: in one byte, drawn for each connection, both ends included
             rate: in every byte with this chance
             of: what `at` and `between` count, see [HTTP messages](#http-messages)
             bit: which bit is flipped

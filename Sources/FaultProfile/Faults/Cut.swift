@@ -53,17 +53,15 @@ extension Cut: FaultDefinition {
     static let table = ObjectTable(
         Cut(position: .at(.zero), how: .reset),
         texts: """
-            at: after this many bytes; `"0 B"` ends the connection before the first. With a list, the first connection \
-            that the fault meets is cut at the first offset, the second at the second, and those after the last are left \
-            alone
+            at: after this many bytes; `"0 B"` is before the first. Of a list, each affected connection takes the next \
+            offset, and later ones none
             every: at the next multiple of this
-            between: at an offset drawn for each connection or message, both ends included
+            between: drawn for each connection or message, both ends included
             after: at this age of the connection, however busy it is
-            idle: when for so long no byte has passed in either direction
-            pattern: behind the first of these bytes in the stream
-            how: whether the receiver sees an orderly end (FIN), or a reset (RST) after everything before the cut has \
-            reached it; with `silence` nothing passes any more in either direction, and neither end is told, until it \
-            gives up
+            idle: after this time without a byte in either direction
+            pattern: after the first occurrence of these bytes
+            how: an orderly end (FIN), a reset (RST) once everything before the cut has arrived, or silence in both \
+            directions
             of: what `at`, `every` and `between` count, see [HTTP messages](#http-messages)
             """,
         oneOf: (positions, #""at": "64 KiB""#),

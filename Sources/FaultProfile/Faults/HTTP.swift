@@ -48,7 +48,7 @@ extension HTTPFault: FaultDefinition {
     static let table = ObjectTable(
         HTTPFault.drop(StatusSelection(100...100)),
         texts: """
-            answer: the request isn't forwarded: the client is answered in the server's place, and the connection is closed
+            answer: the proxy answers in place of the server and closes the connection
             drop: informational responses of these codes vanish; 101 never does
             """,
         oneOf: (["answer", "drop"], #""answer": { "status": 503 }"#),

@@ -28,7 +28,7 @@ extension HalfOpen: FaultDefinition {
     static let table = ObjectTable(
         HalfOpen(point: .at(.zero)),
         texts: """
-            at: after this many bytes of the direction, counted as in a cut
+            at: after this many bytes, counted as in a cut
             after: at this age of the connection
             """,
         oneOf: (["at", "after"], #""at": "64 KiB""#),

@@ -28,14 +28,14 @@ public struct Insert: Hashable, Sendable {
 extension Insert: FaultDefinition {
     static let word = "insert"
     static let article = "an"
-    static let summary = "Bytes are put into the stream, and the rest goes on behind them."
+    static let summary = "Bytes are inserted into the stream, and the rest follows them."
     static let example = #"{ "kind": "insert", "stream": "downstream", "pattern": "<body>", "bytes": "<b>Buy!</b>" }"#
     static let table = ObjectTable(
         Insert(position: .at(.zero), bytes: []),
         texts: """
-            at: behind this many bytes, counted as in a cut; `"0 B"` is in front of the first
-            pattern: behind the first of these bytes in the stream
-            bytes: what is put in
+            at: after this many bytes, counted as in a cut
+            pattern: after the first occurrence of these bytes
+            bytes: the inserted bytes
             """,
         oneOf: (["at", "pattern"], #""at": "64 KiB""#),
         [

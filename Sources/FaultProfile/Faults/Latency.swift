@@ -74,13 +74,13 @@ extension Latency: FaultDefinition {
     static let table = ObjectTable(
         Latency(delay: .zero),
         texts: """
-            delay: how much later, in each direction that the fault acts on
-            jitter: how far a draw may lie from `delay`, see below; a draw below zero counts as zero
-            distribution: how draws are distributed, see below
-            quantiles: takes the place of `jitter` and `distribution`: what is added to `delay`, as equally spaced quantiles
-            correlation: how much a draw takes after the one before it; at `"100 %"` one draw is for all bytes
-            minimum: what no draw falls below; a lower one counts as this
-            spikes: times at which bytes are delayed by more
+            delay: the delay in each direction
+            jitter: the spread of draws, see below; never below zero
+            distribution: the distribution of draws, see below
+            quantiles: in place of `jitter` and `distribution`: equally spaced quantiles of what is added to `delay`
+            correlation: correlation with the previous draw; at `"100 %"` all bytes share one
+            minimum: the smallest draw; lower ones count as this
+            spikes: times of additional delay
             """,
         rules: [("if", .requires("quantiles")), ("else", .requires("delay"))],
         writtenFirst: ["quantiles"],

@@ -56,12 +56,11 @@ extension Loss: FaultDefinition {
     static let table = ObjectTable(
         Loss(rate: .never, roundTrip: .zero),
         texts: """
-            rate: the share of packets that are lost
-            burst: how many are lost in a row, in the mean; with 1, each is drawn for itself. Bursts of B can lose \
-            B/(B + 1) of all at most
-            rtt: the round trip of the lossy path; it adds no delay, which is for `latency`
-            sender: the sender's congestion control
-            link: the rate of the path's narrowest link, headers included
+            rate: share of lost packets
+            burst: mean number lost in a row; with 1 each is drawn by itself. Bursts of B lose at most B/(B + 1)
+            rtt: round trip of the lossy path; adds no delay
+            sender: congestion control of the sender
+            link: rate of the path's narrowest link, headers included
             """,
         [
             .required("rate", \.rate, .chance.described("chance below 100 %")),

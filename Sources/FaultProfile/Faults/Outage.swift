@@ -39,15 +39,14 @@ public struct Outage: Hashable, Sendable {
 extension Outage: FaultDefinition {
     static let word = "outage"
     static let article = "an"
-    static let summary = "The network, or the server, is away for as long as the fault is on."
+    static let summary = "The network or the server is away while the fault is on."
     static let example = #"{ "kind": "outage", "how": "silence", "recovery": "tcp-backoff", "rtt": "60 ms" }"#
     static let table = ObjectTable(
         Outage(how: .silence),
         texts: """
-            how: see below
-            recovery: after a silence: whether a transfer goes on at once, or when a TCP sender would try again, up to as \
-            long again later
-            rtt: with `tcp-backoff`: the first try is due after 1.5 of it, or after 200 ms
+            how: clients are refused, receive nothing, or are reset
+            recovery: after a silence, transfers resume at once, or at the next retry of a TCP sender
+            rtt: with `tcp-backoff`: the first retry is due after 1.5 of it, or 200 ms
             """,
         rules: [("if", .has(["how": "silence"])), ("else", .has(["recovery": "immediate", "stream": "both"]))],
         [

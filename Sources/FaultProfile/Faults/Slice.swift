@@ -24,9 +24,9 @@ extension Slice: FaultDefinition {
     static let table = ObjectTable(
         Slice(size: .zero),
         texts: """
-            size: the bytes of a slice; no write has bytes of two
-            spread: how far the size of a slice may lie from `size`; drawn evenly by the position at which it begins
-            pause: how long the next slice waits after the last byte of the one before it
+            size: bytes of a slice; no write has bytes of two
+            spread: how far a slice may differ from `size`; drawn evenly
+            pause: wait after the last byte of the previous slice
             """,
         [
             .required("size", \.size, .positiveSize),

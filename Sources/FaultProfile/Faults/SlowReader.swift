@@ -28,9 +28,8 @@ extension SlowReader: FaultDefinition {
     static let table = ObjectTable(
         SlowReader(rate: BitRate(bitsPerSecond: 1)),
         texts: """
-            rate: how fast bytes are taken, in each direction that the fault acts on
-            window: the receive buffer of the proxy's socket towards the sender, for the whole life of the connection; \
-            of several the smallest
+            rate: the rate at which bytes are taken, in each direction
+            window: receive buffer of the proxy's socket towards the sender, for the whole connection
             """,
         [.required("rate", \.rate, .rate), .optional("window", \.window, windowSize, fallback: "the system's")]
     )

@@ -19,15 +19,14 @@ public struct Stall: Hashable, Sendable {
 
 extension Stall: FaultDefinition {
     static let word = "stall"
-    static let summary = "Bytes up to an offset pass; the next one waits, then all goes on."
+    static let summary = "Bytes up to an offset pass; the next one waits, then everything goes on."
     static let example = #"{ "kind": "stall", "stream": "downstream", "at": "1 MiB", "for": "2 s" }"#
     static let table = ObjectTable(
         Stall(at: .zero, duration: .zero),
         texts: """
-            at: the bytes that pass first, counted as in a cut
+            at: bytes that pass first, counted as in a cut
             for: how long the next byte waits
-            of: what `at` counts, see [HTTP messages](#http-messages); other than the connection's, each message has its \
-            stall
+            of: what `at` counts, see [HTTP messages](#http-messages); in messages, each has its stall
             """,
         [
             .written("at", \.at, .offset, default: .zero), .required("for", \.duration, .positiveDuration),

@@ -35,8 +35,7 @@ extension Trace: FaultDefinition {
         Trace(file: "", opportunities: []),
         texts: """
             file: the trace
-            queue: the bytes that wait in front of the link at most: the deeper, the longer a byte waits behind a busy \
-            sender
+            queue: bytes that may wait before the link; a deeper queue delays more
             """,
         [
             .part("file", times, isRequired: true) {

@@ -24,8 +24,8 @@ extension Truncate: FaultDefinition {
     static let table = ObjectTable(
         Truncate(at: .zero, bytes: .zero),
         texts: """
-            at: the bytes that pass first, counted as in a cut; those that vanish don't count
-            bytes: how many bytes behind them vanish
+            at: bytes that pass first, counted as in a cut
+            bytes: bytes after them that vanish
             of: what `at` counts, see [HTTP messages](#http-messages)
             """,
         [.written("at", \.at, .offset, default: .zero), .required("bytes", \.bytes, .positiveSize), .origin(\.origin)]

@@ -6,13 +6,12 @@ extension HTTPCondition {
         title: "“http”",
         definition: "httpCondition",
         texts: """
-            method: the method of the request, letter case included
-            path: the path of the request; with a `?` in the pattern, the path and the query
-            header: fields that the request must have with such a value; names count without letter case
-            status: the status of the response. A fault with it acts on responses, so it can't have \
-            `"stream": "upstream"`
-            request: the number of the request on its connection, from 1
-            chance: drawn once for each request, and for its response the same
+            method: method of the request, case-sensitive
+            path: path of the request; with its query if the pattern has a `?`
+            header: fields that the request must have, with these values; names are case-insensitive
+            status: status of the response; not with `"stream": "upstream"`
+            request: number of the request on its connection, from 1
+            chance: drawn once for each request and its response
             """,
         [
             .optional("method", \.method, method, fallback: "any"),
