@@ -16,8 +16,8 @@ public enum ProfilePages {
         }
     }
 
-    /// The page of profiles with its tables of keys and limits as they are in the code, with a section for every kind and a
-    /// row for every shipped profile.
+    /// The page of profiles with its tables of keys and its list of limits as they are in the code, a section for every kind
+    /// and a row for every shipped profile.
     public static func profiles(_ page: String, shipped: [ShippedProfile]) -> String {
         var page = page
         for kind in FaultKind.Name.allCases where !page.contains("\n### Kind `\(kind.rawValue)`\n") {
@@ -63,7 +63,7 @@ public enum ProfilePages {
 
     private static let common: Set = ["kind", "name", "stream", "when"]
 
-    /// The tables of keys and of limits, by the names of their parts.
+    /// The tables of keys and the list of limits, by the names of their parts.
     private static var tables: [String: String] {
         var tables: [String: String] = [:]
         for shape in ObjectShape.objects { tables["keys of \(shape.definition)"] = table(shape.keys) }
@@ -74,8 +74,8 @@ public enum ProfilePages {
         if let kind = kinds.first {
             tables["keys of every fault"] = table(kind.shape.keys.filter { common.contains($0.name) })
         }
-        let limits = ProfileLimits.rows.map { "| \($0.text) | \($0.values.joined(separator: "; ")) |" }
-        tables["limits of profiles"] = (["| limit | value |", "|---|---|"] + limits).joined(separator: "\n")
+        let limits = ProfileLimits.rows.map { "- \($0.text): \($0.values.joined(separator: "; "))" }
+        tables["limits of profiles"] = limits.joined(separator: "\n")
         return tables
     }
 

@@ -41,7 +41,7 @@ import Testing
         #expect(try ProfilePages.profiles(page, shipped: shipped()) == page)
     }
 
-    @Test func `every table of keys and the table of limits have their place on a page`() throws {
+    @Test func `every table of keys and the list of limits have their place on a page`() throws {
         for kind in FaultKind.Name.allCases {
             #expect(page.contains("<!-- made by make docs: keys of \(kind.rawValue) -->"))
         }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `every limit of profiles is in the table`() throws {
+    @Test func `every limit of profiles is in the list`() throws {
         let names = Set(ProfileLimits.rows.flatMap(\.names).map { $0.replacing("ProfileLimits.", with: "") })
         let source = try text("Sources/FaultProfile/Reading/Limits.swift")
         let declared = source.matches(of: /public static let (\w+)/).map { String($0.output.1) }

@@ -39,7 +39,7 @@ extension Corrupt: FaultDefinition {
             at: in the byte after this many bytes
             between: in one byte, drawn for each connection, both ends included
             rate: in every byte with this chance
-            of: what `at` and `between` count, see [HTTP messages](#http-messages)
+            of: [what offsets count](#http-messages)
             bit: which bit is flipped
             """,
         oneOf: (positions, #""at": "1 MiB""#),

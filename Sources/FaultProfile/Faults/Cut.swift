@@ -62,7 +62,7 @@ extension Cut: FaultDefinition {
             pattern: after the first occurrence of these bytes
             how: an orderly end (FIN), a reset (RST) once everything before the cut has arrived, or silence in both \
             directions
-            of: what `at`, `every` and `between` count, see [HTTP messages](#http-messages)
+            of: [what offsets count](#http-messages)
             """,
         oneOf: (positions, #""at": "64 KiB""#),
         rules: [

@@ -26,7 +26,7 @@ extension Stall: FaultDefinition {
         texts: """
             at: bytes that pass first, counted as in a cut
             for: how long the next byte waits
-            of: what `at` counts, see [HTTP messages](#http-messages); in messages, each has its stall
+            of: [what `at` counts](#http-messages); in messages, each has its stall
             """,
         [
             .written("at", \.at, .offset, default: .zero), .required("for", \.duration, .positiveDuration),

@@ -26,7 +26,7 @@ extension Truncate: FaultDefinition {
         texts: """
             at: bytes that pass first, counted as in a cut
             bytes: bytes after them that vanish
-            of: what `at` counts, see [HTTP messages](#http-messages)
+            of: [what `at` counts](#http-messages)
             """,
         [.written("at", \.at, .offset, default: .zero), .required("bytes", \.bytes, .positiveSize), .origin(\.origin)]
     )
