@@ -1,7 +1,7 @@
 import FaultPlan
 import Synchronization
 
-/// The rates of a proxy's clients: asked for where a connection is accepted, or goes on with another plan.
+/// The rates that connections of one client share, behind a lock. Used when a connection is accepted or its plan changes.
 final class ClientRates: ClientRateStore {
     private let buckets = Mutex(ClientBuckets())
 

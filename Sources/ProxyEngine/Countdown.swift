@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Calls back once it has been signalled so many times, from any threads.
+/// Calls back once it has been signalled a number of times, from any threads.
 final class Countdown: Sendable {
     private let left: Atomic<Int>
     private let done: @Sendable () -> Void

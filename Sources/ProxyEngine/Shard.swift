@@ -4,28 +4,28 @@ import StreamReading
 import Synchronization
 import Units
 
-/// The part of a proxy that lives on one loop: its connections there.
+/// The connections of one proxy on one loop.
 final class Shard: LoopShutdownHandler {
     let loop: EventLoop
     let context: ProxyContext
-    /// The plan that the connections here follow; it names the faults of their acts.
+    /// The current plan; it names the faults of events.
     private(set) var plan: Plan
 
     private var connections: [Connection] = []
-    /// The connections that an outage ends as soon as the listener refuses everybody; some may have ended since.
+    /// The connections that an outage resets once the listener refuses clients; some may have ended since.
     private var awaitsRefusal: [Connection] = []
     private var past = Statistics()
-    /// When something was late last: what had been due before then was late for the same reason.
+    /// The time of the last late run: whatever was due before it was late for the same reason.
     private var lastLate = Moment(nanoseconds: .min)
-    private var isTenant = false
+    private var isRegistered = false
     private var isClosed = false
     /// The reader of the connections whose bytes no fault asks for.
     let idleReader = StreamReader(StreamInterest())
-    /// Gives up the connections that the upstream doesn't answer.
+    /// Enforces the time limit of dialing.
     let connectWatch: ConnectWatch
     private lazy var drainWatch = DrainWatch(self)
 
-    /// The limits of connections whose ends are gone.
+    /// The limits of connections whose peers are gone.
     var limits: DrainLimits { context.configuration.drainLimits }
 
     init(loop: EventLoop, context: ProxyContext, plan: Plan) {
@@ -35,15 +35,15 @@ final class Shard: LoopShutdownHandler {
         connectWatch = ConnectWatch(loop: loop)
     }
 
-    /// Takes over an accepted connection, which has come through the proxies of `path` before.
+    /// Starts a connection for an accepted socket. `path` lists the proxies of this process that it has come through.
     func adopt(_ detached: DetachedSocket, plan: ConnectionPlan, path: [Int]) {
         guard !isClosed, let client = StreamSocket(detached, on: loop) else {
             context.connectionEnded()
             return
         }
         past.accepted += 1
-        if !isTenant {
-            isTenant = true
+        if !isRegistered {
+            isRegistered = true
             loop.add(self)
         }
         let connection = Connection(client, plan: plan, shard: self)
@@ -56,11 +56,11 @@ final class Shard: LoopShutdownHandler {
         connection.start()
     }
 
-    /// Has every connection go on with another generation of the plan, each from where it is.
+    /// Moves every connection to another generation of the plan, at its current position.
     func apply(_ change: PlanChange) {
         plan = change.plan
         let now = loop.now
-        // From the last, whose place is the only one that another connection takes when one ends.
+        // Backwards: a connection that ends is replaced by the last of the list.
         for place in connections.indices.reversed() { connections[place].apply(change, at: now) }
     }
 
@@ -71,9 +71,9 @@ final class Shard: LoopShutdownHandler {
         return !context.isRefusing.load(ordering: .acquiring)
     }
 
-    /// Lets go of a connection whose sockets are closed; it lives until the end of the loop's turn.
+    /// Removes a connection whose sockets are closed. The object lives until the end of the loop's turn.
     func remove(_ connection: Connection) {
-        // First of all, because whoever calls holds no reference of its own, see `LoopHandler`.
+        // First, because the caller may hold no reference, see `LoopHandler`.
         loop.deferRelease(connection)
         let (upstream, downstream) = connection.passedBytes
         past.upstreamBytes += upstream
@@ -88,15 +88,15 @@ final class Shard: LoopShutdownHandler {
         context.connectionEnded()
     }
 
-    /// Releases the connections that the drain policy has had enough of; returns whether there are others.
+    /// Releases connections whose time by the drain policy is over; returns whether any is left.
     func lookAtConnections() -> Bool {
         let now = loop.now
-        // From the last, whose place is the only one that another connection takes when one ends.
+        // Backwards: a connection that ends is replaced by the last of the list.
         for place in connections.indices.reversed() { _ = connections[place].isDrained(at: now) }
         return !connections.isEmpty
     }
 
-    /// Releases some of the connections whose ends are gone, or most likely are, the oldest first; returns how many.
+    /// Releases a batch of connections whose peers are gone, or most likely are, oldest first; returns their number.
     func releaseDescriptors() -> Int {
         let now = loop.now
         var candidates: [(rank: Int, connection: Connection)] = []
@@ -109,8 +109,8 @@ final class Shard: LoopShutdownHandler {
         return released.count
     }
 
-    /// What a connection had due at `due` is done only now: counts it, and tells of it, if that is late enough. What was
-    /// held up together counts once.
+    /// Counts and reports a run that was due at `due`, if it is late by `Statistics.noticedLateness` or more. Runs that were
+    /// held up together count once.
     func note(due: Moment, now: Moment) {
         let lateness = now - due
         guard lateness >= Statistics.noticedLateness else { return }
@@ -121,19 +121,19 @@ final class Shard: LoopShutdownHandler {
         context.tell(.late(lateness))
     }
 
-    /// Calls the connection back once the listener refuses everybody.
+    /// Fires the connection's timer once the listener refuses clients.
     func awaitRefusal(_ connection: Connection) {
         awaitsRefusal.append(connection)
     }
 
-    /// The listener refuses everybody now.
+    /// The listener refuses clients from now on.
     func refusalHasBegun() {
         let waiting = awaitsRefusal
         awaitsRefusal = []
         for connection in waiting { connection.timerFired(Connection.Tag.timer) }
     }
 
-    /// Ends every connection and takes no more.
+    /// Ends every connection and accepts no more.
     func close() {
         isClosed = true
         awaitsRefusal = []
@@ -145,7 +145,7 @@ final class Shard: LoopShutdownHandler {
 
     func loopWillEnd() { close() }
 
-    /// What happened on this loop so far.
+    /// The statistics of this loop.
     var statistics: Statistics {
         var total = past
         total.open = connections.count

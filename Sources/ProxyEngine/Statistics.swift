@@ -1,6 +1,6 @@
 import Units
 
-/// What a proxy has done so far.
+/// The counters of a proxy since its start.
 public struct Statistics: Hashable, Sendable {
     /// Connections that were accepted.
     public var accepted: UInt64 = 0
@@ -11,20 +11,20 @@ public struct Statistics: Hashable, Sendable {
     /// Bytes passed from the server to clients.
     public var downstreamBytes: Int64 = 0
 
-    /// How often what a fault had due was done late by `Statistics.noticedLateness` or more, because the machine was busy.
+    /// The number of times that a fault acted late by `Statistics.noticedLateness` or more, because the machine was busy.
     public var lateTimes = 0
-    /// How late at most; zero if it never was by as much as that.
+    /// The longest lateness; zero if none was noticed.
     public var longestLateness = Duration.zero
-    /// The bytes that a rate would have let pass, and didn't, because it doesn't make up for more than 10 s.
+    /// The bytes that rates lost: a rate makes up for at most 10 s.
     public var lostBytes: Int64 = 0
 
-    /// The lateness that is counted and told: 50 ms. A rate makes up for it, a delay doesn't.
+    /// The lateness that is counted and reported: 50 ms. A rate makes up for it, a delay doesn't.
     public static let noticedLateness = Duration.milliseconds(50)
 
-    /// Nothing yet.
+    /// All counters at zero.
     public init() {}
 
-    /// Adds what another loop counted.
+    /// Adds the counters of another loop.
     public static func += (left: inout Statistics, right: Statistics) {
         left.accepted += right.accepted
         left.open += right.open

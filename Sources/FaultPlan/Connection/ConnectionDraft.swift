@@ -7,13 +7,13 @@ struct ConnectionDraft {
     let ordinal: UInt64
     /// When it was accepted.
     let opened: Moment
-    /// The phase that ran then.
+    /// The phase at that moment.
     let phase: Int?
     var dialFaults = DialFaults()
     var terminators: [ConnectionTerminators.Source] = []
     var windows: [Direction: ByteCount] = [:]
     var reading = StreamInterest()
-    /// The first fault that asks for messages; what isn't HTTP is told of it.
+    /// The first fault that acts on messages; it reports a stream that isn't HTTP.
     var messageFault: Int?
     private var upstream: [Link.Slot] = []
     private var downstream: [Link.Slot] = []
@@ -25,7 +25,7 @@ struct ConnectionDraft {
         self.phase = phase
     }
 
-    /// Notes that a fault has to have messages of HTTP read, if it has.
+    /// Adds what a fault that acts on HTTP messages asks for.
     mutating func noteReading(of fault: Fault, _ identity: Int) {
         guard fault.actsOnMessages else { return }
         messageFault = messageFault ?? identity
@@ -33,7 +33,7 @@ struct ConnectionDraft {
         if let condition = fault.condition.http { reading.add(condition) }
     }
 
-    /// A stage of a link, before those of higher ranks and behind those of the same rank that came first.
+    /// Adds a stage of a link, before those of higher ranks and after earlier ones of the same rank.
     mutating func add(_ slot: Link.Slot, on direction: Direction) {
         switch direction {
         case .upstream: upstream.append(slot)
@@ -41,7 +41,7 @@ struct ConnectionDraft {
         }
     }
 
-    /// The stages of a link in their order.
+    /// The stages of a link, in order.
     func slots(_ direction: Direction) -> [Link.Slot] {
         let slots =
             switch direction {
@@ -51,10 +51,10 @@ struct ConnectionDraft {
         return slots.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
     }
 
-    /// The faults that change bytes of a link, in their order.
+    /// The faults that alter bytes of a link, in order.
     func alterSlots(_ direction: Direction) -> [Link.AlterSlot] { alterSlots[direction] ?? [] }
 
-    /// A fault that changes bytes of a link, behind those that came first.
+    /// Adds a fault that alters bytes of a link, after earlier ones.
     mutating func add(_ slot: Link.AlterSlot, on direction: Direction) {
         alterSlots[direction, default: []].append(slot)
     }

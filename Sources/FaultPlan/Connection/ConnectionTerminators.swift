@@ -1,17 +1,17 @@
 import FaultProfile
 import Units
 
-/// What ends one live connection as a whole, and when: outages, its age, and idleness.
+/// The faults that end one live connection as a whole: outages, and cuts by age or idleness.
 public struct ConnectionTerminators: Sendable {
-    /// Why a connection ends.
+    /// The reason for the end of a connection.
     enum Cause: Sendable {
-        /// The network is away.
+        /// An outage is on.
         case outage
-        /// The connection has this age, in nanoseconds.
+        /// The connection reaches this age, in nanoseconds.
         case age(Int64, Cut.Ending)
-        /// No byte has passed for so many nanoseconds.
+        /// No byte has passed for this time, in nanoseconds.
         case idleness(Int64, Cut.Ending)
-        /// It ends where it begins.
+        /// The connection ends when it begins.
         case beginning(Cut.Ending)
     }
 
@@ -25,7 +25,7 @@ public struct ConnectionTerminators: Sendable {
     let schedule: Schedule
     let opened: Moment
 
-    /// Whether something may end the connection, now or at some later time.
+    /// Whether a fault may end the connection, now or later.
     public var arePossible: Bool { !sources.isEmpty }
 
     /// The shortest time without a byte that ends the connection, if one does.
@@ -34,10 +34,9 @@ public struct ConnectionTerminators: Sendable {
             .min()
     }
 
-    /// What ends the connection at `now`, if something does, and how.
+    /// The event that ends the connection at `now`, and how it ends; `nil` if none does.
     ///
-    /// - Parameter lastPassed: when the last byte passed, in either direction; before the first, when the
-    ///   connection was accepted.
+    /// - Parameter lastPassed: the time of the last byte in either direction, or of acceptance.
     public func event(at now: Moment, lastPassed: Moment) -> (event: FaultEvent, how: Cut.Ending)? {
         if sources.isEmpty { return nil }
         let phase = schedule.interval(at: now).phase
@@ -61,7 +60,7 @@ public struct ConnectionTerminators: Sendable {
         return nil
     }
 
-    /// When to ask `event` again; `distantFuture` when the answer can't change.
+    /// The time at which the answer of `event` may change; `distantFuture` if it can't.
     public func nextChange(after now: Moment, lastPassed: Moment) -> Moment {
         if sources.isEmpty { return .distantFuture }
         var next = Moment.distantFuture
@@ -73,7 +72,7 @@ public struct ConnectionTerminators: Sendable {
                 case .age(let limit, _): opened.advanced(byNanoseconds: limit)
                 case .idleness(let limit, _): lastPassed.advanced(byNanoseconds: limit)
                 }
-            // Before it is due it makes no difference whether the fault is on.
+            // Until it is due, the fault's window doesn't matter.
             let change = due > now ? due : source.window.nextChange(after: now, opened: opened, interval: interval)
             next = min(next, change)
         }

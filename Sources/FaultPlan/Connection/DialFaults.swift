@@ -1,16 +1,16 @@
 import FaultProfile
 import Units
 
-/// What is gathered of the faults that are about the beginning of one connection.
+/// The faults that concern the beginning of one connection.
 struct DialFaults {
-    /// The longest of the delays before the server is connected to.
+    /// The longest delay before the server is dialed.
     private(set) var delay: ConnectDelay?
-    /// Those that leave it hanging.
+    /// The faults that leave the connection to the kernel.
     private(set) var hangs: [Hang.Source] = []
-    /// Those that end it at once.
+    /// The faults that end it at once.
     private(set) var endings: [ConnectionTerminators.Source] = []
 
-    /// Leaves the connection hanging.
+    /// Leaves the connection to the kernel.
     mutating func add(_ hang: Hang.Source) { hangs.append(hang) }
 
     /// Ends the connection at once.
@@ -25,7 +25,7 @@ struct DialFaults {
     }
 }
 
-/// For how long a connection that the system has accepted is left alone: nobody reads it, and no server is connected to.
+/// The time for which a connection is left to the kernel: accepted there, not read, and no server dialed.
 public struct Hang: Sendable {
     struct Source: Sendable {
         let fault: Int
@@ -36,7 +36,7 @@ public struct Hang: Sendable {
     let schedule: Schedule
     let opened: Moment
 
-    /// The act of a fault that leaves the connection hanging at `now`; `nil` when none does, or any more.
+    /// The event of the fault that leaves the connection hanging at `now`; `nil` if none does.
     public func event(at now: Moment) -> FaultEvent? {
         guard !sources.isEmpty else { return nil }
         let phase = schedule.interval(at: now).phase
@@ -45,7 +45,7 @@ public struct Hang: Sendable {
         return source.map { FaultEvent(fault: $0.fault, offset: nil, effect: .hangs) }
     }
 
-    /// When to ask `event` again; `distantFuture` when the answer can't change.
+    /// The time at which the answer of `event` may change; `distantFuture` if it can't.
     public func nextChange(after now: Moment) -> Moment {
         let interval = schedule.interval(at: now)
         return sources.map { $0.window.nextChange(after: now, opened: opened, interval: interval) }.min()

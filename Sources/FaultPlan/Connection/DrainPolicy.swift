@@ -1,6 +1,6 @@
 import Units
 
-/// Decides when a connection whose ends are gone gives its descriptors back: one rule for every state.
+/// Decides when a connection whose ends are gone is released: one rule for every state.
 ///
 /// A FIN doesn't tell a socket that was closed from one whose process goes on receiving (shutdown(2)). So an end that has
 /// ended its stream is probed, where nothing else would tell, and counts as gone when a probe is answered by a reset or
@@ -15,13 +15,13 @@ import Units
 /// | severed, for good | when both ends have ended their streams; 15 min after one has, or the last byte passed; after 24 h |
 /// | lingering | when the last end has taken everything, see `Linger` |
 public struct DrainPolicy: Hashable, Sendable {
-    /// The state of a connection, as far as its end is concerned.
+    /// The state of a connection as the policy sees it.
     public enum Situation: Hashable, Sendable, CaseIterable {
-        /// There is no server yet: the connection hangs, waits, or connects.
+        /// No server is connected yet.
         case unconnected
-        /// Bytes pass, or would if faults or the ends let them.
+        /// Bytes may pass.
         case passing
-        /// The server has not acknowledged all that it was sent.
+        /// The server has not acknowledged every byte.
         case unread
         /// A silent outage is in force, and may end.
         case blackholed
@@ -29,27 +29,27 @@ public struct DrainPolicy: Hashable, Sendable {
         case severed
     }
 
-    /// What is known of an end.
+    /// The knowledge about an end.
     public enum End: Hashable, Sendable, CaseIterable {
-        /// It has never been there.
+        /// Never connected.
         case absent
-        /// It may send.
+        /// May send.
         case open
-        /// It has ended its stream (FIN), and may receive or not.
+        /// Has ended its stream (FIN), and may still receive.
         case ended
-        /// It has reset the connection, answers no probe, or its socket is closed.
+        /// Has reset the connection, answers no probe, or its socket is closed.
         case gone
     }
 
-    /// A connection as it is now.
+    /// A connection at one moment.
     public struct View: Hashable, Sendable {
         /// The state of the connection.
         public var situation: Situation
-        /// What is known of the client.
+        /// The client.
         public var client: End
-        /// What is known of the server.
+        /// The server.
         public var server: End
-        /// The bytes that have passed so far, both ways, as far as their receivers have acknowledged them.
+        /// The bytes of both directions that their receivers have acknowledged.
         public var passed: Int64
 
         /// Makes a view of its parts.
@@ -57,7 +57,7 @@ public struct DrainPolicy: Hashable, Sendable {
             (self.situation, self.client, self.server, self.passed) = (situation, client, server, passed)
         }
 
-        /// Whether the policy has anything to watch: an end is not open, or the state is one that is bounded by itself.
+        /// Whether the policy has anything to watch: an end is not open, or the state itself is bounded.
         public var isOfConcern: Bool {
             switch situation {
             case .unconnected, .severed: true
@@ -66,11 +66,11 @@ public struct DrainPolicy: Hashable, Sendable {
         }
     }
 
-    /// What is to be done.
+    /// A decision of the policy.
     public enum Verdict: Hashable, Sendable {
-        /// Nothing before the moment, unless an end does something.
+        /// The connection is kept until the moment, unless an end changes.
         case keep(until: Moment)
-        /// The descriptors are to be given back; an end that is left is reset.
+        /// The connection is released; an end that is left is reset.
         case release
     }
 
@@ -78,12 +78,12 @@ public struct DrainPolicy: Hashable, Sendable {
     public var linger: Linger?
     private let limits: DrainLimits
     private let begun: Moment
-    /// Since when an end has not been open.
+    /// The time since which an end has not been open.
     private var endedSince: Moment?
     private var passed: Int64
     private var idleSince: Moment
 
-    /// The policy of a connection that is of concern from `now` on.
+    /// The policy of a connection that is watched from `now` on.
     public init(_ limits: DrainLimits, beginning now: Moment, passed: Int64 = 0) {
         self.limits = limits
         begun = now
@@ -91,14 +91,14 @@ public struct DrainPolicy: Hashable, Sendable {
         idleSince = now
     }
 
-    /// The verdict on the connection as it is at `now`, which never goes back.
+    /// Decides about the connection at `now`, which never goes back.
     public mutating func verdict(on view: View, at now: Moment) -> Verdict {
         note(view, at: now)
         guard let until = deadline(of: view), now < until else { return .release }
         return .keep(until: until)
     }
 
-    /// Which ends to probe: those that have ended their streams, where nothing else tells whether they are gone.
+    /// The ends to probe: those that have ended their streams, where nothing else shows whether they are gone.
     ///
     /// A server is probed only when its client has ended as well, since an open client may still receive all that it has
     /// sent. A client whose bytes the server is slow to take isn't, because the server would be reset before it has them.
@@ -114,8 +114,8 @@ public struct DrainPolicy: Hashable, Sendable {
         }
     }
 
-    /// In which order the connection is released where descriptors or connections run short: 0 first, `nil` never. Of
-    /// those with one rank the oldest goes first.
+    /// The rank of the connection among those to release where descriptors or connections run short: 0 is first, `nil`
+    /// never. Within a rank the oldest is first.
     public func shortageRank(of view: View, at now: Moment) -> Int? {
         switch (view.situation, view.client) {
         case (_, .open), (_, .absent), (.unread, .ended):
@@ -137,10 +137,10 @@ public struct DrainPolicy: Hashable, Sendable {
         if view.passed != passed { (passed, idleSince) = (view.passed, now) }
     }
 
-    /// Since when an end has been gone, or ended, and no byte has passed.
+    /// The time since which an end has been gone or ended and no byte has passed.
     private var quietSince: Moment { max(endedSince ?? idleSince, idleSince) }
 
-    /// When the connection is released if nothing changes; `nil` at once.
+    /// The time of release if nothing changes; `nil` is at once.
     private func deadline(of view: View) -> Moment? {
         switch (view.situation, view.client, view.server) {
         case (_, .gone, .gone), (_, .gone, .absent), (_, .absent, _):

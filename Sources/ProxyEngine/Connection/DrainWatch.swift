@@ -1,9 +1,7 @@
 import EventLoop
 import Units
 
-/// Looks at the connections of a shard now and then, for ends that are gone.
-///
-/// One coarse timer for all of them: a connection with both ends costs a look, and nothing else.
+/// Applies the drain policy to the connections of a shard at intervals, with one coarse timer.
 final class DrainWatch: LoopHandler {
     private unowned let shard: Shard
     private var timer: LoopTimer?
@@ -12,7 +10,7 @@ final class DrainWatch: LoopHandler {
         self.shard = shard
     }
 
-    /// Begins to look, if it doesn't yet.
+    /// Starts the timer unless it runs.
     func start() {
         if timer?.moment != nil { return }
         let timer = self.timer ?? LoopTimer(loop: shard.loop, handler: self, tag: 0, isCoarse: true)
@@ -24,7 +22,7 @@ final class DrainWatch: LoopHandler {
         if shard.lookAtConnections() { start() }
     }
 
-    /// Gives the timer up.
+    /// Cancels the timer.
     func close() {
         timer?.cancel()
         timer = nil

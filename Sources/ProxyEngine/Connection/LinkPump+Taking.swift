@@ -3,12 +3,12 @@ import FaultPlan
 import StreamReading
 import Units
 
-/// From the scratch buffer into the link: the bytes are read, if a fault asks for what they say, and changed.
+/// From the scratch buffer into the link: bytes are read for faults that ask for positions in them, and altered.
 extension LinkPump {
-    /// Has the link take the first `count` bytes of the scratch buffer, in portions as the reader finds positions in them.
+    /// Has the link take the first `count` bytes of the scratch buffer, portion by portion as the reader finds positions.
     ///
-    /// - Returns: how many are at the start of the buffer then, when some have vanished, some were put in, and the reader
-    ///   holds some.
+    /// - Returns: the number of bytes at the start of the buffer afterwards, without those that vanished or are held by the
+    ///   reader, and with those that were inserted.
     mutating func take(_ count: Int, _ reader: StreamReader, in loop: EventLoop, now: Moment) -> Int {
         var (count, taken, next) = (count, 0, 0)
         var hasMore = true
@@ -26,7 +26,7 @@ extension LinkPump {
                 (left, inserted) = altered(portion, behind: next, of: count, in: loop, now: now)
                 count += inserted
             }
-            // What vanished is closed up portion by portion: no byte is moved for what vanishes in others.
+            // The gap is closed portion by portion, so a byte moves once.
             if next > taken, left > 0 { loop.removeScratch(at: taken, count: next - taken, of: next + left) }
             next += portion + inserted
             taken += left
@@ -35,14 +35,14 @@ extension LinkPump {
         return taken
     }
 
-    /// Puts the bytes that the reader holds at the start of the scratch buffer; returns how many.
+    /// Puts the bytes that the reader holds at the start of the scratch buffer; returns their number.
     func putHeldInFront(_ reader: StreamReader, of loop: EventLoop) -> Int {
         let count = reader.heldCount(link.direction)
         if count > 0 { loop.fillScratch(with: reader.held(link.direction)) }
         return count
     }
 
-    /// Passes on what the reader held and has no need for any more.
+    /// Passes on bytes that the reader held and no longer needs.
     mutating func release(_ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
         guard reader.mustRelease(link.direction), link.sourceEnd == nil else { return nil }
         let count = putHeldInFront(reader, of: sink.loop)
@@ -50,7 +50,7 @@ extension LinkPump {
         return pass(taken, available: 0, to: sink, now: now)
     }
 
-    /// The source has ended, behind what the reader held.
+    /// The source has ended, after the bytes that the reader held.
     mutating func end(_ ending: Ending, _ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
         var outcome: Outcome?
         if !reader.isIdle {
@@ -61,8 +61,8 @@ extension LinkPump {
         return outcome
     }
 
-    /// Changes `portion` bytes of the scratch buffer, behind the first `start` of `count` bytes, as the link wants it;
-    /// returns how many of them are left with what was put in, and how many more bytes there are in the buffer.
+    /// Alters `portion` bytes of the scratch buffer, after the first `start` of `count` bytes, as the link decides. Returns
+    /// how many are left, inserted ones included, and by how many bytes the buffer has grown.
     private mutating func altered(
         _ portion: Int,
         behind start: Int,

@@ -5,32 +5,32 @@ import Units
 
 /// Moves the bytes of one link from its source to its sink, as far as the link allows.
 ///
-/// Bytes go through the loop's scratch buffer in one receive and one send. Only what may not leave
-/// yet, or what the sink does not take, is put into memory of the connection's own. Bytes in bulk that nobody has to
-/// see or keep go through a pipe instead, where the kernel doesn't copy them.
+/// Bytes go through the loop's scratch buffer in one receive and one send. Bytes that may not leave yet, or that the sink
+/// doesn't take, are copied into the connection's own queue. Bulk data that no fault reads, changes or holds goes through
+/// a pipe (splice(2)), where the kernel doesn't copy it.
 struct LinkPump: ~Copyable {
-    /// What has become of the link.
+    /// The result of a run.
     enum Outcome {
-        /// Nothing more can happen before a socket is ready or `wake` has come.
+        /// Nothing can happen before a socket is ready or `wake` has come.
         case waiting
-        /// There is more to do; others first.
+        /// There is more to do, in another turn.
         case again
-        /// Everything has been handed to the sink, and the end is due.
+        /// Every byte has been handed to the sink, and the end is due.
         case ended(Ending)
         /// The sink's connection is broken.
         case sinkBroken
     }
 
-    /// Bytes moved in one run, from which on the others have their turn: 4 MiB. Less makes reads smaller where many
-    /// connections are busy, and so costs more for a byte.
+    /// Bytes after which a run ends and other connections have their turn: 4 MiB. Fewer make reads smaller where many
+    /// connections are busy, which costs more for each byte.
     private static let turnLimit = 4 << 20
-    /// A moment so near is waited for on the processor, since a turn of the loop takes longer: 2 µs.
+    /// The longest wait that is spent spinning, because a turn of the loop takes longer: 2 µs.
     private static let shortWait: Int64 = 2_000
-    /// A chunk of so many bytes that left at once is likely to be followed by others, for which a pipe pays: 64 KiB.
+    /// The size of a chunk, sent at once, from which the next ones are tried through a pipe: 64 KiB.
     private static let bulk = 64 << 10
-    /// With chunks of fewer bytes a pipe doesn't pay any more: 16 KiB.
+    /// The size of chunks below which a pipe costs more than it saves: 16 KiB.
     private static let leastSpliced = 16 << 10
-    /// Bytes of a receive that may be changed, each of which may cost a draw: 64 KiB, so that others have their turn.
+    /// The largest receive where bytes may be altered, since each may cost a draw: 64 KiB.
     private static let mostAltered = 64 << 10
     /// Receives in one run at most: 8.
     private static let roundLimit = 8
@@ -39,12 +39,12 @@ struct LinkPump: ~Copyable {
     var link: Link
     /// When to run again if no socket becomes ready before.
     private(set) var wake = Moment.distantFuture
-    /// What waits to be sent: what is in the pipe, and behind it what is in the queue.
+    /// The bytes to send: first those in the pipe, then those in the queue.
     private var pipe = PipeQueue()
     private var queue = ByteQueue()
-    /// Whether the last chunk was of a size for which a pipe pays.
+    /// Whether the last chunk was large enough for a pipe.
     private var isBulk = false
-    /// Whether the sink's connection is broken, so that nothing moves any more.
+    /// Whether the sink's connection is broken; nothing moves any more then.
     private(set) var isSinkBroken = false
     private var isClosed = false
 
@@ -52,7 +52,7 @@ struct LinkPump: ~Copyable {
         self.link = link
     }
 
-    /// Moves what can be moved at `now`. The reader reads along, unless it is idle.
+    /// Moves what may move at `now`. `reader` sees the bytes, unless it is idle.
     mutating func run(from source: StreamSocket, to sink: StreamSocket, reader: StreamReader, now: Moment) -> Outcome {
         wake = .distantFuture
         if isSinkBroken || link.isFinished { return .waiting }
@@ -60,7 +60,7 @@ struct LinkPump: ~Copyable {
         reader.timeAdvanced(to: now, link.direction)
         if let outcome = release(reader, to: sink, now: now) { return outcome }
         let outcome = move(from: source, to: sink, reader: reader, now: now)
-        // Of a link that is over nobody asks any more.
+        // The reader's deadline doesn't count for a link that is over.
         if isAlive { wake = min(wake, reader.deadline(link.direction)) }
         return outcome
     }
@@ -74,11 +74,11 @@ struct LinkPump: ~Copyable {
         var rounds = 0
         var arrival: Moment?
         while true {
-            // What most runs end with, and all of them do for the other direction.
+            // The end of most runs.
             if link.isAtRest, !source.isReadable, !reads { return .waiting }
             let available = availability(of: source)
             let decision = link.decide(available: available, now: now)
-            // An end that is due isn't left for another turn: a byte might go the other way before.
+            // Before the limits of a run: a byte might go the other way before an end that is left for another turn.
             if let end = decision.end { return .ended(end) }
             if rounds == LinkPump.roundLimit || link.delivered - start >= LinkPump.turnLimit { return .again }
             rounds += 1
@@ -102,10 +102,10 @@ struct LinkPump: ~Copyable {
             switch source.receive(limit: limit, behind: offset) {
             case .received(let count):
                 let left = link.measuresAvailability ? max(0, available - Int64(count)) : available
-                // Less than asked for, and the end has come: these are the last bytes.
+                // Fewer than asked for, and the end has come: these are the last bytes.
                 let endFollows = count < limit && source.hasPeerEnded && !reads && link.isTransparent
                 if link.countsFromArrival {
-                    // What came since this run began, isn't older than it.
+                    // Bytes that arrived after the run began make it later.
                     now = max(now, source.loop.arrival)
                     arrival = source.loop.arrival
                 }
@@ -122,13 +122,13 @@ struct LinkPump: ~Copyable {
         }
     }
 
-    /// Whether it still reads and sends.
+    /// Whether bytes may still move.
     var isAlive: Bool { !isSinkBroken && !link.isFinished }
 
     /// The state of the link for the connection's state machine.
     var state: ConnectionState.LinkState { isSinkBroken ? .sinkBroken : link.isFinished ? .finished : .open }
 
-    /// Takes `bytes` as if the source had sent them, and ended.
+    /// Takes `bytes` as if the source had sent them and ended.
     mutating func inject(_ bytes: [UInt8], in loop: EventLoop) {
         guard link.sourceEnd == nil, !bytes.isEmpty else { return }
         loop.fillScratch(with: bytes)
@@ -151,7 +151,7 @@ struct LinkPump: ~Copyable {
         return link.measuresAvailability ? Int64(source.receivable()) : Link.uncounted
     }
 
-    /// How many bytes to receive now; `nil` is none.
+    /// The number of bytes to receive now; `nil` if none may be.
     private func readLimit(
         _ decision: Decision,
         available: Int64,
@@ -159,20 +159,20 @@ struct LinkPump: ~Copyable {
         sink: StreamSocket
     ) -> Int? {
         guard source.isReadable, link.sourceEnd == nil else { return nil }
-        // What can't be handed over at once stays with the sender, unless the link is there to hold it.
+        // Bytes that can't be handed over at once stay with the sender, unless the link holds bytes.
         guard link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
         if decision.readLimit > 0 {
             let most = link.altersBytes ? LinkPump.mostAltered : EventLoop.scratchCapacity
             return Int(min(decision.readLimit, Int64(most)))
         }
-        // Nothing is there to be counted, but the end or an error may be: one byte of room finds out.
+        // No byte is there to be counted, but the end or an error may be; a receive of one byte finds out.
         return available == 0 && link.hasRoom ? 1 : nil
     }
 
-    /// Whether the next bytes may go through a pipe: nobody reads or changes them, and none are in front of them.
+    /// Whether the next bytes may go through a pipe: no fault reads or alters them, and none wait in front of them.
     private func splices(reads: Bool) -> Bool { !reads && !link.altersBytes && pipe.isEmpty && queue.isEmpty }
 
-    /// Whether something came into the pipe, or will never come; else a receive tells what there is.
+    /// Whether bytes came into the pipe, or the source is broken; if not, a receive finds out what there is.
     private mutating func hasSpliced(from source: StreamSocket, limit: Int) -> Bool {
         switch pipe.receive(from: source, limit: limit) {
         case .received(let count):
@@ -200,7 +200,7 @@ struct LinkPump: ~Copyable {
         }
     }
 
-    /// Hands over what may leave of the `count` bytes in the scratch buffer, which the link has taken, and keeps the rest.
+    /// Sends those of the `count` bytes in the scratch buffer that may leave, and queues the rest. The link has taken them.
     mutating func pass(
         _ count: Int,
         available: Int64,
@@ -209,7 +209,7 @@ struct LinkPump: ~Copyable {
         arrival: Moment? = nil,
         endFollows: Bool = false
     ) -> Outcome? {
-        // All of them vanished, or are held.
+        // All of them vanished, or the reader holds them.
         guard count > 0 else { return nil }
         let isFirst = pipe.isEmpty && queue.isEmpty
         if let arrival { link.noteArrival(arrival) }
@@ -220,8 +220,7 @@ struct LinkPump: ~Copyable {
         return decision.end.map(Outcome.ended)
     }
 
-    /// Sends those of the `count` bytes in the scratch buffer that are due, and keeps what is left; `false` when the sink
-    /// is broken.
+    /// Sends the first `due` of the `count` bytes in the scratch buffer and queues the rest; `false` when the sink is broken.
     private mutating func handOver(_ count: Int, due: Int, to sink: StreamSocket, endFollows: Bool) -> Bool {
         var sent = 0
         if due > 0 {
