@@ -3,13 +3,25 @@ import Glibc
 import Synchronization
 import Units
 
-/// Writes lines to a file, a pipe or a terminal on a thread of its own, so that nobody who logs waits for a disk.
+/// A queue of values that the thread of a `LineWriter` makes lines of.
+public protocol LineSource: Sendable {
+    /// Empties the queue: appends its lines to `text`, each with its line end. Called on the writer's thread.
+    ///
+    /// - Returns: the lines, and those that found the queue full since the last call.
+    func takeLines(into text: inout String) -> (count: Int, dropped: Int)
+
+    /// Empties the queue without making lines; returns how many are lost, with those that found it full.
+    func dropLines() -> Int
+}
+
+/// Writes lines to a file, a pipe or a terminal on a thread of its own: logging never waits for a disk.
 public final class LineWriter: Sendable {
     /// The lines that wait to be written at most; beyond it lines are dropped and counted.
     public static let limit = 65_536
 
     private struct State {
         var lines: [String] = []
+        var source: (any LineSource)?
         var dropped = 0
         var failure: SystemError?
         /// Whether lines wait for `release`.
@@ -114,6 +126,16 @@ public final class LineWriter: Sendable {
         if isFirst { queue.async { [self] in writeQueued() } }
     }
 
+    /// Writes the lines of `source` as well, after those that are queued by `write`.
+    public func attach(_ source: any LineSource) {
+        state.withLock { $0.source = source }
+    }
+
+    /// Has the writer's thread take the lines of the source. To be called when its queue is no longer empty.
+    public func sourceHasLines() {
+        queue.async { [self] in writeQueued() }
+    }
+
     /// Lets the lines that were held be written, and those that come.
     public func release() {
         state.withLock { $0.isHeld = false }
@@ -139,24 +161,43 @@ public final class LineWriter: Sendable {
         _ = isWritten.wait(timeout: .now() + .nanoseconds(Int(patience.nanoseconds)))
     }
 
-    private func writeQueued() {
-        let (lines, empties) = state.withLock { state -> ([String], Bool) in
-            if state.isHeld { return ([], false) }
+    /// What there is to write, taken from the state.
+    private struct Batch {
+        var lines: [String] = []
+        var source: (any LineSource)?
+        /// Whether the file is to be emptied first.
+        var empties = false
+    }
+
+    private func takeBatch() -> Batch {
+        state.withLock { state in
+            if state.isHeld { return Batch() }
             defer {
                 state.lines.removeAll()
                 state.hasOldContent = false
             }
-            if state.failure == nil { return (state.lines, state.hasOldContent) }
-            state.dropped += state.lines.count
-            return ([], false)
+            if state.failure == nil {
+                return Batch(lines: state.lines, source: state.source, empties: state.hasOldContent)
+            }
+            state.dropped += state.lines.count + (state.source?.dropLines() ?? 0)
+            return Batch()
         }
+    }
+
+    private func writeQueued() {
+        let batch = takeBatch()
         // What is no file has no length, which is an error of its own.
-        if empties, ftruncate(descriptor, 0) != 0, errno != EINVAL {
-            return fail(.last("ftruncate"), losing: lines.count)
+        if batch.empties, ftruncate(descriptor, 0) != 0, errno != EINVAL {
+            return fail(.last("ftruncate"), losing: batch.lines.count + (batch.source?.dropLines() ?? 0))
         }
-        guard !lines.isEmpty else { return }
-        var text = lines.joined(separator: "\n")
-        text.append("\n")
+        var text = batch.lines.map { $0 + "\n" }.joined()
+        var count = batch.lines.count
+        if let source = batch.source {
+            let taken = source.takeLines(into: &text)
+            count += taken.count
+            if taken.dropped > 0 { state.withLock { $0.dropped += taken.dropped } }
+        }
+        guard count > 0 else { return }
         let failure = text.withUTF8 { bytes -> SystemError? in
             var written = 0
             while written < bytes.count {
@@ -173,7 +214,7 @@ public final class LineWriter: Sendable {
             }
             return nil
         }
-        if let failure { fail(failure, losing: lines.count) }
+        if let failure { fail(failure, losing: count) }
     }
 
     private func fail(_ error: SystemError, losing count: Int) {

@@ -1,8 +1,6 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
-import FoundationEssentials
-import Synchronization
 import Units
 
 /// The event journal as JSON Lines: a header, then one object for each fault that acted.
@@ -15,81 +13,50 @@ import Units
 /// the profile has changed.
 public final class Journal: Sendable {
     private let writer: LineWriter
-    private let wallClockStart: Date
-    private let monotonicStart: Moment
-    private let quota = Mutex(JournalQuota())
+    private let queue: JournalQueue
 
-    /// A journal that goes to `writer`, which is told the header at once.
-    public init(_ writer: LineWriter, header: JournalHeader) {
-        self.writer = writer
-        writer.write(header.line.visibleJSON)
-        wallClockStart = Date()
-        monotonicStart = MonotonicClock.now
+    /// A journal that goes to `writer`, which gets the header at once.
+    public convenience init(_ writer: LineWriter, header: JournalHeader) {
+        let clock = JournalClock()
+        self.init(writer, header: header) { $0.text(clock) }
     }
 
-    /// Writes an entry, unless there are too many; from any thread, without waiting.
+    /// A journal whose lines `encode` makes, on the writer's thread.
+    init(_ writer: LineWriter, header: JournalHeader, encode: @escaping @Sendable (JournalLine) -> String) {
+        self.writer = writer
+        queue = JournalQueue(encode: encode)
+        writer.write(header.line.visibleJSON)
+        writer.attach(queue)
+    }
+
+    /// Writes an entry, unless there are too many; from any thread, without waiting and without making text of it.
     public func record(_ entry: JournalEntry) {
-        let (isTaken, omissions) = quota.withLock { $0.take(entry) }
-        for omission in omissions { write(omission, at: entry.moment) }
-        guard isTaken else { return }
-        let place = entry.place
-        let origin = place.flatMap { $0.origin == .connection ? nil : $0.origin.rawValue }
-        let members: [(String, JSONText?)] = [
-            ("connection", entry.connection.map(JSONText.number)),
-            ("direction", (entry.direction?.rawValue).map(JSONText.text)),
-            ("fault", .text(entry.fault)),
-            ("of", origin.map(JSONText.text)),
-            ("offset", entry.offset.map(JSONText.signed)),
-            ("proxy", .text(entry.proxy)),
-            ("request", (place?.request).map(JSONText.signed)),
-            ("time", .text(time(of: entry.moment))),
-            ("what", .text(entry.effect.word)),
-            ("why", (entry.effect.reason?.rawValue).map(JSONText.text)),
-        ]
-        write(members)
+        if queue.add(entry) { writer.sourceHasLines() }
     }
 
     /// Writes that the proxies have another profile from here on, whose digest is that of the header's kind. The lines that
     /// follow tell of its faults, but for those that were on their way.
     public func noteProfile(_ profile: Profile, digest: String, generation: Int) {
-        write([
-            ("digest", .text(digest)), ("event", .text("profile")), ("generation", .signed(Int64(generation))),
-            ("profile", ProfileWriter.json(of: profile)), ("time", .text(time(of: MonotonicClock.now))),
-        ])
+        add(.profile(profile, digest: digest, generation: generation, MonotonicClock.now))
     }
 
-    /// Writes what was left out and hasn't been told yet. To be called when the proxies have stopped.
+    /// Writes the counts of entries that were left out and haven't been written yet. To be called when the proxies have
+    /// stopped.
     ///
     /// - Returns: the entries that were left out since the beginning.
     @discardableResult
     public func finish() -> Int {
-        let (omissions, count) = quota.withLock { ($0.takeOmissions(), $0.omissions) }
-        for omission in omissions { write(omission, at: MonotonicClock.now) }
+        let (isFirst, count) = queue.addOmissions(at: MonotonicClock.now)
+        if isFirst { writer.sourceHasLines() }
         return count
     }
 
     /// Writes that `count` lines are missing because they came faster than they could be written.
     public func noteLost(_ count: Int) {
-        write([
-            ("event", .text("omitted")), ("lines", .signed(Int64(count))),
-            ("time", .text(time(of: MonotonicClock.now))),
-        ])
+        add(.lost(count, MonotonicClock.now))
     }
 
-    private func write(_ omission: JournalQuota.Omission, at moment: Moment) {
-        write([
-            ("event", .text("omitted")), ("fault", .text(omission.fault)), ("lines", .signed(Int64(omission.count))),
-            ("proxy", .text(omission.proxy)), ("time", .text(time(of: moment))),
-        ])
-    }
-
-    private func write(_ members: [(String, JSONText?)]) {
-        writer.write(JSONText.object(members.compactMap { key, value in value.map { (key, $0) } }).compact.visibleJSON)
-    }
-
-    private func time(of moment: Moment) -> String {
-        let since = Double((moment - monotonicStart).nanoseconds) / 1e9
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        return wallClockStart.addingTimeInterval(since).formatted(style)
+    private func add(_ line: JournalLine) {
+        if queue.add(line) { writer.sourceHasLines() }
     }
 }
