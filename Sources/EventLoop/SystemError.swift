@@ -45,6 +45,11 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
     /// Whether the server's queue of connections is full, which connect(2) tells of Unix-domain sockets alone.
     public var isQueueFull: Bool { call == "connect" && code == EAGAIN }
+    /// Whether a bind to `address` failed because the machine has switched its family off: no socket of the family, or no
+    /// loopback address.
+    public func isFamilyMissing(for address: SocketAddress) -> Bool {
+        code == EAFNOSUPPORT || code == EADDRNOTAVAIL && address.isLoopback
+    }
     /// Whether another socket has the address already.
     public var isAddressInUse: Bool { code == EADDRINUSE }
 }

@@ -18,9 +18,9 @@ extension Listener {
     }
 
     /// Has every loop release connections, and accepts none before one has.
-    func relieve(_ shortage: Shortage, _ socket: ListeningSocket) {
+    func relieve(_ shortage: Shortage, _ sockets: ListeningSockets) {
         // The socket would call again at once; the clients can wait in its queue instead.
-        socket.unwatch()
+        sockets.unwatch()
         self.shortage = shortage
         // Whatever becomes of the answers.
         retry()
@@ -37,31 +37,31 @@ extension Listener {
 
     /// A server can't be connected to for want of descriptors, so no further client is accepted for now.
     func awaitDescriptors() {
-        guard let socket, shortage == nil else { return }
-        relieve(Shortage(ofDescriptors: SystemError(call: "socket", code: SystemError.outOfDescriptors)), socket)
+        guard let sockets, shortage == nil else { return }
+        relieve(Shortage(ofDescriptors: SystemError(call: "socket", code: SystemError.outOfDescriptors)), sockets)
     }
 
     /// A loop has released so many connections.
     private func noteReleased(_ count: Int) {
-        guard let socket, var shortage else { return }
+        guard let sockets, var shortage else { return }
         shortage.pending -= 1
         self.shortage = shortage
         if count > 0 {
-            acceptAgain(socket)
+            acceptAgain(sockets)
         } else if shortage.pending == 0 {
             if let error = shortage.error {
                 context.tell(.cannotAccept(error))
             } else {
                 exhaustedUntil = loop.now.advanced(byNanoseconds: Listener.retryPause)
-                acceptAgain(socket)
+                acceptAgain(sockets)
             }
         }
     }
 
-    private func acceptAgain(_ socket: ListeningSocket) {
+    private func acceptAgain(_ sockets: ListeningSockets) {
         shortage = nil
         cancelRetry()
-        if admission == .open, !isFull { socket.watch() }
+        if admission == .open, !isFull { sockets.watch() }
     }
 
     /// Whether as many connections are open as may be.

@@ -7,7 +7,6 @@ import Units
 /// Accepts a proxy's connections, numbers them, plans them and hands them to the loops in turn.
 final class Listener: LoopHandler, LoopShutdownHandler {
     private enum Tag {
-        static let socket = 0
         static let outage = 1
         static let retry = 2
     }
@@ -21,7 +20,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     let context: ProxyContext
     let shards: [LoopBound<Shard>]
     private var plan: Plan
-    private(set) var socket: ListeningSocket?
+    private(set) var sockets: ListeningSockets?
     private var outageTimer: LoopTimer?
     private var spacing = WakeSpacing()
     private var retryTimer: LoopTimer?
@@ -44,24 +43,24 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         self.plan = plan
     }
 
-    /// Binds and listens, unless an outage refuses connections from the start.
-    func open(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
-        let socket = try ListeningSocket(
-            address,
+    /// Binds and listens on every address, unless an outage refuses connections from the start. Returns the addresses with
+    /// the port that was chosen for port 0.
+    func open(_ addresses: [SocketAddress]) throws(ListeningSockets.Failure) -> [SocketAddress] {
+        let sockets = try ListeningSockets(
+            addresses,
             permissions: context.configuration.listenPermissions,
             on: loop,
-            handler: self,
-            tag: Tag.socket
+            handler: self
         )
-        self.socket = socket
-        context.registry.note(context.route.id, listensOn: socket.address)
+        self.sockets = sockets
+        context.registry.note(context.route.id, listensOn: sockets.addresses)
         loop.add(self)
         let (loop, resident) = (loop, LoopBound(self, on: loop))
         context.roomIsFree.withLock { $0 = { _ = loop.post { resident.value.lookForRoom() } } }
         context.admissionMayChange.withLock { $0 = { _ = loop.post { resident.value.followOutages() } } }
         context.descriptorsAreShort.withLock { $0 = { _ = loop.post { resident.value.awaitDescriptors() } } }
         followOutages()
-        return socket.address
+        return sockets.addresses
     }
 
     /// Stops listening for good.
@@ -70,49 +69,48 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         retryTimer?.cancel()
         context.admissionMayChange.withLock { $0 = nil }
         context.descriptorsAreShort.withLock { $0 = nil }
-        guard let socket else { return }
+        guard let sockets else { return }
         context.registry.remove(context.route.id)
         context.roomIsFree.withLock { $0 = nil }
-        socket.close()
-        loop.deferRelease(socket)
-        self.socket = nil
+        sockets.close(on: loop)
+        self.sockets = nil
         loop.remove(self)
     }
 
     func loopWillEnd() { close() }
 
     override func socketIsReady(_ tag: Int) {
-        guard let socket, admission == .open, !isFull, shortage == nil else { return }
+        guard let sockets, admission == .open, !isFull, shortage == nil else { return }
         // One more call only tells that nobody else waits, so it is made where somebody did the last time.
         for round in 0..<acceptTurns {
             let room = plan.room(for: context.openConnections.load(ordering: .relaxed), at: loop.now)
             if case .waiting(let fault) = room {
                 // Whether more than the first are there is told by the next call.
-                if round == 0 { awaitRoom(fault, socket) }
+                if round == 0 { awaitRoom(fault, sockets) }
                 return
             }
-            if isAtLimit, loop.now >= exhaustedUntil { return relieve(Shortage(ofDescriptors: nil), socket) }
-            switch socket.accept() {
+            if isAtLimit, loop.now >= exhaustedUntil { return relieve(Shortage(ofDescriptors: nil), sockets) }
+            switch sockets.accept(tag) {
             case .accepted(let detached): hand(detached, room)
             case .gone: continue
             case .none:
                 acceptTurns = max(1, round)
                 return
             case .failed(let error):
-                return relieve(Shortage(ofDescriptors: error), socket)
+                return relieve(Shortage(ofDescriptors: error), sockets)
             }
         }
         acceptTurns = min(2 * acceptTurns, Listener.batch)
     }
 
     override func timerFired(_ tag: Int) {
-        guard let socket else { return }
+        guard let sockets else { return }
         switch tag {
         case Tag.outage:
             followOutages()
         case Tag.retry:
             shortage = nil
-            if !isRefusing { listenAgain(socket) }
+            if !isRefusing { listenAgain(sockets) }
         default:
             break
         }
@@ -157,10 +155,10 @@ final class Listener: LoopHandler, LoopShutdownHandler {
 
     /// Stops or starts listening as the profile has it now.
     private func followOutages() {
-        guard let socket else { return }
+        guard let sockets else { return }
         let now = loop.now
         let (admission, until) = plan.admission(at: now)
-        if admission != self.admission { change(to: admission, socket) }
+        if admission != self.admission { change(to: admission, sockets) }
         if isFull { lookForRoom() }
         guard until < .distantFuture else { return }
         // Nobody notices some 100 µs, and a loop that is idle otherwise needn't stay awake for them.
@@ -174,7 +172,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     /// `done` is called on some loop, with what changes, when all of them have it; at once with `nil` when the proxy has
     /// stopped. No connection is waited for.
     func apply(_ profile: Profile, global: GlobalBuckets?, done: @escaping @Sendable (PlanChange?) -> Void) {
-        guard socket != nil else { return done(nil) }
+        guard sockets != nil else { return done(nil) }
         let change = plan.apply(profile, global: global)
         // Before connections are ended, whose clients might come back at once.
         spacing.refresh()
@@ -200,7 +198,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         if case .refused = admission { true } else { false }
     }
 
-    private func change(to next: Admission, _ socket: ListeningSocket) {
+    private func change(to next: Admission, _ sockets: ListeningSockets) {
         let last = admission
         admission = next
         // Told first, so that who isn't let in finds it in the journal.
@@ -214,16 +212,16 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             // One outage may follow upon another.
             break
         case (.open, .refused), (.unanswered, .refused):
-            socket.suspend()
+            sockets.suspend()
             context.isRefusing.store(true, ordering: .releasing)
             // Those whose clients might have connected again wait for it.
             for shard in shards { shard.loop.post { shard.value.refusalHasBegun() } }
         case (.open, .unanswered), (.refused, .unanswered):
             // Before it listens again, so that nobody slips in between.
-            if !socket.stopAnswering() { context.tell(.answersByItself) }
-            if case .refused = last { listenAgain(socket) }
+            if !sockets.stopAnswering() { context.tell(.answersByItself) }
+            if case .refused = last { listenAgain(sockets) }
         case (.refused, .open), (.unanswered, .open):
-            listenAgain(socket)
+            listenAgain(sockets)
         }
     }
 
@@ -233,29 +231,29 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     }
 
     /// Leaves clients in the queue until a connection ends, or the limit does.
-    private func awaitRoom(_ fault: Int, _ socket: ListeningSocket) {
+    private func awaitRoom(_ fault: Int, _ sockets: ListeningSockets) {
         record(.hangs, fault)
         isFull = true
         context.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
-        socket.unwatch()
+        sockets.unwatch()
         // The last connection may have ended just before it could know.
         lookForRoom()
     }
 
     private func lookForRoom() {
-        guard let socket, isFull else { return }
+        guard let sockets, isFull else { return }
         let open = context.openConnections.load(ordering: .sequentiallyConsistent)
         if case .waiting = plan.room(for: open, at: loop.now) { return }
         isFull = false
         context.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
-        if admission == .open, shortage == nil { socket.watch() }
+        if admission == .open, shortage == nil { sockets.watch() }
     }
 
-    private func listenAgain(_ socket: ListeningSocket) {
+    private func listenAgain(_ sockets: ListeningSockets) {
         context.isRefusing.store(false, ordering: .releasing)
         do throws(SystemError) {
-            try socket.resume(answering: admission == .open)
-            if isFull || shortage != nil { socket.unwatch() }
+            try sockets.resume(answering: admission == .open)
+            if isFull || shortage != nil { sockets.unwatch() }
         } catch {
             context.tell(.cannotListenAgain(error))
             retry()

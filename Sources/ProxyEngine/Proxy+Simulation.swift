@@ -17,17 +17,17 @@ extension Proxy {
         let plan = Plan(configuration)
         let context = try ProxyContext(
             configuration,
-            listen: listen,
+            listen: [listen],
             upstream: upstream,
             journal: journal,
             report: report
         )
         let shards = loops.map { LoopBound(Shard(loop: $0, context: context, plan: plan), on: $0) }
-        do throws(SystemError) {
-            return try opened(context, plan, on: loops[0], shards, listen)
+        do throws(ProxyError) {
+            return try opened(context, plan, on: loops[0], shards, [listen])
         } catch {
             configuration.registry.remove(context.route.id)
-            throw .cannotListen(configuration.listen, error)
+            throw error
         }
     }
 

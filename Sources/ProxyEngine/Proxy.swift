@@ -8,8 +8,8 @@ import Units
 public final class Proxy: Sendable {
     /// What it was started with.
     public let configuration: ProxyConfiguration
-    /// The address that it listens on, with the port that was chosen for port 0.
-    public let address: SocketAddress
+    /// The addresses that it listens on, at least one, with the port that was chosen for port 0: every address of the name.
+    public let addresses: [SocketAddress]
     /// The moment at which its clock, and with it the first phase, begins or began.
     public let started: Moment
 
@@ -20,12 +20,12 @@ public final class Proxy: Sendable {
     init(
         context: ProxyContext,
         plan: Plan,
-        address: SocketAddress,
+        addresses: [SocketAddress],
         listener: LoopBound<Listener>,
         shards: [LoopBound<Shard>]
     ) {
         configuration = context.configuration
-        self.address = address
+        self.addresses = addresses
         current = Mutex(plan)
         started = plan.schedule.start
         self.listener = listener
@@ -46,16 +46,17 @@ public final class Proxy: Sendable {
         journal: @escaping @Sendable (JournalEntry) -> Void = { _ in },
         report: @escaping @Sendable (ProxyEvent) -> Void = { _ in }
     ) async throws(ProxyError) -> Proxy {
-        let listenAddresses = try await resolve(configuration.listen)
-        let upstreamAddresses = try await resolve(configuration.upstream)
+        let listenAddresses = try await resolve(configuration.listen, for: configuration)
+        let upstreamAddresses = try await resolve(configuration.upstream, for: configuration)
         let plan = Plan(configuration)
         let context = try ProxyContext(
             configuration,
-            listen: listenAddresses[0],
+            listen: listenAddresses,
             upstream: upstreamAddresses,
             journal: journal,
             report: report
         )
+        let opened: Result<Proxy, ProxyError>
         do throws(SystemError) {
             var shards: [LoopBound<Shard>] = []
             for loop in group.loops {
@@ -63,11 +64,12 @@ public final class Proxy: Sendable {
                     try await loop.run { LoopBound(Shard(loop: loop, context: context, plan: plan), on: loop) }
                 )
             }
-            return try await open(context, plan, on: group.next(), shards, listenAddresses)
+            opened = try await open(context, plan, on: group.next(), shards, listenAddresses)
         } catch {
-            configuration.registry.remove(context.route.id)
-            throw error.isStopped ? .stopped : .cannotListen(configuration.listen, error)
+            opened = .failure(error.isStopped ? .stopped : .cannotListen(configuration.listen, error))
         }
+        if case .failure = opened { configuration.registry.remove(context.route.id) }
+        return try opened.get()
     }
 
     /// Takes `profile` in place of the one before, on live connections as well, and returns when every loop has it. No
@@ -93,6 +95,9 @@ public final class Proxy: Sendable {
         current.withLock { if change.plan.generation > $0.generation { $0 = change.plan } }
         return change
     }
+
+    /// The first address that it listens on.
+    public var address: SocketAddress { addresses[0] }
 
     /// The profile that it has now.
     public var profile: Profile { current.withLock { $0.profile } }
@@ -122,9 +127,12 @@ public final class Proxy: Sendable {
         current.withLock { plan in plan.schedule.interval(at: moment).phase.map { plan.profile.phases[$0] } }
     }
 
-    private static func resolve(_ endpoint: Endpoint) async throws(ProxyError) -> [SocketAddress] {
+    private static func resolve(
+        _ endpoint: Endpoint,
+        for configuration: ProxyConfiguration
+    ) async throws(ProxyError) -> [SocketAddress] {
         do {
-            return try await Resolver.resolve(endpoint)
+            return try await configuration.resolve(endpoint)
         } catch {
             throw .unresolved(endpoint, error)
         }
@@ -136,11 +144,10 @@ public final class Proxy: Sendable {
         on loop: EventLoop,
         _ shards: [LoopBound<Shard>],
         _ addresses: [SocketAddress]
-    ) async throws(SystemError) -> Proxy {
-        let opened = try await loop.run { () -> Result<Proxy, SystemError> in
-            Result { () throws(SystemError) in try Proxy.opened(context, plan, on: loop, shards, addresses[0]) }
+    ) async throws(SystemError) -> Result<Proxy, ProxyError> {
+        try await loop.run {
+            Result { () throws(ProxyError) in try Proxy.opened(context, plan, on: loop, shards, addresses) }
         }
-        return try opened.get()
     }
 
     /// Opens the listener; to be called on its loop.
@@ -149,11 +156,18 @@ public final class Proxy: Sendable {
         _ plan: Plan,
         on loop: EventLoop,
         _ shards: [LoopBound<Shard>],
-        _ wanted: SocketAddress
-    ) throws(SystemError) -> Proxy {
+        _ wanted: [SocketAddress]
+    ) throws(ProxyError) -> Proxy {
         let listener = Listener(loop: loop, context: context, plan: plan, shards: shards)
-        let address = try listener.open(wanted)
-        let resident = LoopBound(listener, on: loop)
-        return Proxy(context: context, plan: plan, address: address, listener: resident, shards: shards)
+        do throws(ListeningSockets.Failure) {
+            let addresses = try listener.open(wanted)
+            let resident = LoopBound(listener, on: loop)
+            return Proxy(context: context, plan: plan, addresses: addresses, listener: resident, shards: shards)
+        } catch {
+            let endpoint = context.configuration.listen
+            let place =
+                wanted.count > 1 ? Endpoint(host: error.address.host, port: error.address.port) : endpoint
+            throw .cannotListen(place, error.error)
+        }
     }
 }

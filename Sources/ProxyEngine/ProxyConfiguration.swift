@@ -7,12 +7,13 @@ import Units
 public struct ProxyConfiguration: Sendable {
     /// The name in the journal, and in the seed of every draw.
     public var name: String
-    /// Where to listen; port 0 takes a free one.
+    /// Where to listen: on every address of a name. Port 0 takes one that is free at all of them.
     public var listen: Endpoint
     /// Who may connect to a Unix-domain socket that has a path: whoever may write its file. The owner alone if nothing is
     /// said.
     public var listenPermissions = SocketPermissions.ownerOnly
-    /// Where to forward to.
+    /// Where to forward to. A name is looked up again every 30 s while connections come, and when none of its addresses
+    /// can be reached; if that fails, the addresses stay.
     public var upstream: Endpoint
     /// The faults.
     public var profile: Profile
@@ -30,6 +31,9 @@ public struct ProxyConfiguration: Sendable {
     package var drainLimits = DrainLimits()
     /// The proxies that this one might forward to, and come back to itself.
     package var registry = ProxyRegistry.shared
+
+    /// Looks up the names to listen on and to forward to, off every loop.
+    package var resolve: @Sendable (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve
 
     /// The rates that it shares with other proxies; `nil` if nothing is said: then global rates are its own.
     public var globalBuckets: GlobalBuckets?

@@ -30,7 +30,7 @@ final class ProxyContext: Sendable {
     /// - Throws: `ProxyError.forwardsToItself`.
     init(
         _ configuration: ProxyConfiguration,
-        listen: SocketAddress,
+        listen: [SocketAddress],
         upstream: [SocketAddress],
         journal: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void

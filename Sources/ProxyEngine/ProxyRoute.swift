@@ -6,13 +6,14 @@ struct ProxyRoute: Sendable {
     /// The number of the proxy in this process, which no other has.
     let id: Int
     let name: String
-    var listen: SocketAddress
+    /// The addresses to listen on.
+    var listen: [SocketAddress]
     /// The addresses to forward to, in the order in which they are tried.
     var upstream: [SocketAddress]
 
     /// Whether the proxy may forward to where `other` listens.
     func leads(to other: ProxyRoute, ownHosts: Set<String>) -> Bool {
-        upstream.contains { $0.reaches(other.listen, ownHosts: ownHosts) }
+        upstream.contains { $0.reaches(any: other.listen, ownHosts) }
     }
 
     /// The routes from this one to itself through others, in their order, beginning with this one; `nil` when there is no
@@ -29,6 +30,13 @@ struct ProxyRoute: Sendable {
             }
         }
         return nil
+    }
+}
+
+extension SocketAddress {
+    /// Whether a connection to this address arrives at one of `listeners`; see `reaches(_:ownHosts:)`.
+    fileprivate func reaches(any listeners: [SocketAddress], _ ownHosts: Set<String>) -> Bool {
+        listeners.contains { reaches($0, ownHosts: ownHosts) }
     }
 }
 
@@ -83,17 +91,14 @@ package final class ProxyRegistry: Sendable {
     /// - Throws: `ProxyError.forwardsToItself` when none is left, or others that run lead back to it.
     func add(
         _ name: String,
-        listen: SocketAddress,
+        listen: [SocketAddress],
         upstream: [SocketAddress]
     ) throws(ProxyError) -> (route: ProxyRoute, duties: Duties) {
         let ownHosts = SocketAddress.ownHosts()
         return try state.withLock { state throws(ProxyError) in
-            let others = upstream.filter { !looksAhead || !$0.reaches(listen, ownHosts: ownHosts) }
-            guard !others.isEmpty else { throw .forwardsToItself([name]) }
+            let others = try self.upstream(upstream, of: name, listen: listen, ownHosts)
             let route = ProxyRoute(id: state.nextID, name: name, listen: listen, upstream: others)
-            if looksAhead, let ring = route.ring(through: state.routes.values.map(\.route), ownHosts: ownHosts) {
-                throw .forwardsToItself(ring.map(\.name))
-            }
+            try check(route, state, ownHosts)
             state.nextID += 1
             let duties = Duties()
             state.routes[route.id] = (route, duties)
@@ -102,11 +107,46 @@ package final class ProxyRegistry: Sendable {
         }
     }
 
-    /// The proxy has been bound to `address`.
-    func note(_ id: Int, listensOn address: SocketAddress) {
+    /// The proxy has been bound to `addresses`.
+    func note(_ id: Int, listensOn addresses: [SocketAddress]) {
         state.withLock { state in
-            state.routes[id]?.route.listen = address
+            state.routes[id]?.route.listen = addresses
             ProxyRegistry.assignDuties(state)
+        }
+    }
+
+    /// Has a proxy forward to `addresses` from here on.
+    ///
+    /// - Returns: the addresses without those that would lead to itself; `nil` when the proxy accepts no more.
+    /// - Throws: `ProxyError.forwardsToItself` as `add` does; nothing has changed then.
+    func replaceUpstream(of id: Int, by addresses: [SocketAddress]) throws(ProxyError) -> [SocketAddress]? {
+        let ownHosts = SocketAddress.ownHosts()
+        return try state.withLock { state throws(ProxyError) in
+            guard var route = state.routes[id]?.route else { return nil }
+            route.upstream = try upstream(addresses, of: route.name, listen: route.listen, ownHosts)
+            try check(route, state, ownHosts)
+            state.routes[id]?.route = route
+            ProxyRegistry.assignDuties(state)
+            return route.upstream
+        }
+    }
+
+    private func upstream(
+        _ addresses: [SocketAddress],
+        of name: String,
+        listen: [SocketAddress],
+        _ ownHosts: Set<String>
+    ) throws(ProxyError) -> [SocketAddress] {
+        guard looksAhead else { return addresses }
+        let others = addresses.filter { !$0.reaches(any: listen, ownHosts) }
+        guard !others.isEmpty else { throw .forwardsToItself([name]) }
+        return others
+    }
+
+    private func check(_ route: ProxyRoute, _ state: State, _ ownHosts: Set<String>) throws(ProxyError) {
+        guard looksAhead else { return }
+        if let ring = route.ring(through: state.routes.values.map(\.route), ownHosts: ownHosts) {
+            throw .forwardsToItself(ring.map(\.name))
         }
     }
 
@@ -121,13 +161,13 @@ package final class ProxyRegistry: Sendable {
     private static func assignDuties(_ state: State) {
         let entries = state.routes.values
         // Clients of Unix-domain sockets have no address by which they could be found again.
-        let listening = Set(entries.map(\.route.listen).filter { $0.unix == nil }.map(\.port))
+        let listening = Set(entries.flatMap { $0.route.listen.filter { $0.unix == nil }.map(\.port) })
         let wanted = Set(entries.flatMap { $0.route.upstream.filter { $0.unix == nil }.map(\.port) })
         for (route, duties) in entries {
             let keeps = route.upstream.contains { $0.unix == nil && listening.contains($0.port) }
             duties.keepsFlows.store(keeps, ordering: .relaxed)
             duties.asksForFlows.store(
-                route.listen.unix == nil && wanted.contains(route.listen.port),
+                route.listen.contains { $0.unix == nil && wanted.contains($0.port) },
                 ordering: .relaxed
             )
         }

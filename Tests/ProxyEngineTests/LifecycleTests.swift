@@ -170,7 +170,7 @@ struct LifecycleTests {
         let events = Slot<ProxyEvent>()
         let context = try ProxyContext(
             configuration,
-            listen: loopback(),
+            listen: [loopback()],
             upstream: [gone, gone, server.address],
             journal: { _ in },
             report: { events.put($0) }
@@ -179,7 +179,7 @@ struct LifecycleTests {
         let address = try await loop.run {
             let shard = LoopBound(Shard(loop: loop, context: context, plan: plan), on: loop)
             let listener = Listener(loop: loop, context: context, plan: plan, shards: [shard])
-            return Result { try listener.open(loopback()) }
+            return Result { try listener.open([loopback()])[0] }
         }.get()
         let client = try TestSocket.connected(to: address).get()
         let answer = try await blocking {

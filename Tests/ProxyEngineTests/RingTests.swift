@@ -13,7 +13,7 @@ struct RingTests {
             let endpoint = try #require(Endpoint(text))
             return try #require(SocketAddress(numericHost: endpoint.host, port: endpoint.port))
         }
-        return ProxyRoute(id: id, name: "\(id)", listen: try address(listen), upstream: try upstream.map(address))
+        return ProxyRoute(id: id, name: "\(id)", listen: [try address(listen)], upstream: try upstream.map(address))
     }
 
     @Test(arguments: [
@@ -123,10 +123,10 @@ struct RingTests {
         let registry = ProxyRegistry()
         let own = loopback(port: 80)
         let server = loopback(port: 80, isIPv6: true)
-        let route = try registry.add("proxy", listen: own, upstream: [server, own]).route
+        let route = try registry.add("proxy", listen: [own], upstream: [server, own]).route
         #expect(route.upstream == [server])
         let error = #expect(throws: ProxyError.self) { () throws in
-            _ = try registry.add("proxy", listen: own, upstream: [own])
+            _ = try registry.add("proxy", listen: [own], upstream: [own])
         }
         #expect(error == .forwardsToItself(["proxy"]))
     }

@@ -293,17 +293,17 @@ struct UnixSocketTests {
         #expect(symlink("a", "\(folder.path)/link") == 0)
         let paths = ["a", "./a", "../\(folder.path.dropFirst(5))/a"]
         for path in paths {
-            let route = ProxyRoute(id: 1, name: "p", listen: listen, upstream: [try folder.address(path)])
+            let route = ProxyRoute(id: 1, name: "p", listen: [listen], upstream: [try folder.address(path)])
             #expect(route.leads(to: route, ownHosts: []), "\(path)")
         }
         let server = TestSocket.listening(at: try #require(listen.unix))
         for path in paths + ["link"] {
-            let route = ProxyRoute(id: 1, name: "p", listen: listen, upstream: [try folder.address(path)])
+            let route = ProxyRoute(id: 1, name: "p", listen: [listen], upstream: [try folder.address(path)])
             #expect(route.leads(to: route, ownHosts: []), "\(path)")
         }
         server.close()
         for other in [try folder.address("b"), loopback(port: 80), SocketAddress(unix: try .init(parsing: "unix:@a"))] {
-            let route = ProxyRoute(id: 1, name: "p", listen: listen, upstream: [other])
+            let route = ProxyRoute(id: 1, name: "p", listen: [listen], upstream: [other])
             #expect(!route.leads(to: route, ownHosts: []), "\(other)")
         }
     }

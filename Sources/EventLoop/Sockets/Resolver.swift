@@ -35,7 +35,10 @@ public enum Resolver {
         var addresses: [SocketAddress] = []
         var entry = list
         while let current = entry, addresses.count < addressLimit {
-            if let raw = current.pointee.ai_addr, let address = SocketAddress(UnsafePointer(raw)) {
+            // A name may have an address twice in the file of hosts.
+            if let raw = current.pointee.ai_addr, let address = SocketAddress(UnsafePointer(raw)),
+                !addresses.contains(address)
+            {
                 addresses.append(address)
             }
             entry = current.pointee.ai_next

@@ -117,18 +117,25 @@ struct ProxyRunner {
         }
     }
 
-    /// Tells where a proxy listens: on standard output, or where that has the journal, on standard error.
+    /// Tells where a proxy listens: on standard output, or where that has the journal, on standard error. The address after
+    /// “ready:” is the first; the others come at the end.
     private func announce(_ proxy: Proxy) {
         let configuration = proxy.configuration
         let line =
             "ready: \(proxy.address) -> \(configuration.upstream) "
             + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed)"
-            + "\(clock(of: proxy)))"
+            + "\(clock(of: proxy))\(others(of: proxy)))"
         if journal == "-" {
             Console.error(lines: line)
         } else {
             Console.print(line)
         }
+    }
+
+    /// The further addresses of a name: ", also listens on [::1]:8080".
+    private func others(of proxy: Proxy) -> String {
+        let others = proxy.addresses.dropFirst()
+        return others.isEmpty ? "" : ", also listens on \(others.map { "\($0)" }.joined(separator: ", "))"
     }
 
     /// Where the clock of a proxy is, if it was told when to start: ", clock starts in 4.8 s".

@@ -123,6 +123,7 @@ func withProxy<Result>(
     global: GlobalBuckets? = nil,
     clockStart: Moment? = nil,
     drainLimits: DrainLimits? = nil,
+    resolve: (@Sendable (Endpoint) async throws(SystemError) -> [SocketAddress])? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
     let loops = try EventLoopGroup(count: threads)
@@ -138,6 +139,7 @@ func withProxy<Result>(
     if let connectTimeout { configuration.connectTimeout = connectTimeout }
     configuration.globalBuckets = global
     configuration.clockStart = clockStart
+    if let resolve { configuration.resolve = resolve }
     if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }
     let result: Swift.Result<Result, any Error>
