@@ -133,6 +133,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             return
         }
         context.openConnections.add(1, ordering: .relaxed)
+        context.renewUpstream(because: .connection, at: loop.now)
         let client = plan.asksForClient ? detached.peer?.host : nil
         let connectionPlan = plan.accept(at: loop.now, client: client)
         let shard = shards[nextShard]

@@ -7,8 +7,9 @@ import Units
 /// is to be told when the listener has to look at its outages again.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
-    /// Where the proxy forwards to, and its number in the process.
+    /// Where the proxy forwarded to when it started, and its number in the process.
     let route: ProxyRoute
+    private let upstream: UpstreamAddresses
     /// What it does to notice that it forwards to itself.
     let duties: ProxyRegistry.Duties
     let openConnections = Atomic<Int>(0)
@@ -37,12 +38,35 @@ final class ProxyContext: Sendable {
     ) throws(ProxyError) {
         self.configuration = configuration
         (route, duties) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
+        self.upstream = UpstreamAddresses(route.upstream, of: configuration.upstream, at: MonotonicClock.now)
         self.journal = journal
         self.report = report
     }
 
     var registry: ProxyRegistry { configuration.registry }
-    var upstreamAddresses: [SocketAddress] { route.upstream }
+    /// The addresses to connect to, in the order in which they are tried. Another thread may replace them between two
+    /// calls, but never by fewer.
+    var upstreamAddresses: [SocketAddress] { upstream.all }
+
+    /// Looks up the upstream's name again, on no loop, if it is time to. Connections meanwhile go to the addresses that
+    /// are there, and those stay if none is found or connections would come back to the proxy.
+    func renewUpstream(because reason: LookupSchedule.Reason, at now: Moment) {
+        guard upstream.beginLookup(because: reason, at: now) else { return }
+        Task {
+            await lookUpUpstream()
+            upstream.endLookup()
+        }
+    }
+
+    private func lookUpUpstream() async {
+        guard let found = try? await configuration.resolve(configuration.upstream) else { return }
+        do throws(ProxyError) {
+            guard let addresses = try registry.replaceUpstream(of: route.id, by: found) else { return }
+            upstream.replace(by: addresses)
+        } catch {
+            report(.upstreamLeadsBack(configuration.upstream))
+        }
+    }
 
     /// Counts a connection less. In one order with `isRoomAwaited`: who waits sees the count, or is called.
     func connectionEnded() {
@@ -63,7 +87,10 @@ final class ProxyContext: Sendable {
     }
 
     /// Tells whoever started the proxy that something is wrong.
-    func tell(_ event: ProxyEvent) { report(event) }
+    func tell(_ event: ProxyEvent) {
+        if case .upstreamUnreachable = event { renewUpstream(because: .unreachable, at: MonotonicClock.now) }
+        report(event)
+    }
 }
 
 extension Plan {

@@ -11,6 +11,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case connectionLimitReached(Int)
     /// A connection came that the proxy had made itself, through others or not; it was reset.
     case connectionFromItself(Endpoint)
+    /// The name of the upstream has addresses that lead back to the proxy now; it forwards to those from before.
+    case upstreamLeadsBack(Endpoint)
     /// A receiver did not take everything before a cut within the grace time and was reset all the same.
     case unacknowledgedAtReset(connection: UInt64, bytes: Int)
     /// The system can't leave connections unanswered; they are accepted by nobody all the same.
@@ -31,6 +33,8 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
             "\(limit) connections are open, which is the limit; a client was reset"
         case .connectionFromItself(let upstream):
             "the upstream \(upstream) leads back to the proxy; a connection that came from itself was reset"
+        case .upstreamLeadsBack(let upstream):
+            "the addresses that the upstream \(upstream) has now lead back to the proxy; it forwards to those from before"
         case .unacknowledgedAtReset(let connection, let bytes):
             "connection \(connection): \(bytes) bytes before the reset were not taken by the receiver in time"
         case .answersByItself:

@@ -90,7 +90,7 @@ extension ProxyEvent {
         case .cannotAccept: "accept"
         case .answersByItself: "hang"
         case .connectionLimitReached: "limit"
-        case .connectionFromItself: "ring"
+        case .connectionFromItself, .upstreamLeadsBack: "ring"
         case .unacknowledgedAtReset: "reset"
         case .cannotListenAgain: "listen"
         case .late: "late"

@@ -1,0 +1,212 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import Glibc
+import Synchronization
+import TestSockets
+import Testing
+import Units
+
+@testable import ProxyEngine
+
+/// The name of an upstream that gets other addresses while the proxy runs.
+@Suite(.timeLimit(.minutes(5))) struct UpstreamLookupTests {
+    private static let start = Moment(nanoseconds: 1_000_000_000_000)
+
+    // MARK: The schedule
+
+    /// What happens in a schedule.
+    private enum Step {
+        /// A reason to look up the name, some milliseconds after the start, and whether a lookup begins.
+        case asks(LookupSchedule.Reason, Int64, Bool)
+        case ends
+    }
+
+    private func check(_ steps: [Step]) {
+        var schedule = LookupSchedule(lookedUpAt: Self.start)
+        for (number, step) in steps.enumerated() {
+            switch step {
+            case .ends: schedule.end()
+            case .asks(let reason, let milliseconds, let begins):
+                let begun = schedule.begin(because: reason, at: Self.start + .milliseconds(milliseconds))
+                #expect(begun == begins, "step \(number + 1)")
+            }
+        }
+    }
+
+    @Test func `a lookup for connections begins 30 s after the one before, and only one at a time`() {
+        check([
+            .asks(.connection, 29_999, false), .asks(.connection, 30_000, true), .asks(.connection, 90_000, false),
+            .asks(.unreachable, 90_000, false), .ends, .asks(.connection, 90_000, true), .ends,
+            .asks(.connection, 119_999, false),
+        ])
+    }
+
+    @Test func `a lookup for an upstream that can't be reached begins at once, and then once in a second`() {
+        check([
+            .asks(.unreachable, 1, true), .ends, .asks(.unreachable, 1_000, false), .asks(.unreachable, 1_001, true),
+            // It counts for connections as well.
+            .ends, .asks(.connection, 31_000, false), .asks(.connection, 31_001, true),
+        ])
+    }
+
+    // MARK: The addresses
+
+    /// What a resolver says, call by call, and of which call nothing has been heard yet.
+    private final class Answers: Sendable {
+        private let answers: Mutex<[Result<[SocketAddress], SystemError>]>
+        /// Holds a call until it is put something.
+        let gate: Slot<Void>?
+        let calls = Atomic<Int>(0)
+
+        init(_ answers: [Result<[SocketAddress], SystemError>], gate: Slot<Void>? = nil) {
+            self.answers = Mutex(answers)
+            self.gate = gate
+        }
+
+        @Sendable func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
+            calls.add(1, ordering: .sequentiallyConsistent)
+            if let gate { try? await blocking { try gate.next() } }
+            return try answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }.get()
+        }
+    }
+
+    private static func address(_ text: String) throws -> SocketAddress {
+        try #require(SocketAddress(numericHost: text, port: 80))
+    }
+
+    private func context(
+        _ first: [SocketAddress],
+        then answers: Answers,
+        listen: [SocketAddress] = [loopback(port: 81)],
+        upstream: String = "up.test",
+        report: @escaping @Sendable (ProxyEvent) -> Void = { _ in }
+    ) throws -> ProxyContext {
+        var configuration = ProxyConfiguration(
+            name: "test",
+            listen: Endpoint(host: "here.test", port: 81),
+            upstream: Endpoint(host: upstream, port: 80),
+            profile: Profile(name: "plain"),
+            seed: 1
+        )
+        configuration.registry = ProxyRegistry()
+        configuration.resolve = answers.resolve
+        return try ProxyContext(configuration, listen: listen, upstream: first, journal: { _ in }, report: report)
+    }
+
+    /// Waits until `isTrue`; `false` when that takes more than `TestSocket.patience`.
+    private func becomes(_ isTrue: () -> Bool) async -> Bool {
+        let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
+        while !isTrue() {
+            if MonotonicClock.now > deadline { return false }
+            await Task.yield()
+        }
+        return true
+    }
+
+    @Test func `connections go to the new addresses once they are found, and to the old ones until then`() async throws {
+        let (old, new) = (try Self.address("192.0.2.1"), try Self.address("192.0.2.2"))
+        let gate = Slot<Void>()
+        let answers = Answers([.success([new, old])], gate: gate)
+        let context = try context([old], then: answers)
+        let due = MonotonicClock.now + .seconds(31)
+        context.renewUpstream(because: .connection, at: due)
+        #expect(await becomes { answers.calls.load(ordering: .sequentiallyConsistent) == 1 })
+        // One at a time: these begin none.
+        for _ in 0..<100 { context.renewUpstream(because: .connection, at: due + .seconds(60)) }
+        #expect(context.upstreamAddresses == [old])
+        gate.put(())
+        #expect(await becomes { context.upstreamAddresses == [new, old] })
+        #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 1)
+    }
+
+    @Test func `a lookup that fails keeps the addresses, and the next may find others`() async throws {
+        let (old, new) = (try Self.address("192.0.2.1"), try Self.address("192.0.2.2"))
+        let answers = Answers([.failure(SystemError(call: "getaddrinfo", code: EIO)), .success([new])])
+        let context = try context([old], then: answers)
+        var moment = MonotonicClock.now
+        let isNew = await becomes {
+            // As soon as the lookup before has ended.
+            moment = moment + .seconds(31)
+            context.renewUpstream(because: .connection, at: moment)
+            let calls = answers.calls.load(ordering: .sequentiallyConsistent)
+            if calls < 2, context.upstreamAddresses != [old] { Issue.record("changed by a failure") }
+            return context.upstreamAddresses == [new]
+        }
+        #expect(isNew)
+    }
+
+    @Test func `fewer addresses are repeated, so that each index stays one of an address`() async throws {
+        let old = try (1...3).map { try Self.address("192.0.2.\($0)") }
+        let new = try (4...5).map { try Self.address("192.0.2.\($0)") }
+        let context = try context(old, then: Answers([.success(new)]))
+        context.renewUpstream(because: .unreachable, at: MonotonicClock.now)
+        #expect(await becomes { context.upstreamAddresses == [new[0], new[1], new[0]] })
+    }
+
+    @Test func `addresses that lead back to the proxy are left out, and told where there are no others`() async throws {
+        let (own, server) = (loopback(port: 81), try Self.address("192.0.2.2"))
+        let old = try Self.address("192.0.2.1")
+        let events = Slot<ProxyEvent>()
+        let answers = Answers([.success([own, server]), .success([own])])
+        let context = try context([old], then: answers) { events.put($0) }
+        context.renewUpstream(because: .unreachable, at: MonotonicClock.now)
+        #expect(await becomes { context.upstreamAddresses == [server] })
+        #expect(events.rest.isEmpty)
+        var moment = MonotonicClock.now
+        let isTold = await becomes {
+            moment = moment + .seconds(31)
+            context.renewUpstream(because: .connection, at: moment)
+            return !events.rest.isEmpty
+        }
+        #expect(isTold && events.rest[0] == .upstreamLeadsBack(Endpoint(host: "up.test", port: 80)))
+        #expect(context.upstreamAddresses == [server])
+    }
+
+    @Test(arguments: ["192.0.2.1", "::1"]) func `an address is never looked up`(host: String) async throws {
+        let old = try Self.address("192.0.2.1")
+        let answers = Answers([.success([try Self.address("192.0.2.2")])])
+        let context = try context([old], then: answers, upstream: host)
+        context.renewUpstream(because: .unreachable, at: MonotonicClock.now)
+        context.renewUpstream(because: .connection, at: MonotonicClock.now + .seconds(3_600))
+        #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 0)
+        #expect(context.upstreamAddresses == [old])
+    }
+
+    @Test func `a proxy whose upstream has moved finds it again after a connection has failed`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let (nobody, gone) = TestSocket.refusing()
+        defer { nobody.close() }
+        let answers = Answers([.success([gone]), .success([server.address])])
+        let loops = try EventLoopGroup(count: 2)
+        var configuration = ProxyConfiguration(
+            name: "test",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: Endpoint(host: "up.test", port: 80),
+            profile: Profile(name: "plain"),
+            seed: 1
+        )
+        configuration.resolve = { endpoint async throws(SystemError) in
+            endpoint.host == "up.test" ? try await answers.resolve(endpoint) : try await Resolver.resolve(endpoint)
+        }
+        let events = Slot<ProxyEvent>()
+        let proxy = try await Proxy.start(configuration, on: loops, report: { events.put($0) })
+        let failures = try await blocking {
+            var failures = 0
+            let deadline = MonotonicClock.now + .seconds(TestSocket.patience)
+            while MonotonicClock.now < deadline {
+                let client = try TestSocket.connected(to: proxy.address).get()
+                try? client.send([1])
+                if (try? client.receive(1)) == [1] { return failures }
+                failures += 1
+            }
+            return -1
+        }
+        #expect(failures > 0)
+        let event = try events.next()
+        #expect(event == .upstreamUnreachable(configuration.upstream, SystemError(call: "connect", code: ECONNREFUSED)))
+        await proxy.stop()
+        await loops.stop()
+    }
+}
