@@ -84,7 +84,7 @@ format: ## format every Swift file
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance
-	@python3 Benchmarks/acceptance.py
+	@python3 Benchmarks/acceptance
 
 transfers: build ## measure downloads and uploads: cut everywhere, killed, their memory and speed (about 25 minutes)
 	@scripts/install.sh transfers
