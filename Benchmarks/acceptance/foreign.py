@@ -1,7 +1,7 @@
 """What is added to the first message of another protocol by the shipped profiles that read HTTP."""
 import json, os, re, socket, statistics, time
 
-from acceptance.harness import NEVER, ROOT, Squall, verdict
+from acceptance.harness import NEVER, Squall, presets, scenarios, verdict
 
 
 def measure():
@@ -14,14 +14,10 @@ def measure():
         "NATS": b'CONNECT {"verbose":false}\r\n', "IRC": b"NICK name\r\n", "rsync": b"@RSYNCD: 31.0\n",
         "TLS": b"\x16\3\1\0\xc4\1\0\0\xc0\3\3" + b"G" * 190,
     }
-    folder = os.path.join(ROOT, "Profiles")
     profiles = {"never": {"faults": [NEVER]}}
-    for part in ("", "presets"):
-        for name in os.listdir(os.path.join(folder, part)):
-            with open(os.path.join(folder, part, name)) if name.endswith(".json") else open(os.devnull) as file:
-                text = file.read()
-            if re.search(r'"(http|of)"', text) and not name.endswith(".schema.json"):
-                profiles[name[:-5]] = json.loads(text)
+    for name, content in (scenarios() | presets()).items():
+        if re.search(r'"(http|of)"', json.dumps(content)):
+            profiles[name] = content
     for profile, content in profiles.items():
         content.pop("$schema", None)
         slowest, altered = (0, ""), 0

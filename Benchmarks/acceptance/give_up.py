@@ -1,14 +1,13 @@
 """Clients that give up in a silent outage, with 256 descriptors for the proxy."""
-import json, os, select, socket, time
+import select, socket, time
 
-from acceptance.harness import ROOT, Server, Squall, echo, verdict
+from acceptance.harness import Server, Squall, echo, presets, verdict
 
 
 def measure():
     count, batch, patience = 10_000, 50, 0.05
     outage = {"kind": "outage", "how": "silence"}
-    with open(os.path.join(ROOT, "Profiles", "presets", "nlc-100-percent-loss.json")) as file:
-        assert json.load(file)["faults"] == [outage]
+    assert presets()["nlc-100-percent-loss"]["faults"] == [outage]
     end = 60
     profile = {"phases": [{"name": "lost", "for": f"{end} s", "faults": [outage]}, {"name": "back"}]}
     with Server(echo) as server:

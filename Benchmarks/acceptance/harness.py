@@ -202,6 +202,28 @@ def get(arguments, **options):
     return subprocess.run([SQUALL, "get", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
+def scenarios():
+    """The shipped scenarios by their names."""
+    folder = os.path.join(ROOT, "Profiles")
+    found = {}
+    for name in os.listdir(folder):
+        if name.endswith(".json") and not name.endswith(".schema.json"):
+            with open(os.path.join(folder, name)) as file:
+                found[name[:-5]] = json.load(file)
+    return found
+
+
+def presets():
+    """The presets of all files by their names."""
+    folder = os.path.join(ROOT, "Profiles", "presets")
+    found = {}
+    for name in os.listdir(folder):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name)) as file:
+                found.update(json.load(file)["presets"])
+    return found
+
+
 def predicted(name, *arguments):
     """What `squall plan` tells, and the seconds that it took itself."""
     start = time.monotonic()

@@ -29,7 +29,8 @@ public enum ProfileReader {
             }
             draft.proxies = proxies
         }
-        let profile = ProfileFinisher.finish(draft, &decoder)
+        var profile = ProfileFinisher.finish(draft, &decoder)
+        decoder.addNotes(of: draft, to: &profile)
         if let problems = decoder.problems.result() { throw problems }
         return profile
     }
@@ -63,11 +64,12 @@ public enum ProfileReader {
         var current: ProfileSource? = source
         while let source = current {
             current = nil
-            chain.append(normalized(source.file))
+            chain.append(identity(of: source))
             let file = decoder.problems.addFile(source.file)
             decoder.file = source.file
             guard let node = root(of: source, file: file, &decoder.problems) else { break }
-            let draft = decoder.profile(node)
+            let draft = source.preset.map { decoder.preset($0, of: node) } ?? decoder.profile(node)
+            guard let draft else { break }
             drafts.append(draft)
             guard let extends = draft.extends else { return drafts }
             guard drafts.count <= ProfileLimits.extendsDepth else {
@@ -80,7 +82,7 @@ public enum ProfileReader {
             }
             switch decoder.resolve(ProfileReference(extends.reference, in: source.file)) {
             case .failure(let error): decoder.report(error.what, remedy: error.remedy, at: extends.place)
-            case .success(let base) where chain.contains(normalized(base.file)):
+            case .success(let base) where chain.contains(identity(of: base)):
                 let what = "\(extends.reference.quoted) extends this profile, directly or through others: a circle"
                 decoder.report(what, remedy: "delete “extends” in one of them", at: extends.place)
             case .success(let base): current = base
@@ -97,7 +99,8 @@ public enum ProfileReader {
         let isQuotable =
             switch JSONReader.beginning(of: source.bytes) {
             case .nothing, .object(nil): true
-            case .object(.some(let key)): ObjectShape.profile.hasKey(near: key)
+            case .object(.some(let key)):
+                ObjectShape.profile.hasKey(near: key) || ObjectShape.presetFile.hasKey(near: key)
             case .other: source.bytes.count > ProfileLimits.fileBytes
             }
         guard !isQuotable else { return JSONReader.read(source.bytes, file: file, problems: &problems) }
@@ -111,6 +114,11 @@ public enum ProfileReader {
             at: SourcePlace(file: file, place: Place())
         )
         return nil
+    }
+
+    /// A profile or preset by its file: the same for two spellings of one path.
+    private static func identity(of source: ProfileSource) -> String {
+        normalized(source.file) + (source.preset.map { "\0\($0)" } ?? "")
     }
 
     /// A path without "." and "name/.." parts: the same for two spellings of one place, symbolic

@@ -4,11 +4,14 @@ public struct ProfileSource: Hashable, Sendable {
     public var file: String
     /// The file's content. At most `ProfileLimits.fileBytes` are read, or `embeddingBytes` around an embedded profile.
     public var bytes: [UInt8]
+    /// The preset of that name in a file of presets; `nil` where the file is one profile.
+    public var preset: String?
 
     /// Makes a source of a file's name and content.
-    public init(file: String, bytes: [UInt8]) {
+    public init(file: String, bytes: [UInt8], preset: String? = nil) {
         self.file = file
         self.bytes = bytes
+        self.preset = preset
     }
 
     /// The source of a text.

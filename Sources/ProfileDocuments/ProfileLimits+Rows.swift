@@ -56,6 +56,7 @@ extension ProfileLimits {
                 ("traceBytes", bytes(traceBytes)),
                 ("traceLines", count(traceLines))
             ),
+            Row("presets of a file", ("ProfileLimits.presets", count(presets))),
             Row("bases, one through the other", ("ProfileLimits.extendsDepth", count(extendsDepth))),
             Row(
                 "characters of a name; of that of a fault",

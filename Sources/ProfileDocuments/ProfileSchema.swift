@@ -7,6 +7,17 @@ public enum ProfileSchema {
     /// The text of `Profiles/profile.schema.json`.
     public static var text: String { schema.spread(width: 118) + "\n" }
 
+    /// The text of `Profiles/presets.schema.json`: a file of presets, by the definitions of the other schema.
+    public static var presetsText: String {
+        let schema = JSONText.object([
+            ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
+            ("title", .text("Squall presets")),
+            ("description", .text("Profiles of one source, each found by its name.")),
+            ("$ref", .text("profile.schema.json#/$defs/presetFile")),
+        ])
+        return schema.spread(width: 118) + "\n"
+    }
+
     private static let description =
         "Which faults a proxy inflicts, on which connections and when. "
         + "Values carry their units: \"250 ms\", \"20 Mbit/s\", \"64 KiB\", \"2 %\"."

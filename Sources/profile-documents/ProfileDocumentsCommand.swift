@@ -6,13 +6,14 @@ import ProfileDocuments
 @main enum ProfileDocumentsCommand {
     static func main() throws {
         try Data(ProfileSchema.text.utf8).write(to: URL(filePath: "Profiles/profile.schema.json"))
+        try Data(ProfileSchema.presetsText.utf8).write(to: URL(filePath: "Profiles/presets.schema.json"))
         let shipped = try shippedProfiles()
         try rewrite("docs/profiles.md") { ProfilePages.profiles($0, shipped: shipped) }
     }
 
     private static func shippedProfiles() throws -> [ProfilePages.ShippedProfile] {
         let files = try FileManager.default.contentsOfDirectory(atPath: "Profiles")
-        return try files.filter { $0.hasSuffix(".json") && $0 != "profile.schema.json" }.sorted().map { file in
+        return try files.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }.sorted().map { file in
             let data = try Data(contentsOf: URL(filePath: "Profiles/\(file)"))
             let summary = try JSONDecoder().decode(Summary.self, from: data)
             return ProfilePages.ShippedProfile(name: summary.name, summary: summary.summary)

@@ -12,18 +12,17 @@ import Units
 @Suite(.timeLimit(.minutes(5))) struct ForeignProtocolTests {
     /// The shipped profiles and presets of which a connection is read, or that can't be decoded here.
     private static let profiles = (Repository.profiles + Repository.presets).filter { name in
-        let folder = Repository.profiles.contains(name) ? "Profiles" : "Profiles/presets"
-        guard let profile = try? decoded("\(folder)/\(name).json") else { return true }
+        guard let profile = try? decoded(name) else { return true }
         var plan = Plan(profile: profile, seed: 1, proxy: "proxy", start: .zero)
         return (1...8).contains { _ in plan.accept(at: .zero).reading.messages }
     }
 
-    private static func decoded(_ path: String) throws -> Profile {
-        try ProfileReader.profile(from: source(path)) { reference in
+    private static func decoded(_ name: String) throws -> Profile {
+        try ProfileReader.profile(from: shipped(name)) { reference in
             let found =
                 switch reference {
                 case .shipped(let name):
-                    (try? source("Profiles/\(name).json")) ?? (try? source("Profiles/presets/\(name).json"))
+                    try? shipped(name)
                 case .path(let path):
                     try? source(path)
                 case .trace(let path):
@@ -33,6 +32,17 @@ import Units
             return found.map { .success($0) }
                 ?? .failure(ResolutionError(what: "it isn't in the folder", remedy: "put it there"))
         }
+    }
+
+    /// A scenario, or a preset.
+    private static func shipped(_ name: String) throws -> ProfileSource {
+        for file in Repository.presetFiles {
+            var preset = try source(file)
+            guard PresetFile(preset)?.names.contains(name) == true else { continue }
+            preset.preset = name
+            return preset
+        }
+        return try source("Profiles/\(name).json")
     }
 
     private static func source(_ path: String) throws -> ProfileSource {

@@ -26,14 +26,48 @@ import Testing
         }
     }
 
-    @Test func `every preset is fine, by its name and by its path`() async throws {
-        let paths = Repository.presets.map {
-            Repository.root.appendingPathComponent("Profiles/presets/\($0).json").path
-        }
+    @Test func `every preset is fine, by its name and with its file`() async throws {
+        #expect(Repository.presets.count == 113)
+        let paths = Repository.presetFiles.map { Repository.root.appendingPathComponent($0).path }
         for references in [Repository.presets, paths] {
             let outcome = try await withChild(Programs.squall, ["check"] + references) { await $0.finish() }
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.lines.count == references.count)
+        }
+        let one = try await squall("check", paths[0])
+        #expect(one.lines.first?.hasSuffix(": fine (6 presets)") == true, "\(one.output)")
+    }
+
+    @Test func `a file of presets that has problems has each with its line, wherever it is asked for`() async throws {
+        try await withFolder { folder in
+            let presets = folder.appendingPathComponent("presets")
+            try FileManager.default.createDirectory(at: presets, withIntermediateDirectories: false)
+            let file = """
+                { "title": "Our networks", "sauce": "measured",
+                  "presets": {
+                    "our-lift": { "summary": "The lift", "faults": [ { "kind": "latency", "delay": "1" } ] },
+                    "our-yard": { "summary": "The yard", "source": "a walk" } } }
+                """
+            try Data(file.utf8).write(to: presets.appendingPathComponent("ours.json"))
+            try Data(#"{ "name": "alone" }"#.utf8).write(to: folder.appendingPathComponent("alone.json"))
+            let own = #"{ "name": "single", "summary": "A file of its own" }"#
+            try Data(own.utf8).write(to: presets.appendingPathComponent("single.json"))
+            let environment = ["SQUALL_PROFILES": folder.path]
+            let path = presets.appendingPathComponent("ours.json").path
+            let check = try await squall("check", path, environment: environment)
+            #expect(check.status == 2)
+            #expect(check.errors.contains("ours.json:1:28: a file of presets has no key “sauce” (write “source”)"))
+            #expect(check.errors.contains("ours.json:3:84: “1” has no unit"))
+            #expect(check.errors.split(separator: "\n").count == 2, "\(check.errors)")
+            let run = try await squall("check", "our-lift", environment: environment)
+            #expect(run.status == 2)
+            #expect(run.errors.contains("ours.json:3:84: “1” has no unit"))
+            let list = try await squall("profiles", environment: environment)
+            #expect(list.lines.contains("Our networks"))
+            #expect(list.lines.contains("  our-lift  has problems, see squall check our-lift"))
+            #expect(list.lines.contains("  single  A file of its own"))
+            let whole = try await squall("check", "ours", environment: environment)
+            #expect(whole.status == 2, "a file's own name stands for all of its presets")
         }
     }
 

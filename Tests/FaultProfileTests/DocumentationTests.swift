@@ -38,6 +38,7 @@ import Testing
 
     @Test func `what make docs makes of the code is what the files have`() throws {
         #expect(try ProfileSchema.text == text("Profiles/profile.schema.json"))
+        #expect(try ProfileSchema.presetsText == text("Profiles/presets.schema.json"))
         #expect(try ProfilePages.profiles(page, shipped: shipped()) == page)
     }
 

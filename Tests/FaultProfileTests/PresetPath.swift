@@ -51,19 +51,21 @@ struct PresetPath: Equatable {
 
 /// A preset as the program reads it.
 func preset(_ name: String) throws -> Profile {
-    func source(_ name: String) throws -> ProfileSource {
-        let path = "Profiles/presets/\(name).json"
-        return ProfileSource(file: path, bytes: try Repository.bytes(of: path))
+    guard let source = try Repository.preset(name) else {
+        throw ResolutionError(what: "there is no preset \(name)", remedy: "name another")
     }
-    return try ProfileReader.profile(from: source(name)) { reference in
-        switch reference {
-        case .shipped(let base):
-            if let source = try? source(base) { return .success(source) }
-        case .trace(let path):
-            if let bytes = try? Repository.bytes(of: path) { return .success(ProfileSource(file: path, bytes: bytes)) }
-        case .path:
-            break
-        }
-        return .failure(ResolutionError(what: "there is no such preset", remedy: "extend another"))
+    return try ProfileReader.profile(from: source, resolving: presetFiles)
+}
+
+/// What presets refer to: other presets, and traces.
+func presetFiles(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
+    switch reference {
+    case .shipped(let base):
+        if let source = try? Repository.preset(base) { return .success(source) }
+    case .trace(let path):
+        if let bytes = try? Repository.bytes(of: path) { return .success(ProfileSource(file: path, bytes: bytes)) }
+    case .path:
+        break
     }
+    return .failure(ResolutionError(what: "there is no such preset", remedy: "extend another"))
 }

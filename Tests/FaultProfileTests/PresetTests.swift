@@ -94,7 +94,7 @@ import Units
     }
 
     @Test(arguments: Repository.presets)
-    func `every preset is named as its file, feels like a line, and tells its source`(name: String) throws {
+    func `every preset has its name, feels like a line, and tells its source`(name: String) throws {
         let profile = try preset(name)
         #expect(profile.name == name)
         #expect((10...100).contains(profile.summary.count))

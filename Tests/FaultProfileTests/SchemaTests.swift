@@ -12,6 +12,7 @@ import Testing
     /// Every object of a profile: the name of its definition, and the table that the reader goes by.
     private static let objects: [(definition: String, shape: ObjectShape)] =
         [
+            ("presetFile", .presetFile), ("preset", .preset),
             ("profile", .profile), ("proxy", .proxy), ("embeddedProfile", .embeddedProfile), ("phase", .phase),
             ("condition", .condition),
             ("connectionStep", .connectionStep), ("spikes", Latency.Spikes.table.shape),
@@ -74,9 +75,19 @@ import Testing
         #expect(try schema.accepts(try parsed(try Repository.bytes(of: "Profiles/\(name).json"))))
     }
 
-    @Test(arguments: Repository.presets)
-    func `the schema takes every preset`(name: String) throws {
-        #expect(try schema.accepts(try parsed(try Repository.bytes(of: "Profiles/presets/\(name).json"))))
+    @Test(arguments: Repository.presetFiles)
+    func `the schema takes every file of presets, and says which schema it has`(name: String) throws {
+        let file = try parsed(try Repository.presetFile(name).bytes)
+        #expect(try schema.accepts(file, as: "presetFile"))
+        #expect(file["$schema"]?.text == "../presets.schema.json")
+        let presets = try parsed(try Repository.bytes(of: "Profiles/presets.schema.json"))
+        #expect(presets["$ref"]?.text == "profile.schema.json#/$defs/presetFile")
+    }
+
+    @Test(arguments: Corpus.presetFiles)
+    func `what the reader refuses of a file of presets, the schema refuses`(text: String) throws {
+        #expect(presetProblems(text) != [])
+        #expect(try !schema.accepts(try parsed(Array(text.utf8)), as: "presetFile"))
     }
 
     @Test(arguments: Corpus.valid)

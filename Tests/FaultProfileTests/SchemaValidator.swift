@@ -19,6 +19,12 @@ struct SchemaValidator {
         try isValid(document, root)
     }
 
+    /// Whether a document satisfies a definition of the schema.
+    func accepts(_ document: JSONNode, as name: String) throws -> Bool {
+        guard let definition = definition(name) else { throw UnknownKeyword(keyword: name) }
+        return try isValid(document, definition)
+    }
+
     /// A definition by its name.
     func definition(_ name: String) -> JSONNode? { root["$defs"]?[name] }
 
@@ -63,6 +69,7 @@ struct SchemaValidator {
             guard case .object = value.value else { return others.isEmpty }
             return try others.allSatisfy { try isValid($0.node, value) }
         case ("maxProperties", .object(let members)): return members.count <= number(value)
+        case ("minProperties", .object(let members)): return members.count >= number(value)
         case ("propertyNames", .object(let members)):
             return try members.allSatisfy { try isValid(JSONNode(value: .text($0.key), place: $0.place), value) }
         case ("minItems", .array(let nodes)): return nodes.count >= number(value)
@@ -77,7 +84,7 @@ struct SchemaValidator {
             let regex = try Regex(value.text ?? "").matchingSemantics(.unicodeScalar)
             return text.wholeMatch(of: regex) != nil
         case ("required", _), ("properties", _), ("additionalProperties", _), ("maxProperties", _),
-            ("propertyNames", _), ("minItems", _), ("maxItems", _),
+            ("minProperties", _), ("propertyNames", _), ("minItems", _), ("maxItems", _),
             ("minLength", _), ("maxLength", _), ("minimum", _), ("maximum", _), ("pattern", _):
             return true
         default: throw UnknownKeyword(keyword: keyword)

@@ -57,14 +57,14 @@ enum Shipped {
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Profiles")
         .resolvingSymlinksInPath().path
 
-    /// Their paths from the folder, without the ending, those of the folders in it included.
+    /// Their names, without the presets.
     static let names: [String] = {
-        let files = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return files.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }.map { String($0.dropLast(5)) }
             .sorted()
     }()
 
-    /// The profile of such a path.
+    /// The profile of a name.
     static func profile(_ name: String) throws -> Profile {
         try ProfileReader.profile(from: source(name)) { reference in
             if case .trace(let path) = reference,

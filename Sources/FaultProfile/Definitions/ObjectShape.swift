@@ -47,7 +47,8 @@ package struct ObjectShape: Sendable {
 
     /// Every object of a profile but the faults.
     package static let objects = [
-        profile, proxy, embeddedProfile, phase, condition, DutyCycle.table.shape, HTTPCondition.table.shape,
+        profile, presetFile, preset, proxy, embeddedProfile, phase, condition, DutyCycle.table.shape,
+        HTTPCondition.table.shape,
         connectionStep,
         Latency.Spikes.table.shape, Bandwidth.Step.table.shape, Bandwidth.Wave.table.shape, HTTPAnswer.table.shape,
         hexadecimal,
@@ -84,6 +85,41 @@ extension ObjectShape {
             .optional("repeat", .flag, fallback: "`false`", "whether the phases start again"),
         ],
         definition: "profile"
+    )
+
+    static let presetFile = ObjectShape(
+        title: "a file of presets",
+        keys: [
+            .optional("$schema", .text, "for editors; Squall passes it over"),
+            .required("title", .text, "the tool whose presets they are, as the list of profiles heads them"),
+            .optional("url", .text, fallback: "empty", "where the tool publishes its figures"),
+            .optional("date", .date, fallback: "empty", "when the figures were published"),
+            .optional("source", .text, fallback: "empty", "what the source of every preset begins with"),
+            .optional(
+                "notes",
+                .notes,
+                fallback: "empty",
+                "what a kind of fault stands for, such as what the tool means by its delay: the source of each preset "
+                    + "that has such a fault ends with it"
+            ),
+            .required("presets", .presets, "the presets by the names that `squall run NAME` finds"),
+        ],
+        definition: "presetFile"
+    )
+
+    static let preset = ObjectShape(
+        title: "a preset",
+        keys: [
+            .required("summary", .text, "what it feels like, in a line"),
+            .optional("source", .text, fallback: "empty", "where its figures come from, after the source of the file"),
+            .optional("notes", .notes, fallback: "those of the file", "notes in place of those of the file"),
+            .optional("seed", .seed, fallback: "chosen at each run, and printed", "the seed of every draw"),
+            .optional("extends", .text, "the profile this one is based on, as in a profile"),
+            .optional("faults", .faults, fallback: "empty", "those that are always on"),
+            .optional("phases", .phases, fallback: "empty", "its phases, in order"),
+            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
+        ],
+        definition: "preset"
     )
 
     static let proxy = ObjectShape(

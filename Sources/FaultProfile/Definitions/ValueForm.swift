@@ -253,6 +253,32 @@ extension ValueForm {
     )
     static let faults = list("faults", "list of [faults](#faults)", "[ … ]", of: "fault", 0...ProfileLimits.faults)
     static let phases = list("phases", "list of [phases](#phases)", "[ … ]", of: "phase", 0...ProfileLimits.phases)
+    static let date = ValueForm(
+        "date",
+        #"`"2024"`, `"2024-06"` or `"2024-06-11"`"#,
+        example: "\"2024-06\"",
+        .string("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+    )
+    static let notes = ValueForm(
+        "notes",
+        "object: kinds of faults, and texts",
+        example: #"{ "latency": "Its delay is one-way." }"#,
+        .object([
+            ("type", .text("object")),
+            ("propertyNames", .object([("enum", .array(FaultKind.Name.allCases.map { .text($0.rawValue) }))])),
+            ("additionalProperties", .definition("text")),
+        ])
+    )
+    static let presets = ValueForm(
+        "presets",
+        "object: names, and presets",
+        example: #"{ "my-network": { "summary": "…" } }"#,
+        .object([
+            ("type", .text("object")), ("minProperties", .number(1)),
+            ("maxProperties", .number(UInt64(ProfileLimits.presets))),
+            ("propertyNames", .definition("name")), ("additionalProperties", .definition("preset")),
+        ])
+    )
     static let condition = object("condition", "[condition](#when)", #"{ "connection": 1 }"#)
     static let duty = object("duty", "[object](#duty-cycles)", #"{ "on": "2 s", "off": "8 s" }"#)
     static let httpCondition = object(

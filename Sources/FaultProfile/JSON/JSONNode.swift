@@ -2,6 +2,9 @@
 struct JSONNode: Sendable {
     let value: JSONValue
     let place: SourcePlace
+
+    /// The members of an object; none of anything else.
+    var members: [JSONMember] { if case .object(let members) = value { members } else { [] } }
 }
 
 /// A JSON value. Numbers stay texts: what they are worth is for their reader to say.

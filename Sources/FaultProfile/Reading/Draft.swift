@@ -44,6 +44,10 @@ struct ProfileDraft {
     var name: String?
     var summary: String?
     var source: String?
+    /// Sentences that the source ends with where the profile has a fault of their kind.
+    var notes: [(kind: FaultKind.Name, text: String)] = []
+    /// Where the source stands.
+    var sourcePlace: SourcePlace?
     var seed: UInt64?
     var extends: (reference: String, place: SourcePlace)?
     var proxies: [ProxyDraft]?
@@ -58,6 +62,8 @@ struct ProfileDraft {
             name: name ?? base.name,
             summary: summary ?? base.summary,
             source: source,
+            notes: notes,
+            sourcePlace: sourcePlace,
             seed: seed ?? base.seed,
             extends: extends,
             proxies: proxies ?? base.proxies,

@@ -32,6 +32,8 @@ public enum ProfileLimits {
     /// The shortest time that comes again and again: 1 ms. Bytes leave by the millisecond, so no shorter one shows, and
     /// each change costs a wake-up of every connection that it concerns.
     public static let shortestPeriod = Duration.milliseconds(1)
+    /// Presets of a file.
+    public static let presets = 256
     /// Profiles that a profile is based on, one through the other.
     public static let extendsDepth = 8
     /// Bytes of the pattern of one cut.

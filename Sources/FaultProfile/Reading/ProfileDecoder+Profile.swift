@@ -15,13 +15,29 @@ extension ProfileDecoder {
             )
             return draft
         }
+        if let presets = PresetFile(node) {
+            report(
+                "this is a file of presets, not a profile",
+                remedy: "name one of them: \(presets.names.prefix(8).map(\.quoted).joined(separator: ", "))",
+                at: node.place
+            )
+            return draft
+        }
         guard let object = object(node, .profile) else { return draft }
+        draft = content(of: object)
         draft.name = name(object)
+        _ = text(object, "$schema")
+        draft.proxies = object["proxies"].flatMap { proxies($0) }
+        return draft
+    }
+
+    /// The keys that a profile and a preset have in common.
+    mutating func content(of object: CheckedObject) -> ProfileDraft {
+        var draft = ProfileDraft()
         draft.summary = text(object, "summary")
         draft.source = text(object, "source")
         draft.seed = object["seed"].flatMap { wholeNumber($0, key: "seed", in: 0...UInt64.max) }
         draft.repeats = flag(object, "repeat")
-        _ = text(object, "$schema")
         if let node = object["extends"], let reference = text(object, "extends") {
             if reference.isEmpty {
                 report("“extends” is empty", remedy: "write the name of a shipped profile or a path", at: node.place)
@@ -29,7 +45,6 @@ extension ProfileDecoder {
                 draft.extends = (reference, node.place)
             }
         }
-        draft.proxies = object["proxies"].flatMap { proxies($0) }
         draft.faults = object["faults"].flatMap { faults($0) }
         draft.phases = object["phases"].flatMap { phases($0) }
         return draft

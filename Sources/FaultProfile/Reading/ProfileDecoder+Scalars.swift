@@ -14,19 +14,20 @@ extension ProfileDecoder {
         limit: Int = ProfileLimits.nameLength
     ) -> String? {
         guard let node = object[key], let name = text(node, key: key, limit: limit) else { return nil }
+        return isName(name, key: key, limit: limit, at: node.place) ? name : nil
+    }
+
+    /// Whether a text of up to `limit` characters is a name; what is wrong with it is reported.
+    mutating func isName(_ name: String, key: String, limit: Int, at place: SourcePlace) -> Bool {
         if name.isEmpty {
-            report(
-                "\(key.quoted) is empty",
-                remedy: "write a name of 1 to \(limit) characters",
-                at: node.place
-            )
-            return nil
+            report("\(key.quoted) is empty", remedy: "write a name of 1 to \(limit) characters", at: place)
+            return false
         }
         if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-            report("the name \(name.quoted) has a control character", remedy: "delete it", at: node.place)
-            return nil
+            report("the name \(name.quoted) has a control character", remedy: "delete it", at: place)
+            return false
         }
-        return name
+        return true
     }
 
     mutating func text(_ node: JSONNode, key: String, limit: Int) -> String? {

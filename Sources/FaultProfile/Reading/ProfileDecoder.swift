@@ -122,7 +122,7 @@ struct ProfileDecoder {
         return nil
     }
 
-    private static func choiceRemedy(for word: String, among known: [String], verb: String) -> String {
+    static func choiceRemedy(for word: String, among known: [String], verb: String) -> String {
         let nearest = Spelling.nearest(to: word, among: known)
         if !nearest.isEmpty { return "write " + nearest.map(\.quoted).joined(separator: " or ") }
         return "\(verb) " + known.map(\.quoted).joined(separator: ", ")

@@ -8,13 +8,18 @@ struct CheckCommand: ParsableCommand {
         abstract: "Name every problem of one or more profiles, with file, line, column and what to do."
     )
 
-    @Argument(help: "Profiles: paths, or names of shipped ones.")
+    @Argument(help: "Profiles: paths, or names of shipped ones. A file of presets is checked with all of them.")
     var profiles: [String]
 
     func run() throws {
         var problems: [String] = []
         for reference in profiles {
             do {
+                let source = try ProfileLibrary.source(reference)
+                if let presets = try ProfileLibrary.presets(of: source) {
+                    Console.print("\(reference): fine (\(CheckCommand.count(presets.count, "preset")))")
+                    continue
+                }
                 let profile = try ProfileLibrary.profile(reference)
                 Console.print("\(reference): fine (\(CheckCommand.inventory(of: profile)))")
             } catch {

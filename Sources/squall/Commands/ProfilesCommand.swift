@@ -20,7 +20,12 @@ struct ProfilesCommand: ParsableCommand {
 
     func run() throws {
         if let name {
-            Console.print(file: String(decoding: try ProfileLibrary.source(name).bytes, as: UTF8.self).trimmingSuffix)
+            let source = try ProfileLibrary.source(name)
+            let text =
+                source.preset == nil
+                ? String(decoding: source.bytes, as: UTF8.self)
+                : ProfileWriter.text(of: try ProfileLibrary.profile(name))
+            Console.print(file: text.trimmingSuffix)
             return
         }
         let scenarios = ProfileLibrary.scenarios
@@ -29,9 +34,15 @@ struct ProfilesCommand: ParsableCommand {
         }
         Console.print("Scenarios")
         list(scenarios)
-        for group in PresetGroup.groups(of: ProfileLibrary.presets) {
-            Console.print(lines: "\n\(group.title)")
-            list(group.names)
+        let files = ProfileLibrary.presetFiles
+        for file in files where file.title != "Others" {
+            Console.print(lines: "\n\(file.title.shortened(to: ProfileLimits.textLength))")
+            list(file.names)
+        }
+        let others = files.filter { $0.title == "Others" }.flatMap(\.names)
+        if !others.isEmpty {
+            Console.print(lines: "\nOthers")
+            list(others)
         }
     }
 
@@ -46,30 +57,6 @@ struct ProfilesCommand: ParsableCommand {
             }
             Console.print("  \(name)\(String(repeating: " ", count: width - name.count))  \(summary)")
         }
-    }
-}
-
-/// The presets of one tool.
-struct PresetGroup {
-    /// The tool, in words.
-    let title: String
-    let names: [String]
-
-    /// The tools by what the names of their presets begin with, in the order in which they are listed.
-    private static let tools = [
-        ("nlc", "Apple Network Link Conditioner"), ("chrome", "Chrome DevTools"),
-        ("devtools", "Older lists of Chrome and Firefox"), ("lighthouse", "Lighthouse"), ("wpt", "WebPageTest"),
-        ("sitespeed", "sitespeed.io throttle"), ("android", "Android emulator"), ("android5", "Android 5.1 emulator"),
-        ("atc", "Facebook ATC"), ("comcast", "comcast"), ("loadero", "Loadero"), ("quic", "QUIC interop runner"),
-        ("mahimahi", "mahimahi, the means of its traces"), ("wifi", "Wi-Fi, engineering defaults"),
-    ]
-
-    /// The groups of `names`; what begins with no known tool comes last.
-    static func groups(of names: [String]) -> [PresetGroup] {
-        let byTool = Dictionary(grouping: names) { name in String(name.prefix { $0 != "-" }) }
-        let known = tools.compactMap { key, title in byTool[key].map { PresetGroup(title: title, names: $0) } }
-        let others = names.filter { name in !tools.contains { name.hasPrefix("\($0.0)-") } }
-        return known + (others.isEmpty ? [] : [PresetGroup(title: "Others", names: others)])
     }
 }
 

@@ -21,8 +21,17 @@ enum ProfileLibrary {
     /// The names of the shipped profiles, in order: the scenarios, without the presets.
     static var scenarios: [String] { folder.map(names(in:)) ?? [] }
 
-    /// The names of the presets, in order. Each begins with the tool whose preset it is, and a dash.
-    static var presets: [String] { folder.map { names(in: "\($0)/presets") } ?? [] }
+    /// The files of presets, by their titles. A file that holds no presets has its own name as the only one.
+    static var presetFiles: [(title: String, names: [String])] {
+        guard let folder = folder.map({ "\($0)/presets" }) else { return [] }
+        return names(in: folder).map { name in
+            let file = try? read("\(folder)/\(name).json").get()
+            return file.flatMap(PresetFile.init).map { ($0.title, $0.names) } ?? ("Others", [name])
+        }
+    }
+
+    /// The names of the presets. Each begins with the tool whose preset it is, and a dash.
+    static var presets: [String] { presetFiles.flatMap(\.names) }
 
     private static func names(in folder: String) -> [String] {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -39,6 +48,16 @@ enum ProfileLibrary {
         switch inputs.noted(reference, resolve(reference)) {
         case .success(let source): return source
         case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
+        }
+    }
+
+    /// The profiles of a file of presets; `nil` where `source` is none. Every problem of them is told at once.
+    static func presets(of source: ProfileSource) throws(CommandFailure) -> [Profile]? {
+        guard source.preset == nil, PresetFile(source) != nil else { return nil }
+        do {
+            return try ProfileReader.presets(of: source, resolving: resolve)
+        } catch {
+            throw .problems(error.description)
         }
     }
 
@@ -68,9 +87,9 @@ enum ProfileLibrary {
                 let what = "the folder of the shipped profiles isn't there, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
-            let (scenarios, presets) = (scenarios, presets)
             if scenarios.contains(name) { return read("\(folder)/\(name).json") }
-            if presets.contains(name) { return read("\(folder)/presets/\(name).json") }
+            if let preset = preset(name, in: "\(folder)/presets") { return .success(preset) }
+            let (scenarios, presets) = (scenarios, presets)
             guard !scenarios.isEmpty else {
                 let what = "there is no profile in the folder of the shipped ones, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
@@ -81,6 +100,21 @@ enum ProfileLibrary {
                 + "squall profiles lists; a path has a slash or ends in .json"
             return .failure(ResolutionError(what: "there is no profile \(name.quoted)", remedy: near ?? known))
         }
+    }
+
+    /// The preset of a name: in a file of presets, or a file of its own.
+    private static func preset(_ name: String, in folder: String) -> ProfileSource? {
+        let quoted = Data("\"\(name)\"".utf8)
+        for file in names(in: folder) {
+            guard var source = try? read("\(folder)/\(file).json").get() else { continue }
+            if file == name { return source }
+            // Most files are passed over without being parsed.
+            guard Data(source.bytes).firstRange(of: quoted) != nil, PresetFile(source)?.names.contains(name) == true
+            else { continue }
+            source.preset = name
+            return source
+        }
+        return nil
     }
 
     private static func read(

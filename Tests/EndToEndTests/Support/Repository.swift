@@ -1,3 +1,4 @@
+import FaultProfile
 import Foundation
 
 /// The files of the repository that these tests belong to.
@@ -24,8 +25,13 @@ enum Repository {
     static let profiles = files(in: "Profiles", ending: ".json").map { String($0.dropFirst(9).dropLast(5)) }
         .filter { !$0.hasSuffix(".schema") && !$0.contains("/") }
 
-    /// The names of the presets, by their files.
-    static let presets = files(in: "Profiles/presets", ending: ".json").map { String($0.dropFirst(17).dropLast(5)) }
+    /// The files of presets, by their paths from the root.
+    static let presetFiles = files(in: "Profiles/presets", ending: ".json")
+
+    /// The names of the presets.
+    static let presets = presetFiles.flatMap { path in
+        (try? text(path)).flatMap { PresetFile(ProfileSource(file: path, text: $0)) }?.names ?? []
+    }
 
     private static let texts: Set<String> = [
         "swift", "md", "json", "py", "h", "modulemap", "yaml", "sh", "conf",

@@ -1,0 +1,60 @@
+/// A file of presets: profiles of one source, each found by its name.
+public struct PresetFile: Hashable, Sendable {
+    /// The source of the presets, as a heading. Empty where the file has none.
+    public let title: String
+    /// The names of the presets, in the order of the file.
+    public let names: [String]
+
+    /// Reads the title and the names; `nil` where `source` is no file of presets. Reports no problems:
+    /// `ProfileReader.presets` does.
+    public init?(_ source: ProfileSource) {
+        var problems = ProblemList()
+        let file = problems.addFile(source.file)
+        guard let node = JSONReader.read(source.bytes, file: file, problems: &problems) else { return nil }
+        self.init(node)
+    }
+
+    /// The file of presets that begins with `node`; `nil` where it is none.
+    init?(_ node: JSONNode) {
+        guard let presets = node.members.first(where: { $0.key == "presets" })?.node,
+            !node.members.contains(where: { $0.key == "name" })
+        else { return nil }
+        if case .text(let title)? = node.members.first(where: { $0.key == "title" })?.node.value {
+            self.title = title
+        } else {
+            title = ""
+        }
+        names = presets.members.map(\.key)
+    }
+}
+
+extension ProfileReader {
+    /// The profiles of a file of presets, in its order.
+    ///
+    /// Throws everything that is wrong with any of them, each with its place.
+    public static func presets(
+        of source: ProfileSource,
+        resolving resolve: @escaping Resolver
+    ) throws(ProfileProblems) -> [Profile] {
+        let names = PresetFile(source)?.names ?? []
+        var profiles: [Profile] = []
+        var problems: [Problem] = []
+        var known: Set<Problem> = []
+        var omitted = 0
+        for name in names.isEmpty ? [""] : names {
+            var source = source
+            source.preset = name
+            do throws(ProfileProblems) {
+                profiles.append(try profile(from: source, resolving: resolve))
+            } catch {
+                problems += error.problems.filter { known.insert($0).inserted }
+                omitted += error.omitted
+            }
+        }
+        guard problems.isEmpty else {
+            let listed = problems.prefix(ProfileProblems.limit)
+            throw ProfileProblems(problems: Array(listed), omitted: omitted + problems.count - listed.count)
+        }
+        return profiles
+    }
+}
