@@ -54,7 +54,7 @@ struct HeadReading {
     ]
 
     private static func cut(_ condition: HTTPCondition?) -> Fault {
-        let cut = Cut(position: .every(.mebibytes(1)), how: .reset, origin: .resource)
+        let cut = Cut(position: .every(.mebibytes(1)), how: .reset, base: .resource)
         return Fault(name: "cut", stream: .downstream, condition: Condition(http: condition), kind: .cut(cut))
     }
 

@@ -1,5 +1,5 @@
 """Clients that give up in a silent outage, with 256 descriptors for the proxy."""
-import select, socket, time
+import os, select, socket, time
 
 from acceptance.harness import Server, Squall, echo, presets, verdict
 

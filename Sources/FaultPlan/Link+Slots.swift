@@ -67,15 +67,15 @@ extension Link {
         }
 
         /// Whether the stage needn't be asked with the stream at `progress`: it would let it pass as it is.
-        func rests(at progress: StreamProgress) -> Bool {
+        func isIdle(at progress: StreamProgress) -> Bool {
             isResting && progress.position == passed && progress.availableEnd == passed && !progress.isThrottled
         }
 
-        mutating func advance(_ progress: StreamProgress, isPicked: Bool, phase: Int?, _ context: inout StageContext)
+        mutating func advance(_ progress: StreamProgress, isSelected: Bool, phase: Int?, _ context: inout StageContext)
             -> StreamProgress
         {
             context.begin(
-                isActive: isPicked
+                isActive: isSelected
                     && (isAlwaysOpen || window.contains(at: context.now, age: context.age, currentPhase: phase)),
                 passed: passed
             )
@@ -83,7 +83,7 @@ extension Link {
             passed = passing.position
             rememberedPositions = context.rememberedPositions
             isResting =
-                traits.restsBehindAll && isAlwaysOpen && gate == nil && passing == progress
+                traits.isIdleWhenDrained && isAlwaysOpen && gate == nil && passing == progress
                 && progress.availableEnd == progress.position && !progress.isThrottled
             return passing
         }

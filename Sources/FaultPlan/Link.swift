@@ -70,9 +70,9 @@ public struct Link: Sendable {
     /// Whether `decide` has handed out the end.
     public private(set) var isFinished = false
     /// Whether a fault holds whatever is left of the stream for good, its end included.
-    public private(set) var isDeaf = false
+    public private(set) var isBlackholed = false
     /// Whether a fault let nothing pass when `decide` was last asked, and may do so later.
-    public private(set) var isSilent = false
+    public private(set) var isPaused = false
     private var sourceEnding = SourceEnding.none
 
     init(
@@ -114,8 +114,8 @@ public struct Link: Sendable {
         delays = traits.delays
         countsFromArrival = traits.countsFromArrival
         // A fault that still holds all of the stream says so when it is asked next.
-        isDeaf = false
-        isSilent = false
+        isBlackholed = false
+        isPaused = false
     }
 
     /// Whether no fault is on this link: every byte may pass at any time.
@@ -268,8 +268,8 @@ public struct Link: Sendable {
             now: now,
             &events
         )
-        if passing.isDeaf { isDeaf = true }
-        isSilent = passing.isSilent
+        if passing.isBlackholed { isBlackholed = true }
+        isPaused = passing.isPaused
         let endOffset = passing.stop ?? (hasEnded ? arrived : nil)
         let writeOffset = min(passing.progress.bytes, endOffset ?? .max, passing.writeLimit)
         let readLimit =

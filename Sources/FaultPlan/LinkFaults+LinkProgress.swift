@@ -14,9 +14,9 @@ extension LinkFaults {
         /// The offset at which a fault ends the stream.
         var stop: Int64?
         /// Whether nothing passes any more.
-        var isDeaf = false
+        var isBlackholed = false
         /// Whether nothing passes for now.
-        var isSilent = false
+        var isPaused = false
 
         /// Whether a sender limits what is taken in: what the stages behind it have no room for waits in its buffer.
         private var isBuffered = false

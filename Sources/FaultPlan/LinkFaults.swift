@@ -88,11 +88,11 @@ struct LinkFaults: Sendable {
             // What was put in has no place of its own in the source.
             let inserted = max(0, insertedEnd - offset)
             let position = offset + inserted + marks.vanished
-            let (isPicked, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
-            guard isPicked, offset >= arrived,
+            let (isSelected, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
+            guard isSelected, offset >= arrived,
                 alterSlots[chosen].window.contains(at: now, age: age, currentPhase: interval.phase)
             else {
-                let until = isPicked ? max(arrived, offset + 1) : min(end, boundary - marks.vanished)
+                let until = isSelected ? max(arrived, offset + 1) : min(end, boundary - marks.vanished)
                 miss(chosen, before: until)
                 continue
             }
@@ -259,10 +259,10 @@ struct LinkFaults: Sendable {
         context.catchUp = lateness.ask(at: now.nanoseconds)
         var passing = LinkProgress(progress)
         for index in slots.indices {
-            if slots[index].rests(at: passing.progress) {
+            if slots[index].isIdle(at: passing.progress) {
                 if slots[index].holds { passing.take(passing.progress.availableEnd, upTo: .max, isSender: false) }
             } else if slots[index].gate == nil {
-                advance(index, passing.progress, isPicked: true, &context, &passing, &events)
+                advance(index, passing.progress, isSelected: true, &context, &passing, &events)
             } else {
                 advanceByMessages(index, &context, &passing, &events)
             }
@@ -277,9 +277,9 @@ struct LinkFaults: Sendable {
         if !wasOpen || !isOpen { openSince = now }
         passing.writeLimit = context.writeLimit
         passing.wake = context.wake
-        passing.isDeaf = context.isDeaf
-        passing.isSilent = context.isSilent
-        if context.isSilent { passing.progress.clamp(to: delivered) }
+        passing.isBlackholed = context.isBlackholed
+        passing.isPaused = context.isPaused
+        if context.isPaused { passing.progress.clamp(to: delivered) }
         passing.stop = stop?.offset
         let furthest = min(progress.availableEnd, passing.stop.map { $0 + 1 } ?? .max)
         let moved = progress.position.addingSaturated(delivered)
@@ -287,7 +287,7 @@ struct LinkFaults: Sendable {
             lastMoved = moved
             spacing.refresh()
         }
-        if hasWindows, passing.progress.position < furthest || context.awaitsWindow {
+        if hasWindows, passing.progress.position < furthest || context.needsWindowWake {
             let change = nextWindowChange(after: now)
             passing.wake = min(passing.wake, spacing.wake(for: change, now: now))
         }
@@ -340,17 +340,17 @@ struct LinkFaults: Sendable {
     ) {
         let progress = passing.progress
         if slots[index].traits.onlyBoundsWrites {
-            let (isPicked, boundary) = slots[index].gate?.state(at: context.delivered) ?? (true, .max)
+            let (isSelected, boundary) = slots[index].gate?.state(at: context.delivered) ?? (true, .max)
             context.limitWrites(to: boundary)
-            return advance(index, progress, isPicked: isPicked, &context, &passing, &events)
+            return advance(index, progress, isSelected: isSelected, &context, &passing, &events)
         }
         let decidesOnEntry = slots[index].traits.decidesOnEntry
         while true {
             let position = decidesOnEntry ? slots[index].entered : slots[index].passed
-            let (isPicked, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
+            let (isSelected, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
             var entering = progress
             entering.clamp(to: max(boundary, position))
-            advance(index, entering, isPicked: isPicked, &context, &passing, &events)
+            advance(index, entering, isSelected: isSelected, &context, &passing, &events)
             slots[index].entered = entering.position
             let reached = decidesOnEntry ? entering.position : passing.progress.position
             if reached < boundary || progress.availableEnd <= boundary { return }
@@ -360,12 +360,12 @@ struct LinkFaults: Sendable {
     private mutating func advance(
         _ index: Int,
         _ progress: StreamProgress,
-        isPicked: Bool,
+        isSelected: Bool,
         _ context: inout StageContext,
         _ passing: inout LinkProgress,
         _ events: inout [FaultEvent]
     ) {
-        passing.progress = slots[index].advance(progress, isPicked: isPicked, phase: interval.phase, &context)
+        passing.progress = slots[index].advance(progress, isSelected: isSelected, phase: interval.phase, &context)
         if slots[index].holds { hold(index, progress, upTo: context.takeLimit, &passing) }
         if context.hasActed { take(&context, of: slots[index].fault, &events) }
     }
@@ -392,7 +392,7 @@ struct LinkFaults: Sendable {
             stop = (ended.offset, .cut(ended.how), fault, context.effectPlace)
         }
         if let answer = context.answer, answer.position < stop?.offset ?? .max {
-            let place = MessagePlace(origin: .connection, request: answer.number)
+            let place = MessagePlace(base: .connection, request: answer.number)
             let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
             stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
         }

@@ -169,7 +169,7 @@ public struct Plan: Sendable {
         if isOn {
             let isNarrowed = fault.condition.http != nil
             let key = key.adding(fault.name)
-            let place = BeginningPlace(fault: identity, window: window, isNarrowed: isNarrowed, key: key)
+            let place = DialContext(fault: identity, window: window, isNarrowed: isNarrowed, key: key)
             planned.begin(&draft.dialFaults, in: place)
         }
         draft.noteReading(of: fault, identity)

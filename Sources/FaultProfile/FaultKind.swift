@@ -96,7 +96,7 @@ extension FaultKind {
     /// What it means for a drawing.
     package var figures: FaultFigures { definition.figures }
     /// What its offsets are counted in.
-    package var origin: OffsetBase { definition.origin }
+    package var base: OffsetBase { definition.base }
     /// The bytes that it looks for in the stream.
     package var pattern: BytePattern? { definition.pattern }
     /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.

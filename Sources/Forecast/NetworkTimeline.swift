@@ -102,7 +102,7 @@ public struct NetworkConditions: Hashable, Sendable {
     /// The sum of what delays vary by.
     public private(set) var jitter = Duration.zero
     /// The outage that is on, if any.
-    public private(set) var outage: Outage.Manner?
+    public private(set) var outage: Outage.Mode?
     /// The faults that have no figure above, because they act at a position, on some connections only, or otherwise: a
     /// short line each.
     public private(set) var others: [String] = []

@@ -41,7 +41,7 @@ enum JournalLine: Sendable {
 
     private static func members(of entry: JournalEntry, _ clock: JournalClock) -> [(String, JSONText?)] {
         let place = entry.place
-        let base = place.flatMap { $0.origin == .connection ? nil : $0.origin.rawValue }
+        let base = place.flatMap { $0.base == .connection ? nil : $0.base.rawValue }
         return [
             ("connection", entry.connection.map(JSONText.number)),
             ("direction", (entry.direction?.rawValue).map(JSONText.text)),

@@ -27,7 +27,7 @@ struct OriginalFault: Sendable {
         let (name, proxy) = (fault.name, event.proxy)
         let position = ReplayedPosition(
             at: ByteCount(offset),
-            origin: event.origin,
+            base: event.base,
             longestInterval: longestInterval,
             drawnBit: {
                 Corrupt.drawnBit(
@@ -46,8 +46,8 @@ struct OriginalFault: Sendable {
     /// The messages that a fault event is narrowed to: the one that was acted, where one counted. What vanishes ends with its
     /// message as well, whatever its position counts.
     func messages(of event: RecordedFaultEvent) -> HTTPCondition? {
-        guard event.origin != .connection, let request = event.request, request > 0 else {
-            guard fault.kind.endsWithMessage, event.origin == .connection, fault.condition.http?.chance == .always
+        guard event.base != .connection, let request = event.request, request > 0 else {
+            guard fault.kind.endsWithMessage, event.base == .connection, fault.condition.http?.chance == .always
             else { return nil }
             return fault.condition.http
         }

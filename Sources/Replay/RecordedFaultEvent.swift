@@ -14,7 +14,7 @@ public struct RecordedFaultEvent: Hashable, Sendable {
     /// Where it acted, if a position decided.
     public var offset: Int64?
     /// What the offset is counted in.
-    public var origin: OffsetBase
+    public var base: OffsetBase
     /// The number of the request on its connection, from 1, if it was a message that it acted.
     public var request: Int64?
     /// What it did.
@@ -27,7 +27,7 @@ public struct RecordedFaultEvent: Hashable, Sendable {
         direction: Direction? = nil,
         fault: String,
         offset: Int64? = nil,
-        origin: OffsetBase = .connection,
+        base: OffsetBase = .connection,
         request: Int64? = nil,
         what: String
     ) {
@@ -36,7 +36,7 @@ public struct RecordedFaultEvent: Hashable, Sendable {
         self.direction = direction
         self.fault = fault
         self.offset = offset
-        self.origin = origin
+        self.base = base
         self.request = request
         self.what = what
     }

@@ -46,7 +46,7 @@ public final class StreamReader {
         /// When the unfinished head is let go; `distantFuture` where none is held, or nobody has to wait for it.
         var deadline: Moment {
             guard !held.isEmpty, !scanner.hasStopped else { return .distantFuture }
-            return HeadPatience.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
+            return HeadTimeout.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
         }
 
         /// Whether there are held bytes that nobody has to wait for any more.

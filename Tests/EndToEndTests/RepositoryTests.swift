@@ -152,7 +152,7 @@ import Testing
     /// The kinds of faults that no stage of their name decides: an outage by silence is the part of an outage that a link
     /// decides, and what is about connecting is no stage.
     private static let decisions = [
-        "outage": "Stages/SilenceStage", "connect": "DialFaults", "connection-limit": "Plan+Admission",
+        "outage": "Stages/OutageStage", "connect": "DialFaults", "connection-limit": "Plan+Admission",
     ]
 
     @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })

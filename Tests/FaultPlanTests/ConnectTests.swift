@@ -5,7 +5,7 @@ import Units
 
 @Suite("A connect fault")
 struct ConnectTests {
-    private func plan(_ how: Connect.Manner, _ condition: Condition = Condition()) -> Plan {
+    private func plan(_ how: Connect.Mode, _ condition: Condition = Condition()) -> Plan {
         let phases = [
             Phase.lasting(.seconds(2), name: "here"),
             .lasting(.seconds(3), Fault.connect(how).when(condition), name: "gone"),
@@ -85,7 +85,7 @@ struct ConnectTests {
 
     @Test
     func `that comes on later doesn't touch a connection that is there`() {
-        for how in [Connect.Manner.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
+        for how in [Connect.Mode.hang, .refuse, .close, .delay(.seconds(1), jitter: .zero)] {
             var plan = plan(how)
             let connection = plan.accept(at: .seconds(1))
             #expect(connection.faults.hang.event(at: .seconds(3)) == nil)
@@ -103,10 +103,10 @@ struct ConnectTests {
     }
 
     @Test(arguments: [
-        (Connect.Manner.refuse, FaultEvent.Effect.resets, Cut.Ending.reset), (.close, .cuts(.close), .close),
+        (Connect.Mode.refuse, FaultEvent.Effect.resets, Cut.Ending.reset), (.close, .cuts(.close), .close),
     ])
     func `that refuses or closes some ends them where they begin`(
-        how: Connect.Manner,
+        how: Connect.Mode,
         effect: FaultEvent.Effect,
         ending: Cut.Ending
     ) throws {

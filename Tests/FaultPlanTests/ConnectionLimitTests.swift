@@ -5,8 +5,8 @@ import Units
 
 @Suite("A connection limit")
 struct ConnectionLimitTests {
-    @Test(arguments: [(ConnectionLimit.Manner.refuse, Room.refused(fault: 0)), (.hang, .waiting(fault: 0))])
-    func `has room for as many as it says and no more`(how: ConnectionLimit.Manner, room: Room) {
+    @Test(arguments: [(ConnectionLimit.Mode.refuse, Room.refused(fault: 0)), (.hang, .waiting(fault: 0))])
+    func `has room for as many as it says and no more`(how: ConnectionLimit.Mode, room: Room) {
         let plan = Plan.of(.of([.connectionLimit(3, how)]))
         #expect(plan.room(for: 0, at: .zero) == .free)
         #expect(plan.room(for: 2, at: .zero) == .free)

@@ -82,9 +82,9 @@ struct ConnectionStateTests {
         arguments: [
             (.refuse, ConnectionActions(client: .reset, .finish)),
             (.close, ConnectionActions(client: .endStream, .linger(.client, .closure))),
-        ] as [(Connect.Manner, ConnectionActions)]
+        ] as [(Connect.Mode, ConnectionActions)]
     )
-    func `ends where it begins, if a fault has it so`(how: Connect.Manner, expected: ConnectionActions) {
+    func `ends where it begins, if a fault has it so`(how: Connect.Mode, expected: ConnectionActions) {
         var (_, state) = machine([Fault.connect(how).when(Condition(connections: .every(1)))])
         var actions = state.started(at: Self.start)
         #expect(actions.event != nil)

@@ -27,7 +27,7 @@ struct HTTPTests {
         #expect(link.decide(available: 0, now: .zero).writeOffset == 100)
         link.bytesDelivered(100)
         #expect(link.decide(available: 0, now: .zero).end == .answer(request: 2, fault: 0))
-        let place = MessagePlace(origin: .connection, request: 2)
+        let place = MessagePlace(base: .connection, request: 2)
         #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: nil, place: place, effect: .answers)])
     }
 
@@ -60,7 +60,7 @@ struct HTTPTests {
         #expect(link.nextAlteration(of: 40, now: .zero) == nil)
         link.bytesArrived(40)
         #expect(link.decide(available: 0, now: .zero).writeOffset == 40)
-        let place = MessagePlace(origin: .connection, request: 1)
+        let place = MessagePlace(base: .connection, request: 1)
         #expect(link.takeEvents() == [FaultEvent(fault: 0, offset: nil, place: place, effect: .drops)])
     }
 
@@ -147,7 +147,7 @@ struct HTTPTests {
         let stall = Fault(
             name: "stall",
             stream: .downstream,
-            kind: .stall(Stall(at: .zero, origin: .message, duration: .seconds(1)))
+            kind: .stall(Stall(at: .zero, base: .message, duration: .seconds(1)))
         )
         var plan = Plan.of(.of([stall]))
         var link = plan.accept(at: .zero).downstream

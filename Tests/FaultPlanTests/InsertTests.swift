@@ -71,7 +71,7 @@ struct InsertTests {
     /// A cut in a message's content stays at the same byte of the content, wherever bytes were put in before.
     @Test(arguments: [(0, 7), (10, 7), (20, 7), (23, 7), (25, 7), (26, 0)])
     func `moves positions in messages with their messages`(offset: Int64, moved: Int64) {
-        let cut = Cut(position: .at(ByteCount(5)), how: .close, origin: .body)
+        let cut = Cut(position: .at(ByteCount(5)), how: .close, base: .body)
         var link = Link.with(insert(at: offset), Fault(name: "cut", kind: .cut(cut)))
         let message = Message(request: 1, method: "GET", target: "/", status: 200)
         let marks: [Mark] = [.message(message, at: 0), .body(offset: 0, at: 20, count: 30), .end(at: 50)]

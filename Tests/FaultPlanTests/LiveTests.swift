@@ -108,7 +108,7 @@ struct LiveTests {
             #expect(live.run(10) <= 10)
             live.apply()
             #expect(live.run(10) == 100)
-            #expect(!live.pump.link.isDeaf && live.pump.link.isTransparent)
+            #expect(!live.pump.link.isBlackholed && live.pump.link.isTransparent)
         }
     }
 

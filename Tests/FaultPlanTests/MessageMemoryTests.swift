@@ -18,7 +18,7 @@ struct MessageMemoryTests {
         let stall = Fault(
             name: "stall",
             stream: .downstream,
-            kind: .stall(Stall(at: ByteCount(20), origin: .message, duration: .seconds(1)))
+            kind: .stall(Stall(at: ByteCount(20), base: .message, duration: .seconds(1)))
         )
         var plan = Plan.of(.of([.latency(.seconds(1)), stall]), holdLimit: ByteCount(64 * 1_000))
         var link = plan.accept(at: .zero).downstream
@@ -40,7 +40,7 @@ struct MessageMemoryTests {
         let stall = Fault(
             name: "stall",
             stream: .downstream,
-            kind: .stall(Stall(at: .zero, origin: .message, duration: .seconds(1)))
+            kind: .stall(Stall(at: .zero, base: .message, duration: .seconds(1)))
         )
         var plan = Plan.of(.of([], phases: [.lasting(.seconds(10)), .lasting(.seconds(10), stall)]))
         var link = plan.accept(at: .zero).downstream
@@ -59,7 +59,7 @@ struct MessageMemoryTests {
         let stall = Fault(
             name: "stall",
             stream: .downstream,
-            kind: .stall(Stall(at: .zero, origin: .body, duration: .seconds(1)))
+            kind: .stall(Stall(at: .zero, base: .body, duration: .seconds(1)))
         )
         var plan = Plan.of(.of([stall]))
         var link = plan.accept(at: .zero).downstream

@@ -97,7 +97,7 @@ struct SilenceTests {
 
 @Suite("An outage by refusal or reset")
 struct InterruptionTests {
-    private func plan(_ how: Outage.Manner, condition: Condition = Condition()) -> Plan {
+    private func plan(_ how: Outage.Mode, condition: Condition = Condition()) -> Plan {
         let phases = [
             Phase.lasting(.seconds(2), name: "here"),
             .lasting(.seconds(3), Fault.outage(how).when(condition), name: "gone"),
@@ -106,8 +106,8 @@ struct InterruptionTests {
         return .of(.of([], phases: phases, repeats: true))
     }
 
-    @Test(arguments: [Outage.Manner.refuse, .reset])
-    func `resets live connections for as long as its phase lasts`(how: Outage.Manner) {
+    @Test(arguments: [Outage.Mode.refuse, .reset])
+    func `resets live connections for as long as its phase lasts`(how: Outage.Mode) {
         var plan = plan(how)
         let connection = plan.accept(at: .seconds(1))
         #expect(connection.faults.terminators.arePossible)

@@ -9,11 +9,11 @@ import Units
 
 /// What a client meets when it connects.
 struct ConnectTests {
-    private func connect(_ how: Connect.Manner, _ condition: Condition = Condition()) -> Profile {
+    private func connect(_ how: Connect.Mode, _ condition: Condition = Condition()) -> Profile {
         Profile(name: "test", faults: [fault(how, condition)])
     }
 
-    private func fault(_ how: Connect.Manner, _ condition: Condition = Condition()) -> Fault {
+    private func fault(_ how: Connect.Mode, _ condition: Condition = Condition()) -> Fault {
         Fault(name: "connect", condition: condition, kind: .connect(Connect(how: how)))
     }
 
@@ -40,7 +40,7 @@ struct ConnectTests {
     }
 
     /// Phases of 200 ms in which all is well and of 100 ms with a fault, for ever.
-    private func inTurns(_ how: Connect.Manner) -> Profile {
+    private func inTurns(_ how: Connect.Mode) -> Profile {
         let phases = [
             Phase("here", .milliseconds(200)), Phase(name: "away", duration: .milliseconds(100), faults: [fault(how)]),
         ]
@@ -74,9 +74,9 @@ struct ConnectTests {
         }
     }
 
-    @Test(arguments: [(Connect.Manner.hang, FaultEvent.Effect.hangs), (.refuse, .refuses)])
+    @Test(arguments: [(Connect.Mode.hang, FaultEvent.Effect.hangs), (.refuse, .refuses)])
     func `live connections go on while nobody is let in, and others are let in afterwards`(
-        how: Connect.Manner,
+        how: Connect.Mode,
         effect: FaultEvent.Effect
     ) async throws {
         let server = TestServer.echo()
@@ -144,9 +144,9 @@ struct ConnectTests {
         }
     }
 
-    @Test(arguments: [(Connect.Manner.close, StreamEnding.finish), (.refuse, .reset)])
+    @Test(arguments: [(Connect.Mode.close, StreamEnding.finish), (.refuse, .reset)])
     func `picked connections are ended at once, and the server never hears of them`(
-        how: Connect.Manner,
+        how: Connect.Mode,
         ending: StreamEnding
     ) async throws {
         let sockets = Slot<TestSocket>()
@@ -189,7 +189,7 @@ struct ConnectTests {
 
 /// A server whose table of connections is full.
 struct ConnectionLimitTests {
-    private func limit(_ limit: Int, _ how: ConnectionLimit.Manner) -> FaultKind {
+    private func limit(_ limit: Int, _ how: ConnectionLimit.Mode) -> FaultKind {
         .connectionLimit(ConnectionLimit(limit: limit, how: how))
     }
 

@@ -162,7 +162,7 @@ struct HTTPTests {
         let stall = Fault(
             name: "stall",
             stream: .downstream,
-            kind: .stall(Stall(at: .zero, origin: .message, duration: .milliseconds(20)))
+            kind: .stall(Stall(at: .zero, base: .message, duration: .milliseconds(20)))
         )
         try await withProxy(to: server.address, profile(stall)) { fixture in
             let client = try fixture.client()
@@ -185,7 +185,7 @@ struct HTTPTests {
             name: "cut",
             stream: .downstream,
             condition: Condition(http: HTTPCondition(requests: .range(3...3))),
-            kind: .cut(Cut(position: .at(ByteCount(Int64(offset))), how: .reset, origin: .body))
+            kind: .cut(Cut(position: .at(ByteCount(Int64(offset))), how: .reset, base: .body))
         )
         try await withProxy(to: server.address, profile(cut)) { fixture in
             let client = try fixture.client()

@@ -22,7 +22,9 @@ struct JournalTests {
     }
 
     /// The lines after the header of the journal that `body` writes to a new file.
-    private func written(isHeld: Bool = false, _ body: (Journal, LineWriter) async throws -> Void) async throws -> [Line] {
+    private func written(isHeld: Bool = false, _ body: (Journal, LineWriter) async throws -> Void) async throws
+        -> [Line]
+    {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID()).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let writer = try LineWriter(path: path, isHeld: isHeld)

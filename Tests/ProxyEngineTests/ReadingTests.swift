@@ -100,7 +100,7 @@ struct ReadingTests {
         let corrupt = Fault(
             name: "corrupt",
             stream: .downstream,
-            kind: .corrupt(Corrupt(position: .at(ByteCount(Int64(place))), origin: .body, bit: 0))
+            kind: .corrupt(Corrupt(position: .at(ByteCount(Int64(place))), base: .body, bit: 0))
         )
         try await withProxy(to: server.address, profile(corrupt)) { fixture in
             let client = try fixture.client()

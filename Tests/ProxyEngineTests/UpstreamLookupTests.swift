@@ -104,7 +104,8 @@ import Units
         return true
     }
 
-    @Test func `connections go to the new addresses once they are found, and to the old ones until then`() async throws {
+    @Test func `connections go to the new addresses once they are found, and to the old ones until then`() async throws
+    {
         let (old, new) = (try Self.address("192.0.2.1"), try Self.address("192.0.2.2"))
         let gate = Slot<Void>()
         let answers = Answers([.success([new, old])], gate: gate)

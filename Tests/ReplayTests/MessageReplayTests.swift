@@ -32,7 +32,7 @@ struct MessageReplayTests {
                 direction: .downstream,
                 fault: plan.faults[event.fault].name,
                 offset: event.offset,
-                origin: event.place?.origin ?? .connection,
+                base: event.place?.base ?? .connection,
                 request: event.place?.request,
                 what: event.effect.word
             )

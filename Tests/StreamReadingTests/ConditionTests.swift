@@ -55,7 +55,7 @@ struct ConditionTests {
                     name: "corrupt",
                     stream: .downstream,
                     condition: Condition(http: condition),
-                    kind: .corrupt(Corrupt(position: .at(.zero), origin: .body))
+                    kind: .corrupt(Corrupt(position: .at(.zero), base: .body))
                 ),
                 seed: seed
             )

@@ -137,11 +137,11 @@ extension Moment {
 extension Fault {
     static func cut(
         _ position: Cut.Position,
-        of origin: OffsetBase,
+        of base: OffsetBase,
         _ stream: StreamSelection = .downstream,
         when http: HTTPCondition? = nil
     ) -> Fault {
-        let cut = Cut(position: position, how: .reset, origin: origin)
+        let cut = Cut(position: position, how: .reset, base: base)
         return Fault(name: "cut", stream: stream, condition: Condition(http: http), kind: .cut(cut))
     }
 

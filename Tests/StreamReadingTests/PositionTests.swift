@@ -21,7 +21,7 @@ struct PositionTests {
                     FaultEvent(
                         fault: 0,
                         offset: 4,
-                        place: MessagePlace(origin: .body, request: 1),
+                        place: MessagePlace(base: .body, request: 1),
                         effect: .cuts(.reset)
                     )
                 ]
@@ -61,7 +61,7 @@ struct PositionTests {
         conversation.request(Sent.get)
         conversation.respond(Sent.ok(Sent.digits))
         #expect(conversation.toClient.text.hasSuffix("01234567"))
-        #expect(conversation.toClient.events.first?.place == MessagePlace(origin: .body, request: 2))
+        #expect(conversation.toClient.events.first?.place == MessagePlace(base: .body, request: 2))
     }
 
     @Test(arguments: readSizes)
@@ -160,7 +160,7 @@ struct PositionTests {
     }
 
     private func truncate(_ name: String, at offset: Int64, _ bytes: Int64) -> Fault {
-        let kind = Truncate(at: ByteCount(offset), origin: .body, bytes: ByteCount(bytes))
+        let kind = Truncate(at: ByteCount(offset), base: .body, bytes: ByteCount(bytes))
         return Fault(name: name, stream: .downstream, kind: .truncate(kind))
     }
 
@@ -169,7 +169,7 @@ struct PositionTests {
         let corrupt = Fault(
             name: "corrupt",
             stream: .downstream,
-            kind: .corrupt(Corrupt(position: .at(ByteCount(4)), origin: .body))
+            kind: .corrupt(Corrupt(position: .at(ByteCount(4)), base: .body))
         )
         let (first, second) = isReversed ? (corrupt, truncate("a", at: 2, 3)) : (truncate("a", at: 2, 3), corrupt)
         var conversation = Conversation(first, second, readSize: readSize)
@@ -203,12 +203,12 @@ struct PositionTests {
         let corrupt = Fault(
             name: "corrupt",
             stream: .downstream,
-            kind: .corrupt(Corrupt(position: .at(ByteCount(2)), origin: .body))
+            kind: .corrupt(Corrupt(position: .at(ByteCount(2)), base: .body))
         )
         let truncate = Fault(
             name: "truncate",
             stream: .downstream,
-            kind: .truncate(Truncate(at: ByteCount(5), origin: .body, bytes: ByteCount(3)))
+            kind: .truncate(Truncate(at: ByteCount(5), base: .body, bytes: ByteCount(3)))
         )
         var conversation = Conversation(corrupt, truncate, readSize: readSize)
         for _ in 1...2 {
@@ -232,7 +232,7 @@ struct PositionTests {
         let truncate = Fault(
             name: "truncate",
             stream: .downstream,
-            kind: .truncate(Truncate(at: ByteCount(2), origin: .body, bytes: ByteCount(3)))
+            kind: .truncate(Truncate(at: ByteCount(2), base: .body, bytes: ByteCount(3)))
         )
         var conversation = Conversation(truncate, .cut(.at(ByteCount(8)), of: .body), readSize: readSize)
         conversation.request(Sent.get)

@@ -43,10 +43,10 @@ public struct ConnectionUpdate: Sendable {
     }
 
     /// For how long nobody accepts the connection, where it was `last` so far.
-    public func hang(after last: Hang) -> Hang {
+    public func hang(after last: ConnectionHang) -> ConnectionHang {
         let kept = last.sources.filter { change.isKept($0.fault) }
-            .map { Hang.Source(fault: $0.fault, window: change.plan.window(ofIdentity: $0.fault)) }
-        return Hang(sources: kept, schedule: change.plan.schedule, opened: opened)
+            .map { ConnectionHang.Source(fault: $0.fault, window: change.plan.window(ofIdentity: $0.fault)) }
+        return ConnectionHang(sources: kept, schedule: change.plan.schedule, opened: opened)
     }
 
     /// The wait before the server is connected to, if its fault goes on.
@@ -55,7 +55,7 @@ public struct ConnectionUpdate: Sendable {
     }
 
     private func isBeginning(_ cause: ConnectionTerminators.Cause) -> Bool {
-        if case .beginning = cause { true } else { false }
+        if case .dial = cause { true } else { false }
     }
 
     /// What the faults that go on and those that begin have to know of the bytes, and the first that acts on messages.

@@ -78,7 +78,7 @@ struct ConnectionDraft {
         return ConnectionFaults(
             terminators: ConnectionTerminators(sources: sources, schedule: schedule, opened: opened),
             connectDelay: dialFaults.delay,
-            hang: Hang(sources: dialFaults.hangs, schedule: schedule, opened: opened)
+            hang: ConnectionHang(sources: dialFaults.hangs, schedule: schedule, opened: opened)
         )
     }
 

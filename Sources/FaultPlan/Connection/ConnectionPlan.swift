@@ -26,7 +26,7 @@ public final class ConnectionFaults: Sendable {
     public static let none = ConnectionFaults(
         terminators: ConnectionTerminators(sources: [], schedule: Schedule.none, opened: .zero),
         connectDelay: nil,
-        hang: Hang(sources: [], schedule: Schedule.none, opened: .zero)
+        hang: ConnectionHang(sources: [], schedule: Schedule.none, opened: .zero)
     )
 
     /// The faults that end the connection.
@@ -34,9 +34,9 @@ public final class ConnectionFaults: Sendable {
     /// The wait before the server is dialed.
     public let connectDelay: ConnectDelay?
     /// The faults that leave the connection to the kernel: neither read nor forwarded.
-    public let hang: Hang
+    public let hang: ConnectionHang
 
-    init(terminators: ConnectionTerminators, connectDelay: ConnectDelay?, hang: Hang) {
+    init(terminators: ConnectionTerminators, connectDelay: ConnectDelay?, hang: ConnectionHang) {
         self.terminators = terminators
         self.connectDelay = connectDelay
         self.hang = hang

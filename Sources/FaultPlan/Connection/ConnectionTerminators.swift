@@ -12,7 +12,7 @@ public struct ConnectionTerminators: Sendable {
         /// No byte has passed for this time, in nanoseconds.
         case idleness(Int64, Cut.Ending)
         /// The connection ends when it begins.
-        case beginning(Cut.Ending)
+        case dial(Cut.Ending)
     }
 
     struct Source: Sendable {
@@ -45,9 +45,9 @@ public struct ConnectionTerminators: Sendable {
             switch source.cause {
             case .outage:
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .resets), .reset)
-            case .beginning(.reset):
+            case .dial(.reset):
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .resets), .reset)
-            case .beginning(let how):
+            case .dial(let how):
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
             case .age(let limit, let how) where age >= limit:
                 return (FaultEvent(fault: source.fault, offset: nil, effect: .cuts(how)), how)
@@ -68,7 +68,7 @@ public struct ConnectionTerminators: Sendable {
         for source in sources {
             let due =
                 switch source.cause {
-                case .outage, .beginning: now
+                case .outage, .dial: now
                 case .age(let limit, _): opened.advanced(byNanoseconds: limit)
                 case .idleness(let limit, _): lastPassed.advanced(byNanoseconds: limit)
                 }

@@ -6,16 +6,16 @@ struct DialFaults {
     /// The longest delay before the server is dialed.
     private(set) var delay: ConnectDelay?
     /// The faults that leave the connection to the kernel.
-    private(set) var hangs: [Hang.Source] = []
+    private(set) var hangs: [ConnectionHang.Source] = []
     /// The faults that end it at once.
     private(set) var endings: [ConnectionTerminators.Source] = []
 
     /// Leaves the connection to the kernel.
-    mutating func add(_ hang: Hang.Source) { hangs.append(hang) }
+    mutating func add(_ hang: ConnectionHang.Source) { hangs.append(hang) }
 
     /// Ends the connection at once.
     mutating func end(_ ending: Cut.Ending, by fault: Int) {
-        endings.append(ConnectionTerminators.Source(fault: fault, window: .always, cause: .beginning(ending)))
+        endings.append(ConnectionTerminators.Source(fault: fault, window: .always, cause: .dial(ending)))
     }
 
     /// Adds a delay, if there is one.
@@ -26,7 +26,7 @@ struct DialFaults {
 }
 
 /// The time for which a connection is left to the kernel: accepted there, not read, and no server dialed.
-public struct Hang: Sendable {
+public struct ConnectionHang: Sendable {
     struct Source: Sendable {
         let fault: Int
         let window: Window
@@ -54,14 +54,14 @@ public struct Hang: Sendable {
 }
 
 extension Connect: PlannedFault {
-    func begin(_ dialFaults: inout DialFaults, in place: BeginningPlace) {
+    func begin(_ dialFaults: inout DialFaults, in place: DialContext) {
         switch how {
         case .delay(let time, let jitter):
             let deviation = Double(jitter.nanoseconds) * (2 * place.key.adding("connect").fraction(at: 0) - 1)
             let drawn = time.nanoseconds.addingSaturated(Int64(deviation))
             if drawn > 0 { dialFaults.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
         case .hang:
-            dialFaults.add(Hang.Source(fault: place.fault, window: place.window))
+            dialFaults.add(ConnectionHang.Source(fault: place.fault, window: place.window))
         case .refuse:
             dialFaults.end(.reset, by: place.fault)
         case .close:

@@ -2,11 +2,11 @@ import FaultProfile
 
 extension Fault {
     /// Whether it has to be known where the messages of HTTP are.
-    var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.origin != .connection }
+    var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.base != .connection }
 
     /// Whether the fault is on for intervals of the stream, and off for others; where offsets count in messages, those
     /// alone are picked.
-    var isGated: Bool { !kind.isAboutMessages && condition.http != nil && kind.origin == .connection }
+    var isGated: Bool { !kind.isAboutMessages && condition.http != nil && kind.base == .connection }
 
     /// Whether it acts on the link of a direction.
     func acts(on direction: Direction) -> Bool {

@@ -136,13 +136,13 @@ public enum Mark: Hashable, Sendable {
 /// Where a fault acted, for the journal, if it counts in messages.
 public struct MessagePlace: Hashable, Sendable {
     /// What the event's offset is counted in.
-    public var origin: OffsetBase
+    public var base: OffsetBase
     /// The number of the request on its connection, from 1.
     public var request: Int64
 
     /// Makes a place.
-    public init(origin: OffsetBase, request: Int64) {
-        self.origin = origin
+    public init(base: OffsetBase, request: Int64) {
+        self.base = base
         self.request = request
     }
 }

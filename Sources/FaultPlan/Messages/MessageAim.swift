@@ -29,7 +29,7 @@ struct MessageAim {
         case byte
     }
 
-    private let origin: OffsetBase
+    private let base: OffsetBase
     private let rule: Rule
     private let subject: Subject
     private let filter: MessageFilter
@@ -37,8 +37,8 @@ struct MessageAim {
     /// what is wanted of it.
     private var current: (request: Int64, start: Int64, wanted: Int64)?
 
-    init(_ origin: OffsetBase, _ rule: Rule, _ subject: Subject, _ filter: MessageFilter) {
-        self.origin = origin
+    init(_ base: OffsetBase, _ rule: Rule, _ subject: Subject, _ filter: MessageFilter) {
+        self.base = base
         self.rule = rule
         self.subject = subject
         self.filter = filter
@@ -49,10 +49,10 @@ struct MessageAim {
         switch mark {
         case .message(let message, let position):
             begin(message)
-            guard origin == .message, let current else { return nil }
+            guard base == .message, let current else { return nil }
             return target(position.addingSaturated(current.wanted), current)
         case .body(let offset, let position, let count):
-            guard origin != .message, let current else { return nil }
+            guard base != .message, let current else { return nil }
             let first = current.start.addingSaturated(offset)
             guard holds(current.wanted, first: first, count: count, isStart: offset == 0) else { return nil }
             // A message has one target.
@@ -67,14 +67,14 @@ struct MessageAim {
     }
 
     private func target(_ position: Int64, _ current: (request: Int64, start: Int64, wanted: Int64)) -> Target {
-        let place = MessagePlace(origin: origin, request: current.request)
+        let place = MessagePlace(base: base, request: current.request)
         return Target(position: position, offset: current.wanted, place: place)
     }
 
     private mutating func begin(_ message: Message) {
         current = nil
-        let start = origin == .resource ? message.resourceStart : 0
-        guard let start, filter.picks(message) else { return }
+        let start = base == .resource ? message.resourceStart : 0
+        guard let start, filter.selects(message) else { return }
         let wanted: Int64
         switch rule {
         case .at(let offset): wanted = offset

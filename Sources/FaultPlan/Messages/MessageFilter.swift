@@ -15,7 +15,7 @@ final class MessageFilter: Sendable {
         self.key = key.adding("request")
     }
 
-    func picks(_ message: Message) -> Bool {
+    func selects(_ message: Message) -> Bool {
         guard let condition else { return !message.isInformational }
         if let status = condition.status {
             guard let code = message.status, status.range.contains(code) else { return false }
@@ -48,7 +48,7 @@ struct MessageGate {
 
     mutating func note(_ mark: Mark) {
         switch mark {
-        case .message(let message, let start) where filter.picks(message):
+        case .message(let message, let start) where filter.selects(message):
             intervals.append(start..<Int64.max)
         case .end(let end):
             guard let last = intervals.last, last.upperBound == .max else { return }

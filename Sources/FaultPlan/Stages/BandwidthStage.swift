@@ -39,7 +39,7 @@ struct BandwidthStage: FaultStage {
     }
 
     var traits: StageTraits {
-        StageTraits(measuresAvailability: true, restsBehindAll: true, isPaced: true, isRate: true)
+        StageTraits(measuresAvailability: true, isIdleWhenDrained: true, isPaced: true, isRate: true)
     }
 
     /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of

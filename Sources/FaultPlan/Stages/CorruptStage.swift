@@ -9,7 +9,7 @@ struct CorruptStage: AlteringStage {
     /// The offset of the next acted byte; `Int64.max` is none.
     private var nextOffset: Int64
     /// Those of a rate; `nil` where only one byte is acted.
-    private var rate: StruckBytes?
+    private var rate: RandomOffsets?
     /// The offset before which the bytes of a rate were spared, and haven't been skipped yet.
     private var sparedEnd: Int64 = 0
     /// Where messages have it, if the offset counts in messages.
@@ -25,8 +25,8 @@ struct CorruptStage: AlteringStage {
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
         self.key = key
         bit = corrupt.bit
-        if let rule = corrupt.position.messageRule, corrupt.origin != .connection {
-            targets = TargetList(MessageAim(corrupt.origin, rule, .byte, filter))
+        if let rule = corrupt.position.messageRule, corrupt.base != .connection {
+            targets = TargetList(MessageAim(corrupt.base, rule, .byte, filter))
             nextOffset = .max
             return
         }
@@ -36,7 +36,7 @@ struct CorruptStage: AlteringStage {
         case .between(let low, let high):
             nextOffset = key.draw(from: low.bytes, through: high.bytes)
         case .rate(let rate):
-            let bytes = StruckBytes(rate, key: key)
+            let bytes = RandomOffsets(rate, key: key)
             nextOffset = bytes.next
             self.rate = bytes
         }

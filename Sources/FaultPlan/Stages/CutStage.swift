@@ -54,13 +54,13 @@ struct CutStage: FaultStage {
             // Time ends a connection as a whole: see `ConnectionTerminators`.
             return nil
         }
-        switch (cut.origin, rule) {
+        switch (cut.base, rule) {
         case (.connection, .at(let offset)): target = .at(offset)
         case (.connection, .every(let step)): target = .everyMultiple(of: step)
         case (.connection, .between(let low, let high)): target = .at(key.draw(from: low, through: high))
         case (.message, _), (.body, _), (.resource, _):
             target = .inMessages
-            targets = TargetList(MessageAim(cut.origin, rule, .gap, filter))
+            targets = TargetList(MessageAim(cut.base, rule, .gap, filter))
         }
     }
 
@@ -111,7 +111,7 @@ struct CutStage: FaultStage {
         switch state {
         case .off:
             guard context.isActive else {
-                if case .at(context.passed) = target { context.awaitsWindow = true }
+                if case .at(context.passed) = target { context.needsWindowWake = true }
                 return progress
             }
             state = armed(at: context.passed)

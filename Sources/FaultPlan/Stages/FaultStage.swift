@@ -64,7 +64,7 @@ struct StageTraits {
     /// Whether it must know if anything waits in front of the link.
     var measuresAvailability = false
     /// Whether, once it has let pass all that came, it does nothing before more comes, however late it is asked.
-    var restsBehindAll = false
+    var isIdleWhenDrained = false
     /// Whether it matters to the stage how evenly bytes come.
     var isPaced = false
     /// Whether it is a rate, of which nothing is saved up while other stages are slower.

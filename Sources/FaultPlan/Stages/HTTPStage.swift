@@ -15,7 +15,7 @@ struct HTTPStage: FaultStage {
     var rememberedPositions: Int { requests.count }
 
     mutating func note(_ mark: Mark) {
-        guard case .message(let message, let position) = mark, filter.picks(message) else { return }
+        guard case .message(let message, let position) = mark, filter.selects(message) else { return }
         requests.append((position, message.request))
     }
 
@@ -53,7 +53,7 @@ struct DroppedResponses: AlteringStage {
     mutating func note(_ mark: Mark) {
         switch mark {
         case .message(let message, let position):
-            guard let status = message.status, codes.range.contains(status), status != 101, filter.picks(message)
+            guard let status = message.status, codes.range.contains(status), status != 101, filter.selects(message)
             else { return }
             begun = (position, message.request)
         case .end(let position):
@@ -71,7 +71,7 @@ struct DroppedResponses: AlteringStage {
         let count = min(Int64(first.range.count), available)
         let rest = first.range.lowerBound + count..<first.range.upperBound
         if rest.isEmpty { intervals.removeFirst() } else { intervals.replaceFirst(with: (rest, first.request)) }
-        let place = MessagePlace(origin: .connection, request: first.request)
+        let place = MessagePlace(base: .connection, request: first.request)
         return Altered(
             alteration: .drop(index: index, count: count),
             told: Altered.Effect(effect: .drops, request: place)

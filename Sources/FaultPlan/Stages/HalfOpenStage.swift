@@ -3,13 +3,13 @@ import Units
 
 /// From a point on nothing passes any more, not even the end of the stream.
 ///
-/// It differs from `SilenceStage` in that it never ends: once it has acted, no phase and no age switches it off.
+/// It differs from `OutageStage` in that it never ends: once it has acted, no phase and no age switches it off.
 struct HalfOpenStage: FaultStage {
     private enum State {
         case waiting
         /// The fault came on after its offset had passed.
         case missed
-        case deaf(isTold: Bool)
+        case blackholed(isTold: Bool)
     }
 
     private let point: HalfOpen.Point
@@ -41,13 +41,13 @@ struct HalfOpenStage: FaultStage {
                 return progress
             }
             if progress.availableEnd > offset {
-                state = .deaf(isTold: true)
+                state = .blackholed(isTold: true)
                 context.effect = .silences
                 context.effectOffset = offset
-                context.isDeaf = true
+                context.isBlackholed = true
             }
-        case .deaf:
-            context.isDeaf = true
+        case .blackholed:
+            context.isBlackholed = true
         }
         var passing = progress
         passing.clamp(to: offset)
@@ -63,18 +63,18 @@ struct HalfOpenStage: FaultStage {
         case .waiting:
             guard context.isActive, context.age >= age else {
                 // It has to be asked at its age, whether or not anything wants to pass.
-                context.awaitsWindow = true
+                context.needsWindowWake = true
                 if context.age < age { context.wake(at: context.now.advanced(byNanoseconds: age - context.age)) }
                 return progress
             }
-            state = .deaf(isTold: false)
-        case .deaf:
+            state = .blackholed(isTold: false)
+        case .blackholed:
             break
         }
-        context.isDeaf = true
-        context.isSilent = true
-        if case .deaf(isTold: false) = state, progress.availableEnd > context.delivered {
-            state = .deaf(isTold: true)
+        context.isBlackholed = true
+        context.isPaused = true
+        if case .blackholed(isTold: false) = state, progress.availableEnd > context.delivered {
+            state = .blackholed(isTold: true)
             context.effect = .silences
         }
         var passing = progress
@@ -84,5 +84,5 @@ struct HalfOpenStage: FaultStage {
 }
 
 extension HalfOpen: PlannedFault {
-    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { (.silence, .halfOpen(HalfOpenStage(self))) }
+    func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { (.outage, .halfOpen(HalfOpenStage(self))) }
 }

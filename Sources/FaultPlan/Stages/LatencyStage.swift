@@ -53,7 +53,7 @@ struct LatencyStage: FaultStage {
     }
 
     var traits: StageTraits {
-        StageTraits(holds: true, decidesOnEntry: true, countsFromArrival: delays, restsBehindAll: true)
+        StageTraits(holds: true, decidesOnEntry: true, countsFromArrival: delays, isIdleWhenDrained: true)
     }
 
     /// What it has worked out so far, see `Link.work`.

@@ -72,7 +72,7 @@ extension Loss: PlannedFault {
     }
 
     /// Packets of the handshake are lost, too.
-    func begin(_ dialFaults: inout DialFaults, in place: BeginningPlace) {
+    func begin(_ dialFaults: inout DialFaults, in place: DialContext) {
         if place.isNarrowed { return }
         dialFaults.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
     }

@@ -14,7 +14,7 @@ protocol PlannedFault {
     /// What it is to everybody who connects; `nil` for a fault that is told to connections once they have been accepted.
     func gateRole(isForEverybody: Bool) -> Gate.Role?
     /// Adds what it does to the beginning of a connection, when it is on as that is accepted.
-    func begin(_ dialFaults: inout DialFaults, in place: BeginningPlace)
+    func begin(_ dialFaults: inout DialFaults, in place: DialContext)
 }
 
 extension PlannedFault {
@@ -24,7 +24,7 @@ extension PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { nil }
     func alterer(in place: StagePlace) -> Alterer? { nil }
     func gateRole(isForEverybody: Bool) -> Gate.Role? { nil }
-    func begin(_ dialFaults: inout DialFaults, in place: BeginningPlace) {}
+    func begin(_ dialFaults: inout DialFaults, in place: DialContext) {}
 }
 
 /// The order of stages in a link, whatever order the profile has (docs/decisions/0004-stage-order.md).
@@ -35,7 +35,7 @@ extension PlannedFault {
 /// end comes late behind all that.
 enum StageRank: Int {
     case end
-    case silence
+    case outage
     case stall
     case slice
     case rate
@@ -61,7 +61,7 @@ struct StagePlace {
 }
 
 /// Where a fault acts on the beginning of a connection.
-struct BeginningPlace {
+struct DialContext {
     /// The fault's identity.
     let fault: Int
     let window: Window

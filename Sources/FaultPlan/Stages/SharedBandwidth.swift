@@ -119,7 +119,7 @@ struct SharedBandwidthStage: FaultStage {
     /// How far all stages let bytes come when the link was last asked; no bound where none held back what was granted.
     ///
     /// Unlike the position it doesn't depend on the sizes of reads.
-    private var settledHorizon = Int64.max
+    private var settledEnd = Int64.max
     private var isBusy = false
     private var announcement = Announcement()
     /// Until when a source that goes idle isn't taken for idle, because it had to wait for a late question.
@@ -130,7 +130,7 @@ struct SharedBandwidthStage: FaultStage {
     }
 
     var traits: StageTraits {
-        StageTraits(measuresAvailability: true, restsBehindAll: true, isPaced: true, isRate: true)
+        StageTraits(measuresAvailability: true, isIdleWhenDrained: true, isPaced: true, isRate: true)
     }
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -141,8 +141,8 @@ struct SharedBandwidthStage: FaultStage {
             return progress
         }
         granted = max(granted, context.passed)
-        let unused = max(0, granted.subtractingSaturated(settledHorizon))
-        settledHorizon = .max
+        let unused = max(0, granted.subtractingSaturated(settledEnd))
+        settledEnd = .max
         let wanted = progress.bytesAtAvailableEnd
         guard wanted > granted || progress.isThrottled else {
             if context.waiting > wanted { recovery = .min }
@@ -175,7 +175,7 @@ struct SharedBandwidthStage: FaultStage {
 
     /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `availableEnd`.
     mutating func settle(at availableEnd: Int64, now: Moment) {
-        settledHorizon = availableEnd
+        settledEnd = availableEnd
         if granted > availableEnd { unusedAt = now.nanoseconds }
     }
 

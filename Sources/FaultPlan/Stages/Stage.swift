@@ -11,7 +11,7 @@ enum Stage {
     case sharedBandwidth(Box<SharedBandwidthStage>)
     case cut(Box<CutStage>)
     case stall(Box<StallStage>)
-    case silence(SilenceStage)
+    case outage(OutageStage)
     case trace(Box<TraceStage>)
     case slice(Box<SliceStage>)
     case slowReader(Box<SlowReaderStage>)
@@ -42,8 +42,8 @@ enum Stage {
         case .stall(var stage):
             defer { self = .stall(stage) }
             return Call.call(&stage.value, argument, &context)
-        case .silence(var stage):
-            defer { self = .silence(stage) }
+        case .outage(var stage):
+            defer { self = .outage(stage) }
             return Call.call(&stage, argument, &context)
         case .trace(var stage):
             defer { self = .trace(stage) }

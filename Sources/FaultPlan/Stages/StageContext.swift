@@ -33,11 +33,11 @@ struct StageContext {
     /// The positions in messages that the stage remembers, set when it has been asked.
     var rememberedPositions = 0
     /// Set by a stage that could act as soon as its window opens, although nothing waits to pass.
-    var awaitsWindow = false
+    var needsWindowWake = false
     /// Set by a stage that lets nothing out of the link.
-    var isSilent = false
+    var isPaused = false
     /// Set by a stage that nothing will pass any more, the end of the stream included.
-    var isDeaf = false
+    var isBlackholed = false
     /// The bytes of rates that were due and are lost, because the link was asked too late.
     private(set) var lostBytes: Int64 = 0
     /// Whether the stage did something that is to be kept: what is said from here on.

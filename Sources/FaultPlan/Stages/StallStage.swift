@@ -21,13 +21,13 @@ struct StallStage: FaultStage {
     init(_ stall: Stall, _ filter: MessageFilter) {
         duration = stall.duration.nanoseconds
         offset = stall.at.bytes
-        switch stall.origin {
+        switch stall.base {
         case .connection:
             state = .waiting
         case .message, .body, .resource:
             state = .over
             offset = -1
-            targets = TargetList(MessageAim(stall.origin, .at(stall.at.bytes), .gap, filter))
+            targets = TargetList(MessageAim(stall.base, .at(stall.at.bytes), .gap, filter))
         }
     }
 

@@ -17,8 +17,8 @@ struct TruncateStage: AlteringStage {
         bytes = truncate.bytes.bytes
         remaining = truncate.bytes.bytes
         nextOffset = truncate.at.bytes
-        if truncate.origin != .connection {
-            targets = TargetList(MessageAim(truncate.origin, .at(truncate.at.bytes), .byte, filter))
+        if truncate.base != .connection {
+            targets = TargetList(MessageAim(truncate.base, .at(truncate.at.bytes), .byte, filter))
             nextOffset = .max
         }
     }

@@ -26,7 +26,7 @@ protocol FaultDefinition: Hashable, Sendable {
     /// What it means for a drawing.
     var figures: FaultFigures { get }
     /// What its offsets are counted in.
-    var origin: OffsetBase { get }
+    var base: OffsetBase { get }
     /// The bytes that it looks for in the stream.
     var pattern: BytePattern? { get }
     /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.
@@ -50,7 +50,7 @@ extension FaultDefinition {
     static var article: String { "a" }
     static var streams: [StreamSelection] { StreamSelection.allCases }
     static var limits: [(text: String, name: String, value: String)] { [] }
-    var origin: OffsetBase { .connection }
+    var base: OffsetBase { .connection }
     var pattern: BytePattern? { nil }
     var ownStream: StreamSelection? { nil }
     var isAboutMessages: Bool { false }
@@ -122,16 +122,16 @@ struct FaultContext {
     }
 
     /// Reports `of` beside the first of the `positions` that is given, if that one counts no bytes.
-    func checkOrigin(
-        _ origin: OffsetBase,
+    func checkBase(
+        _ base: OffsetBase,
         of positions: [String],
         without uncounted: Set<String>,
         _ decoder: inout ProfileDecoder
     ) {
-        guard origin != .connection, let key = positions.first(where: { object[$0] != nil }), uncounted.contains(key)
+        guard base != .connection, let key = positions.first(where: { object[$0] != nil }), uncounted.contains(key)
         else { return }
         decoder.report(
-            "\(key.quoted) counts no bytes of a \(origin.rawValue)",
+            "\(key.quoted) counts no bytes of a \(base.rawValue)",
             remedy: "delete “of”",
             at: object.place(of: "of")
         )
@@ -147,7 +147,7 @@ package struct FaultFigures {
     package var rate: BitRate?
     package var delay = Duration.zero
     package var jitter = Duration.zero
-    package var outage: Outage.Manner?
+    package var outage: Outage.Mode?
 
     /// Whether it has a figure: a rate, a delay, or an outage.
     package var hasFigures: Bool { rate != nil || delay > .zero || jitter > .zero || outage != nil }
@@ -158,17 +158,16 @@ package struct ReplayedPosition {
     /// The position.
     package let at: ByteCount
     /// What it is counted in.
-    package let origin: OffsetBase
+    package let base: OffsetBase
     /// The longest time that the fault can have been on without a break.
     package let longestInterval: Duration
     /// The bit that the fault drew for the position, from 0 to 7.
     package let drawnBit: @Sendable () -> Int
 
     /// Makes a position out of its parts.
-    package init(at: ByteCount, origin: OffsetBase, longestInterval: Duration, drawnBit: @escaping @Sendable () -> Int)
-    {
+    package init(at: ByteCount, base: OffsetBase, longestInterval: Duration, drawnBit: @escaping @Sendable () -> Int) {
         self.at = at
-        self.origin = origin
+        self.base = base
         self.longestInterval = longestInterval
         self.drawnBit = drawnBit
     }

@@ -3,10 +3,10 @@ import Units
 /// What happens when a client connects, in place of a connection that is there at once.
 public struct Connect: Hashable, Sendable {
     /// What the client sees of it.
-    public var how: Manner
+    public var how: Mode
 
     /// What happens to those who connect.
-    public enum Manner: Hashable, Sendable {
+    public enum Mode: Hashable, Sendable {
         /// The client is accepted; the server is connected to, and the client is read, only after a time. The
         /// time is above zero, and drawn evenly from as much as `jitter` below to as much above it.
         case delay(Duration, jitter: Duration)
@@ -20,7 +20,7 @@ public struct Connect: Hashable, Sendable {
     }
 
     /// Makes a connect fault.
-    public init(how: Manner) {
+    public init(how: Mode) {
         self.how = how
     }
 }
@@ -57,7 +57,7 @@ extension Connect: FaultDefinition {
         ]
     )
 
-    /// The words for `Manner`.
+    /// The words for `Mode`.
     fileprivate enum Word: String, CaseIterable {
         case delay
         case hang
@@ -65,7 +65,7 @@ extension Connect: FaultDefinition {
         case close
 
         /// What happens, before its time is known.
-        var manner: Manner {
+        var manner: Mode {
             switch self {
             case .delay: .delay(.zero, jitter: .zero)
             case .hang: .hang
@@ -124,7 +124,7 @@ extension Connect: FaultDefinition {
     }
 }
 
-extension Connect.Manner {
+extension Connect.Mode {
     fileprivate var word: Connect.Word {
         switch self {
         case .delay: .delay

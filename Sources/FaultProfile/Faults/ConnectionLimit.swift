@@ -5,13 +5,13 @@ public struct ConnectionLimit: Hashable, Sendable {
     /// The connections of the proxy that may be open at a time: 1 to `largest`.
     public var limit: Int
     /// What happens to one more.
-    public var how: Manner
+    public var how: Mode
 
     /// The largest limit: a million.
     public static let largest = 1_000_000
 
     /// What happens to a client for whom there is no room.
-    public enum Manner: String, Hashable, Sendable, CaseIterable {
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// It is accepted and reset.
         case refuse
         /// It waits in the system's queue, accepted by nobody, until a connection ends.
@@ -19,7 +19,7 @@ public struct ConnectionLimit: Hashable, Sendable {
     }
 
     /// Makes a limit.
-    public init(limit: Int, how: Manner) {
+    public init(limit: Int, how: Mode) {
         self.limit = limit
         self.how = how
     }

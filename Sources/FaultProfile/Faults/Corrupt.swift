@@ -7,7 +7,7 @@ public struct Corrupt: Hashable, Sendable {
     /// Which bytes are acted.
     public var position: Position
     /// What the position's offsets are counted in; `connection` for a rate.
-    public var origin: OffsetBase
+    public var base: OffsetBase
     /// The bit that is flipped, from 0, the lowest, to 7; `nil` where it is drawn.
     public var bit: Int?
 
@@ -22,9 +22,9 @@ public struct Corrupt: Hashable, Sendable {
     }
 
     /// Makes a corruption.
-    public init(position: Position, origin: OffsetBase = .connection, bit: Int? = nil) {
+    public init(position: Position, base: OffsetBase = .connection, bit: Int? = nil) {
         self.position = position
-        self.origin = origin
+        self.base = base
         self.bit = bit
     }
 }
@@ -51,7 +51,7 @@ extension Corrupt: FaultDefinition {
             .one("rate", \.position, .chance.described("chance above 0 %"), Position.rate) {
                 if case .rate(let rate) = $0 { rate } else { nil }
             },
-            .origin(\.origin),
+            .base(\.base),
             .optional("bit", \.bit, .wholeNumber(.bit, in: 0...7), fallback: "drawn for each byte"),
         ]
     )
@@ -67,7 +67,7 @@ extension Corrupt: FaultDefinition {
             case .between(let low, let high): "between \(low.text) and \(high.text)"
             case .rate(let rate): "\(rate.text) of the bytes"
             }
-        return FaultFigures(text: "corrupt \(position)\(origin.words)", isAtPosition: true)
+        return FaultFigures(text: "corrupt \(position)\(base.words)", isAtPosition: true)
     }
     var isReplayedByPosition: Bool {
         switch position {
@@ -78,7 +78,7 @@ extension Corrupt: FaultDefinition {
     }
 
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
-        context.checkOrigin(origin, of: Corrupt.positions, without: ["rate"], &decoder)
+        context.checkBase(base, of: Corrupt.positions, without: ["rate"], &decoder)
         if position == .rate(.never) {
             decoder.report(
                 "a rate of 0 % corrupts nothing",
@@ -91,6 +91,6 @@ extension Corrupt: FaultDefinition {
     func replayed(at event: ReplayedPosition) -> FaultKind? {
         guard isReplayedByPosition else { return nil }
         // A fault of another name would draw another bit.
-        return .corrupt(Corrupt(position: .at(event.at), origin: event.origin, bit: bit ?? event.drawnBit()))
+        return .corrupt(Corrupt(position: .at(event.at), base: event.base, bit: bit ?? event.drawnBit()))
     }
 }

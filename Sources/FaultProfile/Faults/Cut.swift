@@ -7,7 +7,7 @@ public struct Cut: Hashable, Sendable {
     /// How it ends.
     public var how: Ending
     /// What the position's offsets are counted in; `connection` where it has none.
-    public var origin: OffsetBase
+    public var base: OffsetBase
 
     /// Where a cut is made. Offsets are zero or more; zero ends the connection before its first byte.
     public enum Position: Hashable, Sendable {
@@ -39,10 +39,10 @@ public struct Cut: Hashable, Sendable {
     }
 
     /// Makes a cut.
-    public init(position: Position, how: Ending, origin: OffsetBase = .connection) {
+    public init(position: Position, how: Ending, base: OffsetBase = .connection) {
         self.position = position
         self.how = how
-        self.origin = origin
+        self.base = base
     }
 }
 
@@ -92,7 +92,7 @@ extension Cut: FaultDefinition {
                 if case .pattern(let pattern) = $0 { pattern } else { nil }
             },
             .written("how", \.how, .choice, default: .reset),
-            .origin(\.origin),
+            .base(\.base),
         ]
     )
 
@@ -140,7 +140,7 @@ extension Cut: FaultDefinition {
             case .pattern(let pattern): "behind \(pattern.text)"
             }
         let ending = how == .silence ? ", in silence" : ""
-        return FaultFigures(text: "cut \(position)\(origin.words)\(ending)", isAtPosition: true)
+        return FaultFigures(text: "cut \(position)\(base.words)\(ending)", isAtPosition: true)
     }
     var reasonAgainstMessages: String? {
         switch position {
@@ -161,10 +161,10 @@ extension Cut: FaultDefinition {
             context.checkBothStreams("a cut by time acts on the connection as a whole", &decoder)
         case .at, .inTurn, .every, .between, .pattern: break
         }
-        context.checkOrigin(origin, of: Cut.positions, without: ["after", "idle", "pattern"], &decoder)
+        context.checkBase(base, of: Cut.positions, without: ["after", "idle", "pattern"], &decoder)
     }
 
     func replayed(at event: ReplayedPosition) -> FaultKind? {
-        .cut(Cut(position: .at(event.at), how: how, origin: event.origin))
+        .cut(Cut(position: .at(event.at), how: how, base: event.base))
     }
 }

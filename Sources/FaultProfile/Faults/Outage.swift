@@ -4,12 +4,12 @@ import Units
 /// for ever outside phases.
 public struct Outage: Hashable, Sendable {
     /// What a client sees of it.
-    public var how: Manner
+    public var how: Mode
     /// How a transfer goes on after a silence; `immediate` for any other outage.
     public var recovery: Recovery
 
     /// What a client sees of an outage.
-    public enum Manner: String, Hashable, Sendable, CaseIterable {
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// New connections are refused, live ones are reset.
         case refuse
         /// New connections are accepted and nothing passes; what is in flight is held, and passes
@@ -30,7 +30,7 @@ public struct Outage: Hashable, Sendable {
     }
 
     /// Makes an outage.
-    public init(how: Manner, recovery: Recovery = .immediate) {
+    public init(how: Mode, recovery: Recovery = .immediate) {
         self.how = how
         self.recovery = recovery
     }

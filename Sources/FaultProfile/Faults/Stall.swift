@@ -5,14 +5,14 @@ public struct Stall: Hashable, Sendable {
     /// The bytes that pass first.
     public var at: ByteCount
     /// What `at` is counted in.
-    public var origin: OffsetBase
+    public var base: OffsetBase
     /// How long the next byte waits, from the moment it could pass. Above zero.
     public var duration: Duration
 
     /// Makes a stall; `at` is zero or more, `duration` above zero.
-    public init(at: ByteCount, origin: OffsetBase = .connection, duration: Duration) {
+    public init(at: ByteCount, base: OffsetBase = .connection, duration: Duration) {
         self.at = at
-        self.origin = origin
+        self.base = base
         self.duration = duration
     }
 }
@@ -30,17 +30,17 @@ extension Stall: FaultDefinition {
             """,
         [
             .written("at", \.at, .offset, default: .zero), .required("for", \.duration, .positiveDuration),
-            .origin(\.origin),
+            .base(\.base),
         ]
     )
 
     var kind: FaultKind { .stall(self) }
     var figures: FaultFigures {
-        FaultFigures(text: "stall of \(duration.text) at \(at.text)\(origin.words)", isAtPosition: true)
+        FaultFigures(text: "stall of \(duration.text) at \(at.text)\(base.words)", isAtPosition: true)
     }
     var isReplayedByPosition: Bool { true }
 
     func replayed(at event: ReplayedPosition) -> FaultKind? {
-        .stall(Stall(at: event.at, origin: event.origin, duration: min(duration, event.longestInterval)))
+        .stall(Stall(at: event.at, base: event.base, duration: min(duration, event.longestInterval)))
     }
 }

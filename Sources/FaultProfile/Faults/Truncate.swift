@@ -5,14 +5,14 @@ public struct Truncate: Hashable, Sendable {
     /// The bytes that pass first: those of the connection that vanish don't count.
     public var at: ByteCount
     /// What `at` is counted in.
-    public var origin: OffsetBase
+    public var base: OffsetBase
     /// How many bytes behind them vanish. Above zero.
     public var bytes: ByteCount
 
     /// Makes a truncation; `at` is zero or more, `bytes` above zero.
-    public init(at: ByteCount, origin: OffsetBase = .connection, bytes: ByteCount) {
+    public init(at: ByteCount, base: OffsetBase = .connection, bytes: ByteCount) {
         self.at = at
-        self.origin = origin
+        self.base = base
         self.bytes = bytes
     }
 }
@@ -28,17 +28,17 @@ extension Truncate: FaultDefinition {
             bytes: bytes after them that vanish
             of: [what `at` counts](#http-messages)
             """,
-        [.written("at", \.at, .offset, default: .zero), .required("bytes", \.bytes, .positiveSize), .origin(\.origin)]
+        [.written("at", \.at, .offset, default: .zero), .required("bytes", \.bytes, .positiveSize), .base(\.base)]
     )
 
     var kind: FaultKind { .truncate(self) }
     var figures: FaultFigures {
-        FaultFigures(text: "truncate \(bytes.text) at \(at.text)\(origin.words)", isAtPosition: true)
+        FaultFigures(text: "truncate \(bytes.text) at \(at.text)\(base.words)", isAtPosition: true)
     }
     var isReplayedByPosition: Bool { true }
     var endsWithMessage: Bool { true }
 
     func replayed(at event: ReplayedPosition) -> FaultKind? {
-        .truncate(Truncate(at: event.at, origin: event.origin, bytes: bytes))
+        .truncate(Truncate(at: event.at, base: event.base, bytes: bytes))
     }
 }

@@ -19,7 +19,7 @@ public enum OffsetBase: String, Hashable, Sendable, CaseIterable {
 
 extension Field {
     /// The key `of`: what offsets count.
-    static func origin(_ path: WritableKeyPath<Root, OffsetBase> & Sendable) -> Field {
+    static func base(_ path: WritableKeyPath<Root, OffsetBase> & Sendable) -> Field {
         .optional("of", path, .choice, default: .connection)
     }
 }

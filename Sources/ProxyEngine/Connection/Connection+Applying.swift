@@ -20,7 +20,7 @@ extension Connection {
     }
 
     private func follow(_ update: ConnectionUpdate, at now: Moment) {
-        let wasBlackholed = up.link.isDeaf || down.link.isDeaf || up.link.isSilent || down.link.isSilent
+        let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)
         // Their faults may be gone afterwards.
         recordEvents(of: .upstream, at: now)

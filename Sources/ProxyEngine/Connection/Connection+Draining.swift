@@ -44,13 +44,13 @@ extension Connection {
 
     private var flowingView: DrainPolicy.View {
         var view = DrainPolicy.View(.passing, client: end(of: client), server: end(of: server))
-        let isSevered = up.link.isDeaf || down.link.isDeaf
+        let isSevered = up.link.isBlackholed || down.link.isBlackholed
         if view.client == .open, view.server == .open, !isSevered { return view }
         let unacknowledged = server.isOpen ? server.unacknowledged() : 0
         view.passed = up.link.delivered + down.link.delivered - Int64(unacknowledged + client.unacknowledged())
         if isSevered {
             view.situation = .severed
-        } else if up.link.isSilent || down.link.isSilent {
+        } else if up.link.isPaused || down.link.isPaused {
             view.situation = .blackholed
         } else if unacknowledged > 0 {
             view.situation = .unread

@@ -207,7 +207,7 @@ final class Connection: LoopHandler {
             perform(state.linksMoved(up.state, down.state, isBroken: isBroken))
             guard state.isFlowing else { return }
         }
-        if up.link.isDeaf || down.link.isDeaf, isDrained(at: now) { return }
+        if up.link.isBlackholed || down.link.isBlackholed, isDrained(at: now) { return }
         state.notePassed(up.link.delivered + down.link.delivered, at: now)
         let wake = min(up.wake, down.wake, drain?.policy.linger?.deadline ?? .distantFuture)
         setTimer(to: min(wake, state.nextTermination(after: now)))

@@ -81,7 +81,7 @@ struct JournalLineReader {
             direction: try JournalLineReader.value(line.direction, "direction"),
             fault: line.fault,
             offset: line.offset,
-            origin: try JournalLineReader.value(line.of, "of") ?? .connection,
+            base: try JournalLineReader.value(line.of, "of") ?? .connection,
             request: line.request,
             what: line.what
         )
@@ -103,7 +103,7 @@ struct JournalLineReader {
         if let request = event.request, request < 1 {
             throw JournalProblem(what: "“request” is \(request), and requests count from 1")
         }
-        if event.origin != .connection, event.request == nil {
+        if event.base != .connection, event.request == nil {
             throw JournalProblem(what: "“of” tells of a message of HTTP, and “request” is missing")
         }
         // That a stream isn't HTTP is told by whichever fault reads messages.

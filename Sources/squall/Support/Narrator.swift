@@ -34,10 +34,10 @@ final class Narrator: Sendable {
         let connection = entry.connection.map { "connection \($0)" } ?? "\(entry.proxy)"
         let place = entry.direction.map { "\(connection), \($0.rawValue)" } ?? connection
         let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
-        let origin = entry.place.map { $0.origin == .connection ? "" : " of the \($0.origin.rawValue)" } ?? ""
+        let base = entry.place.map { $0.base == .connection ? "" : " of the \($0.base.rawValue)" } ?? ""
         let request = entry.place.map { ", request \($0.request)" } ?? ""
         let why = entry.effect.reason.map { " (\($0.rawValue))" } ?? ""
-        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(origin)\(why)"
+        return "\(place)\(request): \(entry.fault) \(entry.effect.word)\(offset)\(base)\(why)"
     }
 }
 

@@ -50,12 +50,12 @@ extension Fault {
         Fault(name: name, kind: .truncate(Truncate(at: ByteCount(offset), bytes: ByteCount(bytes))))
     }
 
-    static func outage(_ how: Outage.Manner, name: String = "outage") -> Fault {
+    static func outage(_ how: Outage.Mode, name: String = "outage") -> Fault {
         Fault(name: name, kind: .outage(Outage(how: how)))
     }
 
     static func outage(
-        _ how: Outage.Manner,
+        _ how: Outage.Mode,
         recovery: Outage.Recovery = .immediate,
         name: String = "outage"
     ) -> Fault {
@@ -81,11 +81,11 @@ extension Fault {
         return Fault(name: name, kind: .loss(loss))
     }
 
-    static func connect(_ how: Connect.Manner, name: String = "connect") -> Fault {
+    static func connect(_ how: Connect.Mode, name: String = "connect") -> Fault {
         Fault(name: name, kind: .connect(Connect(how: how)))
     }
 
-    static func connectionLimit(_ limit: Int, _ how: ConnectionLimit.Manner, name: String = "limit") -> Fault {
+    static func connectionLimit(_ limit: Int, _ how: ConnectionLimit.Mode, name: String = "limit") -> Fault {
         Fault(name: name, kind: .connectionLimit(ConnectionLimit(limit: limit, how: how)))
     }
 

@@ -198,7 +198,7 @@ extension Profile {
 
 extension Phase {
     /// A phase with an outage, or with nothing.
-    init(_ name: String, _ duration: Duration?, _ how: Outage.Manner? = nil) {
+    init(_ name: String, _ duration: Duration?, _ how: Outage.Mode? = nil) {
         let faults = how.map { [Fault(name: "\(name)/outage", kind: .outage(Outage(how: $0)))] } ?? []
         self.init(name: name, duration: duration, faults: faults)
     }

@@ -6,7 +6,7 @@ import Units
 /// The gaps between acted bytes are drawn from the geometric distribution, so nothing is done for the bytes between
 /// them. The stream is taken in blocks of about 1,024 acted bytes, each of which begins with draws of its own. So a
 /// fault that is off skips any number of bytes at the price of one block.
-struct StruckBytes {
+struct RandomOffsets {
     /// The acted bytes of a block, on average.
     private static let eventsOfBlock = 1_024.0
 

@@ -6,8 +6,8 @@ import Units
 /// retransmission timer has doubled meanwhile would have found out.
 ///
 /// It closes both ends of the link: here the near one, so that no rate is used up meanwhile and no
-/// backlog builds up to burst out afterwards; and through `StageContext.isSilent` the far one.
-struct SilenceStage: FaultStage {
+/// backlog builds up to burst out afterwards; and through `StageContext.isPaused` the far one.
+struct OutageStage: FaultStage {
     private let timer: RetransmissionTimer?
     private var announcement = Announcement()
     /// Since when something has waited.
@@ -59,7 +59,7 @@ struct SilenceStage: FaultStage {
     }
 
     private func silent(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
-        context.isSilent = true
+        context.isPaused = true
         var passing = progress
         passing.availableEnd = progress.position
         return passing
@@ -68,7 +68,7 @@ struct SilenceStage: FaultStage {
 
 extension Outage: PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
-        (.silence, .silence(SilenceStage(self, key: place.key)))
+        (.outage, .outage(OutageStage(self, key: place.key)))
     }
 
     var terminator: ConnectionTerminators.Cause? { how == .silence ? nil : .outage }

@@ -6,12 +6,12 @@ import Units
 
 /// The bytes that a chance acts, and what it costs to pass by those that it doesn't.
 @Suite("Bytes that are struck at a rate")
-struct StruckBytesTests {
+struct RandomOffsetsTests {
     private static let key = RandomKey(seed: 9)
 
     @Test(arguments: [Probability.always, .percent(50), .percent(1), .percent(0.001)])
     func `are the same whether they are walked to or skipped to`(rate: Probability) {
-        var walker = StruckBytes(rate, key: Self.key)
+        var walker = RandomOffsets(rate, key: Self.key)
         var offsets: [Int64] = []
         for _ in 0..<5_000 {
             offsets.append(walker.next)
@@ -19,7 +19,7 @@ struct StruckBytesTests {
         }
         #expect(zip(offsets, offsets.dropFirst()).allSatisfy { $0 < $1 })
         for index in stride(from: 0, to: 4_999, by: 97) {
-            var jumper = StruckBytes(rate, key: Self.key)
+            var jumper = RandomOffsets(rate, key: Self.key)
             jumper.skip(to: offsets[index] + 1)
             #expect(jumper.next == offsets[index + 1])
         }
@@ -27,7 +27,7 @@ struct StruckBytesTests {
 
     @Test(arguments: [Probability.always, .percent(1), .percent(0.000_001)])
     func `cost no more than a block to skip, however many they are`(rate: Probability) {
-        var bytes = StruckBytes(rate, key: Self.key)
+        var bytes = RandomOffsets(rate, key: Self.key)
         bytes.skip(to: 1 << 60)
         #expect(bytes.next >= 1 << 60)
         #expect(bytes.draws < 3_000)

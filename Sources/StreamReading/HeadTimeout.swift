@@ -4,7 +4,7 @@ import Units
 ///
 /// A protocol that waits for an answer to its first bytes is silent behind them, and a client that types a head slowly
 /// isn't: so the short limits count from the last byte that came. The head as a whole has the long one.
-enum HeadPatience {
+enum HeadTimeout {
     /// A token of capitals, which most protocols of text begin with: 250 ms behind its last byte. That is longer than a
     /// retransmission or a delayed acknowledgement between two parts of a head takes.
     static let token: Int64 = 250_000_000
