@@ -44,7 +44,7 @@ BUGS = [
     ("an interrupted call isn't made again", "Sources/EventLoop/System/SystemCalls.swift",
      "if result >= 0 || errno != EINTR { return result }",
      "if result < 0, errno == EINTR { errno = EAGAIN }\n            return result"),
-    ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listener.swift",
+    ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listening/Listener.swift",
      "            if !isRefusing { listenAgain(socket) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
      "passing.progress.hasEnded && delivered == endOffset ? takeEnd()", "passing.progress.hasEnded ? takeEnd()"),

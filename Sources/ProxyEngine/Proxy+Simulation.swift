@@ -3,7 +3,7 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// A proxy on loops of a simulation, which all run on the thread of the caller: nothing of it waits.
+/// A proxy on simulated loops, which run on the caller's thread. No call waits.
 extension Proxy {
     /// Starts a proxy at addresses that have been looked up; see `start`.
     package static func startSimulated(
@@ -37,12 +37,12 @@ extension Proxy {
         for shard in shards { shard.value.close() }
     }
 
-    /// Takes another profile; see `apply`. `done` is called when all loops have it, with `nil` when the proxy has stopped.
+    /// Replaces the profile; see `apply`. `done` is called when all loops have it, with `nil` if the proxy has stopped.
     package func applySimulated(_ profile: Profile, done: @escaping @Sendable (PlanChange?) -> Void) {
         listener.value.apply(profile, global: nil, done: done)
     }
 
-    /// What it has done so far.
+    /// The counters of all loops together.
     package var simulatedStatistics: Statistics {
         var total = Statistics()
         for shard in shards { total += shard.value.statistics }

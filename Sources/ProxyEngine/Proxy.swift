@@ -4,9 +4,9 @@ import FaultProfile
 import Synchronization
 import Units
 
-/// A proxy that runs: it listens, and treats every connection as its profile says.
+/// A running proxy: it listens, and forwards every connection with the faults of its profile.
 public final class Proxy: Sendable {
-    /// What it was started with.
+    /// The configuration that it was started with.
     public let configuration: ProxyConfiguration
     /// The addresses that it listens on, at least one, with the port that was chosen for port 0: every address of the name.
     public let addresses: [SocketAddress]
@@ -32,12 +32,11 @@ public final class Proxy: Sendable {
         self.shards = shards
     }
 
-    /// Starts a proxy on the loops of `group`, which keep it: it runs until `stop`, or until they end,
-    /// whether or not anybody holds the value.
+    /// Starts a proxy on the loops of `group`. It runs until `stop` or until the loops end; they keep it alive.
     ///
     /// - Parameters:
-    ///   - journal: told of every fault that acts, on whatever loop it acted; it must not wait.
-    ///   - report: told of what goes wrong otherwise, likewise.
+    ///   - journal: called for every event of a fault, on any loop; it must not block.
+    ///   - report: called for every other problem, on any loop; it must not block.
     /// - Throws: `ProxyError` when a name has no address, the address can't be listened on, or connections would come
     ///   back to the proxy, through other proxies of the process or not. Nothing is left behind then.
     public static func start(
@@ -72,16 +71,16 @@ public final class Proxy: Sendable {
         return try opened.get()
     }
 
-    /// Takes `profile` in place of the one before, on live connections as well, and returns when every loop has it. No
-    /// connection is waited for, and none loses a byte: each goes on from where it is.
+    /// Replaces the profile, on live connections as well, and returns when every loop has applied it. It waits for no
+    /// connection, and no connection loses a byte.
     ///
-    /// A fault that hasn't changed keeps what it has come to. One that begins counts from here: a rate doesn't make up for
-    /// the time before, a cut at an offset that has passed never acts, and a delay holds nothing that is on its way
-    /// already. What a fault held that is gone passes on. Faults that act on messages of HTTP act on a connection whose
-    /// messages are read already, or on which no byte has passed. The seed, the clock and the numbers of connections go on.
+    /// A fault that has not changed keeps its state. A new one starts at the current position: a rate doesn't make up for
+    /// earlier time, a cut at an offset that has passed never acts, and a delay doesn't hold bytes that are on their way. Bytes
+    /// that a removed fault held are passed on. A fault of HTTP messages acts on a connection whose messages are read already,
+    /// or on which no byte has passed. The seed, the clock and the numbers of connections don't change.
     ///
-    /// - Parameter globalBuckets: the rates that it shares with other proxies.
-    /// - Throws: `ProxyError.stopped` when the proxy has stopped; then nothing has changed.
+    /// - Parameter globalBuckets: the rates that the proxy shares with others.
+    /// - Throws: `ProxyError.stopped` if the proxy has stopped; nothing has changed then.
     @discardableResult
     public func apply(_ profile: Profile, globalBuckets: GlobalBuckets? = nil) async throws(ProxyError) -> PlanChange {
         let listener = listener
@@ -96,24 +95,24 @@ public final class Proxy: Sendable {
         return change
     }
 
-    /// The first address that it listens on.
+    /// The first address of `addresses`.
     public var address: SocketAddress { addresses[0] }
 
-    /// The profile that it has now.
+    /// The current profile.
     public var profile: Profile { current.withLock { $0.profile } }
 
-    /// The phases of its profile on its clock.
+    /// The phases of the current profile on the proxy's clock.
     public var schedule: Schedule { current.withLock { $0.schedule } }
 
     /// Stops listening and closes every connection. Calling it twice is fine.
     public func stop() async {
         let listener = listener
-        // A loop that has ended has closed them itself.
+        // A loop that has ended has closed its connections.
         _ = try? await listener.loop.run(beyondLimit: true) { listener.value.close() }
         for shard in shards { _ = try? await shard.loop.run(beyondLimit: true) { shard.value.close() } }
     }
 
-    /// What the proxy has done so far, all loops together.
+    /// The counters of all loops together.
     public func statistics() async -> Statistics {
         var total = Statistics()
         for shard in shards {
@@ -150,7 +149,7 @@ public final class Proxy: Sendable {
         }
     }
 
-    /// Opens the listener; to be called on its loop.
+    /// Opens the listener. Must be called on its loop.
     static func opened(
         _ context: ProxyContext,
         _ plan: Plan,

@@ -3,30 +3,29 @@ import FaultPlan
 import Synchronization
 import Units
 
-/// What the loops of one proxy share: nothing that changes but a count of connections, which faults have acted, and who
-/// is to be told when the listener has to look at its outages again.
+/// The state that the loops of one proxy share: constants, atomic counters, and callbacks to the listener.
 final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
-    /// Where the proxy forwarded to when it started, and its number in the process.
+    /// The addresses of the proxy at its start, and its number in the process.
     let route: ProxyRoute
     private let upstream: UpstreamAddresses
-    /// What it does to notice that it forwards to itself.
+    /// The duties that find connections which lead back to the proxy.
     let duties: ProxyRegistry.Duties
     let openConnections = Atomic<Int>(0)
-    /// Whether the listener refuses everybody.
+    /// Whether the listener refuses clients.
     let isRefusing = Atomic<Bool>(false)
-    /// Whether somebody waits for a connection to end, because there is no room for another.
+    /// Whether clients wait for a connection to end.
     let isRoomAwaited = Atomic<Bool>(false)
-    /// Called on the loop of a connection that has ended, when room is awaited.
+    /// Called on the loop of a connection that has ended, while clients wait for room.
     let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Called when a fault has acted that the end of listening, or of answering, waits for.
+    /// Called when a fault has acted that a fault of the listener comes after.
     let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Called where a server can't be connected to for want of descriptors.
+    /// Called when a dial fails for want of descriptors.
     let descriptorsAreShort = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
-    /// Makes the route of a proxy at addresses that have been looked up.
+    /// Registers the route of a proxy. The addresses have been looked up.
     ///
     /// - Throws: `ProxyError.forwardsToItself`.
     init(
@@ -44,12 +43,11 @@ final class ProxyContext: Sendable {
     }
 
     var registry: ProxyRegistry { configuration.registry }
-    /// The addresses to connect to, in the order in which they are tried. Another thread may replace them between two
-    /// calls, but never by fewer.
+    /// The addresses to dial, in order. Another thread may replace them between two calls, but never by fewer.
     var upstreamAddresses: [SocketAddress] { upstream.all }
 
-    /// Looks up the upstream's name again, on no loop, if it is time to. Connections meanwhile go to the addresses that
-    /// are there, and those stay if none is found or connections would come back to the proxy.
+    /// Looks up the upstream's name again, off every loop, if it is due. Connections use the known addresses meanwhile. Those
+    /// stay if none is found, or if the new ones lead back to the proxy.
     func renewUpstream(because reason: LookupSchedule.Reason, at now: Moment) {
         guard upstream.beginLookup(because: reason, at: now) else { return }
         Task {
@@ -68,16 +66,17 @@ final class ProxyContext: Sendable {
         }
     }
 
-    /// Counts a connection less. In one order with `isRoomAwaited`: who waits sees the count, or is called.
+    /// Decrements the count of connections. Sequentially consistent with `isRoomAwaited`: the listener sees the count or is
+    /// called.
     func connectionEnded() {
         openConnections.subtract(1, ordering: .sequentiallyConsistent)
         if isRoomAwaited.load(ordering: .sequentiallyConsistent) { roomIsFree.withLock { $0 }?() }
     }
 
-    /// Has every loop release descriptors that nobody misses, and the listener wait meanwhile.
+    /// Has every loop release connections whose peers are gone. The listener waits meanwhile.
     func noteShortage() { descriptorsAreShort.withLock { $0 }?() }
 
-    /// Writes a fault event of a fault of `plan` into the journal, and lets begin what comes after it.
+    /// Writes an event of a fault of `plan` into the journal, and sets the flags of faults that come after it.
     func record(_ event: FaultEvent, of plan: Plan, connection: UInt64?, direction: Direction?, at moment: Moment) {
         if plan.note(event) {
             let call = admissionMayChange.withLock { $0 }
@@ -86,7 +85,7 @@ final class ProxyContext: Sendable {
         journal(plan.journalEntry(of: event, connection: connection, direction: direction, at: moment))
     }
 
-    /// Tells whoever started the proxy that something is wrong.
+    /// Reports a problem to the caller of `Proxy.start`.
     func tell(_ event: ProxyEvent) {
         if case .upstreamUnreachable = event { renewUpstream(because: .unreachable, at: MonotonicClock.now) }
         report(event)
@@ -94,7 +93,7 @@ final class ProxyContext: Sendable {
 }
 
 extension Plan {
-    /// The plan of a proxy that is about to start. Its clock starts now if nothing is said.
+    /// The plan of a proxy that is about to start. Its clock starts now by default.
     init(_ configuration: ProxyConfiguration) {
         self.init(
             profile: configuration.profile,

@@ -1,17 +1,17 @@
 import EventLoop
 
-/// Why a proxy could not be started.
+/// An error of starting or changing a proxy.
 public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name to listen on, or to forward to, has no address.
     case unresolved(Endpoint, SystemError)
     /// The address can't be listened on.
     case cannotListen(Endpoint, SystemError)
-    /// Connections would come back to the first of these proxies, through the others in their order.
+    /// Connections would return to the first of these proxies, through the others in order.
     case forwardsToItself([String])
     /// The event loops have been stopped.
     case stopped
 
-    /// One line: what is wrong, and what to do.
+    /// One line with the problem and the remedy.
     public var description: String {
         switch self {
         case .unresolved(let endpoint, let error):

@@ -1,7 +1,7 @@
 import EventLoop
 import Units
 
-/// Something that went wrong around a proxy without being a fault of its profile.
+/// A problem of a proxy that isn't a fault of its profile.
 public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     /// The upstream could not be connected to; the client was reset.
     case upstreamUnreachable(Endpoint, SystemError)
@@ -9,17 +9,17 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     case cannotAccept(SystemError)
     /// The limit of connections was reached; a client was reset.
     case connectionLimitReached(Int)
-    /// A connection came that the proxy had made itself, through others or not; it was reset.
+    /// The proxy accepted a connection of its own, perhaps through other proxies; it was reset.
     case connectionFromItself(Endpoint)
-    /// The name of the upstream has addresses that lead back to the proxy now; it forwards to those from before.
+    /// New addresses of the upstream lead back to the proxy; it keeps the old ones.
     case upstreamLeadsBack(Endpoint)
     /// A receiver did not take everything before a cut within the grace time and was reset all the same.
     case unacknowledgedAtReset(connection: UInt64, bytes: Int)
-    /// The system can't leave connections unanswered; they are accepted by nobody all the same.
+    /// The kernel can't leave connections unanswered; they connect, and the proxy doesn't accept them.
     case answersByItself
     /// The listening socket could not be brought back after an outage.
     case cannotListenAgain(SystemError)
-    /// The machine was too busy: what a fault had due was done this much later, by `Statistics.noticedLateness` or more.
+    /// The machine was too busy: a fault acted this late, by `Statistics.noticedLateness` or more.
     case late(Duration)
 
     /// One line for a log.

@@ -1,23 +1,22 @@
 import EventLoop
 import Synchronization
 
-/// Where a running proxy listens and forwards to.
+/// The addresses that a running proxy listens on and forwards to.
 struct ProxyRoute: Sendable {
-    /// The number of the proxy in this process, which no other has.
+    /// The number of the proxy, unique in the process.
     let id: Int
     let name: String
     /// The addresses to listen on.
     var listen: [SocketAddress]
-    /// The addresses to forward to, in the order in which they are tried.
+    /// The addresses to forward to, in the order of dialing.
     var upstream: [SocketAddress]
 
-    /// Whether the proxy may forward to where `other` listens.
+    /// Whether the proxy may forward to an address that `other` listens on.
     func leads(to other: ProxyRoute, ownHosts: Set<String>) -> Bool {
         upstream.contains { $0.reaches(any: other.listen, ownHosts) }
     }
 
-    /// The routes from this one to itself through others, in their order, beginning with this one; `nil` when there is no
-    /// such ring.
+    /// A cycle of routes that begins with this one, in order; `nil` if there is none.
     func ring(through others: [ProxyRoute], ownHosts: Set<String>) -> [ProxyRoute]? {
         var seen: Set<Int> = [id]
         var paths = [[self]]
@@ -40,40 +39,39 @@ extension SocketAddress {
     }
 }
 
-/// A connection as the two addresses at its ends.
+/// The two addresses of a TCP connection.
 struct Flow: Hashable, Sendable {
     private let source: SocketAddress
     private let destination: SocketAddress
 
-    /// The flow from one address to another, however they are spelled.
+    /// The flow between two addresses in canonical form.
     init(from source: SocketAddress, to destination: SocketAddress) {
         self.source = source.canonical
         self.destination = destination.destination
     }
 }
 
-/// The proxies of this process, and those of their own connections that another of them, or the same, may accept.
+/// The proxies of this process, and the connections that they have made to each other.
 ///
-/// A proxy whose upstream is where it listens is found before it starts. What can't be seen then, such as an address that
-/// the machine gets later, is found when a proxy accepts a connection that one of them has made: with it comes the path of
-/// proxies that it has taken, and a path that comes to a proxy a second time is a ring. Nothing is looked up unless the
-/// port of some upstream is one on which some proxy listens.
+/// A cycle of proxies is found before they start. A cycle by an address that the machine gets later is found when a proxy
+/// accepts a connection that a proxy of this process has made: the registry knows the path of proxies that it has taken, and
+/// a path that returns to a proxy is a cycle. Paths are kept only if a proxy listens on the port of an upstream.
 package final class ProxyRegistry: Sendable {
-    /// That of the process.
+    /// The registry of the process.
     package static let shared = ProxyRegistry()
 
     private let looksAhead: Bool
 
-    /// An empty registry; one that doesn't look ahead finds rings by their connections alone.
+    /// An empty registry. Without `looksAhead`, cycles are found by their connections alone.
     package init(looksAhead: Bool = true) {
         self.looksAhead = looksAhead
     }
 
-    /// What a proxy has to do for the others.
+    /// The work of a proxy for the registry.
     final class Duties: Sendable {
-        /// Whether its own connections are to be kept in the registry.
+        /// Whether its connections to the upstream are kept in the registry.
         let keepsFlows = Atomic<Bool>(false)
-        /// Whether connections that it accepts may be in the registry.
+        /// Whether connections that it accepts are looked up there.
         let asksForFlows = Atomic<Bool>(false)
     }
 
@@ -87,8 +85,8 @@ package final class ProxyRegistry: Sendable {
 
     /// Adds a proxy that is about to listen on `listen`, whose port may be 0.
     ///
-    /// - Returns: its route, without the addresses that would lead to itself, and its duties.
-    /// - Throws: `ProxyError.forwardsToItself` when none is left, or others that run lead back to it.
+    /// - Returns: its route, without upstream addresses that lead to itself, and its duties.
+    /// - Throws: `ProxyError.forwardsToItself` if no address is left, or if running proxies lead back to it.
     func add(
         _ name: String,
         listen: [SocketAddress],
@@ -115,10 +113,10 @@ package final class ProxyRegistry: Sendable {
         }
     }
 
-    /// Has a proxy forward to `addresses` from here on.
+    /// Replaces the upstream addresses of a proxy.
     ///
-    /// - Returns: the addresses without those that would lead to itself; `nil` when the proxy accepts no more.
-    /// - Throws: `ProxyError.forwardsToItself` as `add` does; nothing has changed then.
+    /// - Returns: the addresses without those that lead to itself; `nil` if the proxy has been removed.
+    /// - Throws: `ProxyError.forwardsToItself` as `add` does, and changes nothing then.
     func replaceUpstream(of id: Int, by addresses: [SocketAddress]) throws(ProxyError) -> [SocketAddress]? {
         let ownHosts = SocketAddress.ownHosts()
         return try state.withLock { state throws(ProxyError) in
@@ -150,7 +148,7 @@ package final class ProxyRegistry: Sendable {
         }
     }
 
-    /// Takes out a proxy that accepts no more. Calling it twice is fine.
+    /// Removes a proxy that accepts no more. Calling it twice is fine.
     func remove(_ id: Int) {
         state.withLock { state in
             state.routes[id] = nil
@@ -160,7 +158,7 @@ package final class ProxyRegistry: Sendable {
 
     private static func assignDuties(_ state: State) {
         let entries = state.routes.values
-        // Clients of Unix-domain sockets have no address by which they could be found again.
+        // Clients of Unix-domain sockets have no address.
         let listening = Set(entries.flatMap { $0.route.listen.filter { $0.unix == nil }.map(\.port) })
         let wanted = Set(entries.flatMap { $0.route.upstream.filter { $0.unix == nil }.map(\.port) })
         for (route, duties) in entries {
@@ -173,8 +171,8 @@ package final class ProxyRegistry: Sendable {
         }
     }
 
-    /// Makes a connection by `connect`, which returns its flow, and keeps its path until `forget`. Nobody asks for a path
-    /// meanwhile, so a proxy that accepts the connection finds it.
+    /// Calls `connect`, which returns a flow, and keeps its path until `forget`. The lock is held meanwhile, so a proxy that
+    /// accepts the connection finds the path.
     func keep(_ path: [Int], of connect: () throws(SystemError) -> Flow?) throws(SystemError) -> Flow? {
         try state.withLock { state throws(SystemError) in
             let flow = try connect()
@@ -183,37 +181,37 @@ package final class ProxyRegistry: Sendable {
         }
     }
 
-    /// Forgets a connection that is over.
+    /// Removes the path of a connection that is over.
     func forget(_ flow: Flow) {
         state.withLock { state in _ = state.paths.removeValue(forKey: flow) }
     }
 
-    /// The numbers of the proxies that a connection has come through; none where it isn't one of theirs.
+    /// The numbers of the proxies that a connection has come through; empty for other connections.
     func path(of flow: Flow) -> [Int] { state.withLock { $0.paths[flow] ?? [] } }
 
-    /// The connections whose paths are kept.
+    /// The number of kept paths.
     var flowCount: Int { state.withLock { $0.paths.count } }
 }
 
-/// The path of one connection through the proxies of this process, up to its own, and its own connection to the server.
+/// The path of one connection through the proxies of this process, kept for its connection to the server.
 final class Trail {
     let path: [Int]
     private let registry: ProxyRegistry
     private var flow: Flow?
 
-    /// A trail in `registry` that comes by `path` to the proxy with the number `id`.
+    /// A trail that reaches the proxy with the number `id` by `path`.
     init(_ path: [Int], to id: Int, in registry: ProxyRegistry) {
         self.path = path + [id]
         self.registry = registry
     }
 
-    /// Keeps the path of a connection that `connect` makes.
+    /// Keeps the path of the connection that `connect` makes.
     func follow(_ connect: () throws(SystemError) -> Flow?) throws(SystemError) {
         end()
         flow = try registry.keep(path, of: connect)
     }
 
-    /// The connection is over. Calling it twice is fine.
+    /// Removes the path. Calling it twice is fine.
     func end() {
         if let flow { registry.forget(flow) }
         flow = nil

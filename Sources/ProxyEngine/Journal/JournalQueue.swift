@@ -3,9 +3,9 @@ import FaultPlan
 import Synchronization
 import Units
 
-/// The lines of a journal as values: the loops add them, and the writer's thread encodes them.
+/// The lines of a journal before encoding: the loops add them, and the writer's thread encodes them.
 final class JournalQueue: LineSource {
-    /// The lines that wait to be encoded at most; beyond it lines are dropped and counted.
+    /// The largest number of waiting lines; further ones are dropped and counted.
     static let limit = LineWriter.limit
 
     private struct State {
@@ -25,13 +25,13 @@ final class JournalQueue: LineSource {
     private let state = Mutex(State())
     private let encode: @Sendable (JournalLine) -> String
 
-    /// An empty queue whose lines `encode` makes.
+    /// An empty queue whose lines are encoded by `encode`.
     init(encode: @escaping @Sendable (JournalLine) -> String) {
         self.encode = encode
     }
 
-    /// Adds an entry if the quota takes it, after the omissions of the second before. Returns whether the queue was empty
-    /// and isn't any more: then the writer is to take its lines.
+    /// Adds an entry if the quota takes it, after the omissions of the last second. Returns whether the queue has become
+    /// non-empty, so that the writer has to be woken.
     func add(_ entry: JournalEntry) -> Bool {
         adding { state in
             let (isTaken, omissions) = state.quota.take(entry)
@@ -43,7 +43,7 @@ final class JournalQueue: LineSource {
     /// Adds a line that has no quota; returns the same.
     func add(_ line: JournalLine) -> Bool { adding { $0.add(line) } }
 
-    /// Adds the omissions that haven't been added yet; returns the same, and the entries left out since the beginning.
+    /// Adds the omissions since the last call; returns the same, and the entries left out since the beginning.
     func addOmissions(at moment: Moment) -> (isFirst: Bool, count: Int) {
         var count = 0
         let isFirst = adding { state in

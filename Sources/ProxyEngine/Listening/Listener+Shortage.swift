@@ -2,14 +2,14 @@ import EventLoop
 import FaultPlan
 import Units
 
-/// Descriptors, or connections, that run short: connections whose ends are gone make room for new clients, which wait in
-/// the queue of the listening socket meanwhile.
+/// Shortage of descriptors or connections: connections whose peers are gone are released for new clients, which wait in
+/// the kernel's queue meanwhile.
 extension Listener {
     /// A search of all loops for connections to release.
     struct Shortage {
-        /// Why a connection can't be accepted; `nil` where the limit of connections is reached.
+        /// The error of accept; `nil` if the limit of connections is reached.
         let error: SystemError?
-        /// The loops that haven't answered.
+        /// The number of loops that have not answered.
         var pending = 0
 
         init(ofDescriptors error: SystemError?) {
@@ -17,12 +17,12 @@ extension Listener {
         }
     }
 
-    /// Has every loop release connections, and accepts none before one has.
+    /// Has every loop release connections, and accepts none until one has.
     func relieve(_ shortage: Shortage, _ sockets: ListeningSockets) {
-        // The socket would call again at once; the clients can wait in its queue instead.
+        // A watched socket would call again at once.
         sockets.unwatch()
         self.shortage = shortage
-        // Whatever becomes of the answers.
+        // In case no loop answers.
         retry()
         let (loop, resident) = (loop, LoopBound(self, on: loop))
         let isOfDescriptors = shortage.error != nil
@@ -35,13 +35,13 @@ extension Listener {
         }
     }
 
-    /// A server can't be connected to for want of descriptors, so no further client is accepted for now.
+    /// Accepts no client for now, because a dial failed for want of descriptors.
     func awaitDescriptors() {
         guard let sockets, shortage == nil else { return }
         relieve(Shortage(ofDescriptors: SystemError(call: "socket", code: SystemError.outOfDescriptors)), sockets)
     }
 
-    /// A loop has released so many connections.
+    /// A loop has released `count` connections.
     private func noteReleased(_ count: Int) {
         guard let sockets, var shortage else { return }
         shortage.pending -= 1
@@ -64,7 +64,7 @@ extension Listener {
         if admission == .open, !isFull { sockets.watch() }
     }
 
-    /// Whether as many connections are open as may be.
+    /// Whether the limit of connections is reached.
     var isAtLimit: Bool {
         context.openConnections.load(ordering: .relaxed) >= context.configuration.connectionLimit
     }

@@ -4,16 +4,16 @@ import FaultProfile
 import Synchronization
 import Units
 
-/// Accepts a proxy's connections, numbers them, plans them and hands them to the loops in turn.
+/// Accepts the connections of a proxy, numbers and plans them, and hands them to the loops in turn.
 final class Listener: LoopHandler, LoopShutdownHandler {
     private enum Tag {
         static let outage = 1
         static let retry = 2
     }
 
-    /// Connections accepted before other events of the loop have their turn.
+    /// The connections accepted in one turn of the loop, at most.
     private static let batch = 64
-    /// The pause after a failure that lasts, and between two searches for connections to release: 100 ms.
+    /// The pause after a persistent failure, and between two searches for connections to release: 100 ms.
     static let retryPause: Int64 = 100_000_000
 
     let loop: EventLoop
@@ -24,16 +24,16 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private var outageTimer: LoopTimer?
     private var spacing = WakeSpacing()
     private var retryTimer: LoopTimer?
-    /// What happens to everybody now.
+    /// The treatment of new connections.
     private(set) var admission = Admission.open
-    /// Whether clients wait because there is no room for another connection.
+    /// Whether clients wait in the kernel's queue for room.
     private(set) var isFull = false
-    /// What is waited for while the loops look for connections whose ends are gone; `nil` when they don't.
+    /// The search for connections to release, while it runs.
     var shortage: Shortage?
-    /// Until when connections beyond the limit are reset without such a search, because the last one found none.
+    /// The time until which connections beyond the limit are reset without a search, because the last one found none.
     var exhaustedUntil = Moment.zero
     private var nextShard = 0
-    /// Calls to accept in the next turn.
+    /// The calls to accept in the next turn.
     private var acceptTurns = 1
 
     init(loop: EventLoop, context: ProxyContext, plan: Plan, shards: [LoopBound<Shard>]) {
@@ -81,11 +81,11 @@ final class Listener: LoopHandler, LoopShutdownHandler {
 
     override func socketIsReady(_ tag: Int) {
         guard let sockets, admission == .open, !isFull, shortage == nil else { return }
-        // One more call only tells that nobody else waits, so it is made where somebody did the last time.
+        // The call that finds an empty queue is skipped unless the last turn found more than expected.
         for round in 0..<acceptTurns {
             let room = plan.room(for: context.openConnections.load(ordering: .relaxed), at: loop.now)
             if case .waiting(let fault) = room {
-                // Whether more than the first are there is told by the next call.
+                // In later rounds the queue may be empty.
                 if round == 0 { awaitRoom(fault, sockets) }
                 return
             }
@@ -146,7 +146,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         }
     }
 
-    /// The proxies of this process that a connection has come through; `nil` when this is one of them.
+    /// The proxies of this process that a connection has come through; `nil` if this is one of them.
     private func path(of detached: DetachedSocket) -> [Int]? {
         guard context.duties.asksForFlows.load(ordering: .relaxed), let peer = detached.peer, let local = detached.local
         else { return [] }
@@ -154,7 +154,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         return path.contains(context.route.id) ? nil : path
     }
 
-    /// Stops or starts listening as the profile has it now.
+    /// Stops or resumes listening as the plan has it now.
     private func followOutages() {
         guard let sockets else { return }
         let now = loop.now
@@ -162,25 +162,25 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         if admission != self.admission { change(to: admission, sockets) }
         if isFull { lookForRoom() }
         guard until < .distantFuture else { return }
-        // Nobody notices some 100 µs, and a loop that is idle otherwise needn't stay awake for them.
+        // Coarse: 100 µs don't matter here, and an idle loop can sleep.
         let timer = outageTimer ?? LoopTimer(loop: loop, handler: self, tag: Tag.outage, isCoarse: true)
         outageTimer = timer
         timer.set(to: spacing.wake(for: until, now: now))
     }
 
-    /// Takes another profile, and has every loop take it. Connections that are accepted from here on follow it.
+    /// Applies another profile on every loop. Connections accepted from here on follow it.
     ///
-    /// `done` is called on some loop, with what changes, when all of them have it; at once with `nil` when the proxy has
-    /// stopped. No connection is waited for.
+    /// `done` is called with the change, on any loop, when all loops have applied it; at once with `nil` if the proxy has
+    /// stopped. It never waits for a connection.
     func apply(_ profile: Profile, global: GlobalBuckets?, done: @escaping @Sendable (PlanChange?) -> Void) {
         guard sockets != nil else { return done(nil) }
         let change = plan.apply(profile, global: global)
-        // Before connections are ended, whose clients might come back at once.
+        // Before connections end, whose clients may reconnect at once.
         spacing.refresh()
         followOutages()
         let count = Countdown(shards.count) { done(change) }
         for shard in shards {
-            // Behind the connections that were planned before, and in front of those that come.
+            // After the connections that were planned before, and before those to come.
             if shard.loop === loop {
                 shard.value.apply(change)
                 count.signal()
@@ -202,7 +202,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private func change(to next: Admission, _ sockets: ListeningSockets) {
         let last = admission
         admission = next
-        // Told first, so that who isn't let in finds it in the journal.
+        // First, so that the journal has the line when a client is refused.
         switch next {
         case .open: break
         case .refused(let fault): record(.refuses, fault)
@@ -210,15 +210,15 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         }
         switch (last, next) {
         case (.refused, .refused), (.unanswered, .unanswered), (.open, .open):
-            // One outage may follow upon another.
+            // One outage may follow another.
             break
         case (.open, .refused), (.unanswered, .refused):
             sockets.suspend()
             context.isRefusing.store(true, ordering: .releasing)
-            // Those whose clients might have connected again wait for it.
+            // Connections wait for it whose clients might reconnect.
             for shard in shards { shard.loop.post { shard.value.refusalHasBegun() } }
         case (.open, .unanswered), (.refused, .unanswered):
-            // Before it listens again, so that nobody slips in between.
+            // Before it listens again, so that no client connects in between.
             if !sockets.stopAnswering() { context.tell(.answersByItself) }
             if case .refused = last { listenAgain(sockets) }
         case (.refused, .open), (.unanswered, .open):
@@ -231,13 +231,13 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         context.record(event, of: plan, connection: nil, direction: nil, at: loop.now)
     }
 
-    /// Leaves clients in the queue until a connection ends, or the limit does.
+    /// Leaves clients in the queue until a connection or the limit ends.
     private func awaitRoom(_ fault: Int, _ sockets: ListeningSockets) {
         record(.hangs, fault)
         isFull = true
         context.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
         sockets.unwatch()
-        // The last connection may have ended just before it could know.
+        // The last connection may have ended before the flag was set.
         lookForRoom()
     }
 

@@ -4,7 +4,7 @@ import FaultProfile
 import FoundationEssentials
 import Units
 
-/// A line of the journal after its header, as the values that it is made of.
+/// A line of the journal after the header, before encoding.
 enum JournalLine: Sendable {
     case fault(JournalEntry)
     /// Entries of a fault that the quota left out.

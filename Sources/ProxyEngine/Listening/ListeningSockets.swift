@@ -5,13 +5,13 @@ import Units
 ///
 /// They are watched, suspended and resumed together. A socket's tag is its index.
 final class ListeningSockets {
-    /// An address that can't be listened on.
+    /// An address that can't be bound.
     struct Failure: Error {
         let address: SocketAddress
         let error: SystemError
     }
 
-    /// Free ports that are tried until one is free at every address: 16.
+    /// The attempts to find a port that is free at every address: 16.
     private static let attempts = 16
 
     private let sockets: [ListeningSocket]
@@ -33,7 +33,7 @@ final class ListeningSockets {
                 return
             } catch {
                 attempts -= 1
-                // The port that the system chose for the first address may have an owner at another.
+                // The port that the kernel chose for the first address may be taken at another.
                 let mayFindAnother = wanted.count > 1 && error.address.port != 0 && wanted[0].port == 0
                 guard mayFindAnother, error.error.isAddressInUse, attempts > 0 else { throw error }
             }
@@ -80,10 +80,10 @@ final class ListeningSockets {
     /// The next connection that waits at the socket with this tag.
     func accept(_ tag: Int) -> ListeningSocket.AcceptResult { sockets[tag].accept() }
 
-    /// Is told of connections again.
+    /// Watches for connections again.
     func watch() { for socket in sockets { socket.watch() } }
 
-    /// Stops being told of connections, which go on waiting.
+    /// Stops watching; connections wait in the kernel's queue.
     func unwatch() { for socket in sockets { socket.unwatch() } }
 
     /// Refuses connections and keeps the port.
@@ -96,8 +96,8 @@ final class ListeningSockets {
         return isUnanswering
     }
 
-    /// Accepts connections again after `suspend` or `stopAnswering`; see `ListeningSocket.resume`. Calling it again after
-    /// an error resumes those that it didn't come to.
+    /// Accepts connections again after `suspend` or `stopAnswering`; see `ListeningSocket.resume`. A call after an error
+    /// resumes the remaining sockets.
     func resume(answering: Bool) throws(SystemError) {
         for socket in sockets { try socket.resume(answering: answering) }
     }

@@ -5,23 +5,22 @@ import Units
 
 /// The event journal as JSON Lines: a header, then one object for each fault that acted.
 ///
-/// The first line says by which profile and seed, see `JournalHeader`. A line's keys are `time` (RFC 3339, UTC),
-/// `proxy`, `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` where a
-/// position decided, `of` and `request` where that is one in an HTTP message, `what`, and `why` where a stream isn't read
-/// as HTTP. They are in alphabetical order, so two journals can be compared as text once their times are taken out. A line
-/// with `event` “omitted” counts the `lines` of a fault that `JournalQuota` left out, and one with “profile” tells that
-/// the profile has changed.
+/// The header has the profile and the seed, see `JournalHeader`. The keys of a line are `time` (RFC 3339, UTC), `proxy`,
+/// `connection` and `direction` where they apply, `fault` (its name in the profile), `offset` if a position decided, `of` and
+/// `request` if that is a position in an HTTP message, `what`, and `why` if a stream isn't read as HTTP. They are in
+/// alphabetical order, so two journals without their times can be compared as text. A line with the `event` “omitted” counts
+/// the `lines` of a fault that `JournalQuota` left out; one with “profile” marks a change of the profile.
 public final class Journal: Sendable {
     private let writer: LineWriter
     private let queue: JournalQueue
 
-    /// A journal that goes to `writer`, which gets the header at once.
+    /// A journal written by `writer`, which gets the header at once.
     public convenience init(_ writer: LineWriter, header: JournalHeader) {
         let clock = JournalClock()
         self.init(writer, header: header) { $0.text(clock) }
     }
 
-    /// A journal whose lines `encode` makes, on the writer's thread.
+    /// A journal whose lines are encoded by `encode`, on the writer's thread.
     init(_ writer: LineWriter, header: JournalHeader, encode: @escaping @Sendable (JournalLine) -> String) {
         self.writer = writer
         queue = JournalQueue(encode: encode)
@@ -29,21 +28,20 @@ public final class Journal: Sendable {
         writer.attach(queue)
     }
 
-    /// Writes an entry, unless there are too many; from any thread, without waiting and without making text of it.
+    /// Queues an entry, unless the quota leaves it out. Callable from any thread; never blocks, and encodes nothing.
     public func record(_ entry: JournalEntry) {
         if queue.add(entry) { writer.sourceHasLines() }
     }
 
-    /// Writes that the proxies have another profile from here on, whose digest is that of the header's kind. The lines that
-    /// follow tell of its faults, but for those that were on their way.
+    /// Queues a line about another profile, with a digest as in the header. Later lines are about its faults, except for
+    /// events that were queued on a loop before.
     public func noteProfile(_ profile: Profile, digest: String, generation: Int) {
         add(.profile(profile, digest: digest, generation: generation, MonotonicClock.now))
     }
 
-    /// Writes the counts of entries that were left out and haven't been written yet. To be called when the proxies have
-    /// stopped.
+    /// Queues the counts of entries that were left out since the last such line. To be called when the proxies have stopped.
     ///
-    /// - Returns: the entries that were left out since the beginning.
+    /// - Returns: the number of entries left out since the beginning.
     @discardableResult
     public func finish() -> Int {
         let (isFirst, count) = queue.addOmissions(at: MonotonicClock.now)
@@ -51,7 +49,7 @@ public final class Journal: Sendable {
         return count
     }
 
-    /// Writes that `count` lines are missing because they came faster than they could be written.
+    /// Queues a line about `count` lines that came faster than they could be written.
     public func noteLost(_ count: Int) {
         add(.lost(count, MonotonicClock.now))
     }
