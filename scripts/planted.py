@@ -45,7 +45,7 @@ BUGS = [
      "if result >= 0 || errno != EINTR { return result }",
      "if result < 0, errno == EINTR { errno = EAGAIN }\n            return result"),
     ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listening/Listener.swift",
-     "            if !isRefusing { listenAgain(socket) }\n", ""),
+     "            if !isRefusing { listenAgain(sockets) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
      "passing.progress.hasEnded && delivered == endOffset ? takeEnd()", "passing.progress.hasEnded ? takeEnd()"),
 ]
