@@ -21,11 +21,14 @@ extension Connection {
         case .accepted, .hanging, .delayed, .retrying:
             view = DrainPolicy.View(.unconnected, client: end(of: client), server: .absent)
         case .connecting:
+            let clientEnd = end(of: client)
+            // The time of dialing is bounded already.
+            if clientEnd == .open { return nil }
             // The client's bytes are for the server, which has as long as dialing may take.
             let hasBytes = client.receivable() > 0
             view = DrainPolicy.View(
                 hasBytes ? .passing : .unconnected,
-                client: end(of: client),
+                client: clientEnd,
                 server: hasBytes ? .open : .absent
             )
         case .flowing:
