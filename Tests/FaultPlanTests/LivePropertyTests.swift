@@ -14,14 +14,14 @@ struct LivePropertyTests {
         for seed in Self.seeds {
             var random = RandomProfile(seed: seed)
             let holdLimit = ByteCount(random.pick([100, 2_000, 20_000, 8 << 20]))
-            var live = live(seed, &random, cuts: false, holdLimit: holdLimit)
-            let total = change(&live, &random, cuts: false)
+            var live = live(seed, &random, kinds: .lossless, holdLimit: holdLimit)
+            let total = change(&live, &random, kinds: .lossless)
             live.pump.end = .finish
             live.pump.sinkSize = .max
             live.apply(.of([]))
             live.pump.run(until: live.pump.now)
             #expect(live.pump.violations.isEmpty, "seed \(seed)")
-            #expect(live.pump.link.delivered == total, "seed \(seed)")
+            #expect(live.pump.link.delivered == total + live.pump.added, "seed \(seed)")
             #expect(live.pump.ended == .finish, "seed \(seed)")
         }
     }
@@ -30,14 +30,14 @@ struct LivePropertyTests {
     func `comes to its end by itself with whatever faults it was left`() {
         for seed in Self.seeds {
             var random = RandomProfile(seed: seed &+ 1_000)
-            var live = live(seed, &random, cuts: false)
-            let total = change(&live, &random, cuts: false)
+            var live = live(seed, &random, kinds: .lossless)
+            let total = change(&live, &random, kinds: .lossless)
             live.pump.end = .finish
             live.pump.sinkSize = .max
             live.pump.run(until: .seconds(1_000_000))
             #expect(live.pump.violations.isEmpty, "seed \(seed)")
             #expect(live.pump.ended == .finish, "seed \(seed)")
-            #expect(live.pump.link.delivered == total, "seed \(seed)")
+            #expect(live.pump.link.delivered == total + live.pump.added, "seed \(seed)")
         }
     }
 
@@ -45,8 +45,8 @@ struct LivePropertyTests {
     func `is cut exactly where a cut acts, or not at all`() {
         for seed in Self.seeds {
             var random = RandomProfile(seed: seed &+ 2_000)
-            var live = live(seed, &random, cuts: true)
-            let total = change(&live, &random, cuts: true)
+            var live = live(seed, &random, kinds: .cuts)
+            let total = change(&live, &random, kinds: .cuts)
             live.pump.end = .finish
             live.pump.sinkSize = .max
             live.pump.run(until: .seconds(1_000_000))
@@ -54,7 +54,7 @@ struct LivePropertyTests {
             let ended = live.pump.events.last.flatMap { event -> (offset: Int64?, how: Ending)? in
                 if case .cuts(let how) = event.effect { (event.offset, .cut(how)) } else { nil }
             }
-            #expect(live.pump.link.delivered == ended?.offset ?? total, "seed \(seed)")
+            #expect(live.pump.link.delivered == ended?.offset ?? (total + live.pump.added), "seed \(seed)")
             #expect(live.pump.ended == ended?.how ?? .finish, "seed \(seed)")
         }
     }
@@ -63,7 +63,7 @@ struct LivePropertyTests {
     func `acts as if nothing had happened where its own faults don't change`() {
         for seed in Self.seeds {
             var random = RandomProfile(seed: seed &+ 3_000)
-            let profile = random.profile(cuts: true)
+            let profile = random.profile(.cuts)
             let isUpstream = random.chance(0.5)
             // The first of the two goes on as it is.
             var pumps = (0..<2).map { _ in LivePump(profile, seed: seed, upstream: isUpstream) }
@@ -96,17 +96,17 @@ struct LivePropertyTests {
     private func live(
         _ seed: UInt64,
         _ random: inout RandomProfile,
-        cuts: Bool,
+        kinds: RandomProfile.Kinds,
         holdLimit: ByteCount = Link.defaultHoldLimit
     ) -> LivePump {
-        let profile = random.profile(cuts: cuts)
+        let profile = random.profile(kinds)
         var live = LivePump(profile, seed: seed, upstream: random.chance(0.5), holdLimit: holdLimit)
         live.pump.readSize = random.pick([1_000, 16_384, .max])
         return live
     }
 
     /// Lets bytes come and plans change at odd moments; returns how many came.
-    private func change(_ live: inout LivePump, _ random: inout RandomProfile, cuts: Bool) -> Int64 {
+    private func change(_ live: inout LivePump, _ random: inout RandomProfile, kinds: RandomProfile.Kinds) -> Int64 {
         var total: Int64 = 0
         var deadline: Int64 = 0
         for _ in 0..<random.pick([3, 8, 20]) {
@@ -116,7 +116,7 @@ struct LivePropertyTests {
             live.pump.sinkSize = random.pick([0, 1_000, .max, .max])
             deadline += random.pick([0, 1, 999_999, 50_000_000, 2_000_000_000])
             live.pump.run(until: Moment(nanoseconds: deadline), lateness: random.pick([0, 0, 1, 3_000_000]))
-            var next = random.profile(cuts: cuts)
+            var next = random.profile(kinds)
             // Some faults go on, some of them in another order, or with other times.
             next.faults =
                 live.plan.profile.faults.filter { _ in random.chance(0.5) }

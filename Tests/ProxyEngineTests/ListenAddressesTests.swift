@@ -31,9 +31,11 @@ import Units
             connectionLimit: connectionLimit,
             resolve: { endpoint async throws(SystemError) in
                 endpoint.host == Self.name ? addresses : try await Resolver.resolve(endpoint)
-            },
-            body
-        )
+            }
+        ) { fixture in
+            try #require(fixture.proxy.addresses.count == addresses.count)
+            try await body(fixture)
+        }
     }
 
     private func checkEcho(at address: SocketAddress) async throws {

@@ -79,13 +79,12 @@ import Units
         _ first: [SocketAddress],
         then answers: Answers,
         listen: [SocketAddress] = [loopback(port: 81)],
-        upstream: String = "up.test",
         report: @escaping @Sendable (ProxyEvent) -> Void = { _ in }
     ) throws -> ProxyContext {
         var configuration = ProxyConfiguration(
             name: "test",
             listen: Endpoint(host: "here.test", port: 81),
-            upstream: Endpoint(host: upstream, port: 80),
+            upstream: Endpoint(host: "up.test", port: 80),
             profile: Profile(name: "plain"),
             seed: 1
         )
@@ -164,14 +163,13 @@ import Units
         #expect(context.upstreamAddresses == [server])
     }
 
-    @Test(arguments: ["192.0.2.1", "::1"]) func `an address is never looked up`(host: String) async throws {
-        let old = try Self.address("192.0.2.1")
-        let answers = Answers([.success([try Self.address("192.0.2.2")])])
-        let context = try context([old], then: answers, upstream: host)
-        context.renewUpstream(because: .unreachable, at: MonotonicClock.now)
-        context.renewUpstream(because: .connection, at: MonotonicClock.now + .seconds(3_600))
-        #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 0)
-        #expect(context.upstreamAddresses == [old])
+    @Test(arguments: [("192.0.2.1", false), ("::1", false), ("up.test", true)])
+    func `a name is looked up again, and an address never`(host: String, isName: Bool) throws {
+        let endpoint = Endpoint(host: host, port: 80)
+        let addresses = UpstreamAddresses([try Self.address("192.0.2.1")], of: endpoint, at: Self.start)
+        #expect(addresses.beginLookup(because: .unreachable, at: Self.start) == isName)
+        addresses.endLookup()
+        #expect(addresses.beginLookup(because: .connection, at: Self.start + .seconds(3_600)) == isName)
     }
 
     @Test func `a proxy whose upstream has moved finds it again after a connection has failed`() async throws {

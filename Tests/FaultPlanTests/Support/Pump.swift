@@ -23,6 +23,8 @@ struct Pump {
     /// How the link ended.
     private(set) var ended: Ending?
     private(set) var decisions = 0
+    /// The bytes that faults have put in, less those that they had vanish.
+    private(set) var added: Int64 = 0
     private(set) var events: [FaultEvent] = []
     /// Every promise that the link broke.
     private(set) var violations: [String] = []
@@ -44,7 +46,7 @@ struct Pump {
             if writable > 0 {
                 link.bytesDelivered(writable)
             } else if readable > 0 {
-                link.bytesArrived(readable)
+                take(readable)
                 if let before = waiting { waiting = before - readable }
             } else if waiting == 0, let end, link.sourceEnd == nil {
                 link.sourceEnded(end)
@@ -67,6 +69,12 @@ struct Pump {
             now = deadline
             _ = settle()
         }
+    }
+
+    private mutating func take(_ count: Int64) {
+        let before = link.arrived
+        link.bytesTaken(count, now: now)
+        added += link.arrived - before - count
     }
 
     private mutating func ask() -> Decision {

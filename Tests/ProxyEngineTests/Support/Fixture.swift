@@ -29,7 +29,7 @@ final class Slot<Value: Sendable>: Sendable {
         count.signal()
     }
 
-    /// The next value, which is waited for, 30 seconds at most.
+    /// The next value, which is waited for, `TestSocket.patience` at most.
     func next() throws -> Value {
         guard count.wait(timeout: .now() + Double(TestSocket.patience)) == .success else { throw TimeOut() }
         return values.withLock { $0.removeFirst() }
