@@ -94,7 +94,7 @@ tools: build ## put downloads of curl, wget, aria2, rclone and squall through th
 	@scripts/install.sh tools
 	@python3 Benchmarks/tools.py
 
-bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 24 minutes)
+bench: build ## measure beside HAProxy, nginx and socat, and write Benchmarks/RESULTS.md (about 27 minutes)
 	@scripts/install.sh load bench
 	@swift build -c release --product head-reading
 	@python3 Benchmarks/bench.py

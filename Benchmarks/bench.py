@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Squall beside other proxies, on loopback, in one interleaved run.
 
-    make bench                                     everything, about 20 minutes; writes Benchmarks/RESULTS.md
+    make bench                                     everything, about 27 minutes; writes Benchmarks/RESULTS.md
     python3 Benchmarks/bench.py --quick            everything, too short to trust, about 2 minutes
-    python3 Benchmarks/bench.py --cases conn,rr    only these cases: conn bulk rr idle loops heads accuracy
+    python3 Benchmarks/bench.py --cases conn,rr    only these: typical conn bulk rr idle loops heads accuracy
     python3 Benchmarks/bench.py --peers squall,haproxy-splice --cases bulk --rounds 9
     python3 Benchmarks/bench.py --cases bulk --congestion reno      all of them without pacing
+    python3 Benchmarks/bench.py --old BINARY       this build of Squall and another, in turns
     TOXIPROXY=/opt/toxiproxy-server python3 Benchmarks/bench.py     with Toxiproxy
 
 Prints a table for each case and the verdict on each promise. What is measured and how, and how to add a peer, is in
@@ -13,10 +14,12 @@ Benchmarks/README.md. A run that leaves something out, or is quick, writes its p
 """
 import argparse, datetime, json, os, signal, statistics, subprocess, sys, time
 
-from kit import accuracy, cases, heads, machine, network, peers, programs, promises, report
+from kit import accuracy, cases, heads, machine, network, peers, programs, promises, report, typical
 
-GROUPS = {"conn": peers.CONNECTIONS, "bulk": peers.BULK, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
+GROUPS = {"typical": (), "conn": peers.CONNECTIONS, "bulk": peers.BULK, "rr": peers.ROUNDS, "idle": ("idle",), "loops": peers.LOOPS,
           "heads": (), "accuracy": ()}
+# What two binaries are compared in, if nothing else is said.
+BESIDE_OLD = ("typical", "conn", "bulk", "rr", "loops")
 # From so much of a core that others use on, a sample is taken again, once.
 DISTURBED = 0.25
 
@@ -34,6 +37,9 @@ class Scale:
         self.rate_seconds = 1.5 if quick else 5
         self.delay_seconds = 1 if quick else 2
         self.delay_turns = 1 if quick else 5
+        self.typical_seconds = 0.5 if quick else 2
+        self.typical_rounds = 1 if quick else 3
+        self.forecasts = {}
         # Who runs beside whom is decided anew for each sample, and what others do to the machine changes as well: several
         # short samples tell more than a long one.
         self.passes = 1 if quick else 3
@@ -45,6 +51,11 @@ class Run:
     def __init__(self, options):
         self.options, self.scale = options, Scale(options.quick)
         self.chosen = [peer for peer in peers.PEERS if not options.peers or peer.name in options.peers]
+        if options.old:
+            ours = [peer for peer in self.chosen if "{squall}" in peer.command]
+            self.chosen = [one for peer in ours for one in (peer, peer.twin())] + \
+                [peer for peer in self.chosen if options.peers and peer not in ours]
+        self.typical = {}
         self.results, self.notes, self.again, self.start = {}, [], 0, time.monotonic()
         self.stolen, self.spent, self.lateness = machine.stolen_seconds(), machine.machine_seconds(), []
         for peer in [peer for peer in self.chosen if not peer.is_there()]:
@@ -97,7 +108,7 @@ class Run:
                 those = [peer for peer in running if case in peer.cases]
                 first = turn * len(those) // self.options.rounds
                 those = those[first:] + those[:first]
-                close = [peer for peer in those if peer.name in peers.CLOSE.get(case, ())]
+                close = [peer for peer in those if self.options.old or peer.name in peers.CLOSE.get(case, ())]
                 passes = [those] * (1 if case in peers.LOOPS else self.scale.passes)
                 passes += [close] * (self.scale.close_passes if len(close) > 1 else 0)
                 for number, these in enumerate(passes):
@@ -117,8 +128,38 @@ class Run:
                 self.note(f"`idle` of `{peer.name}` failed: {failure}")
                 self.keep("idle", peer, turn, None)
 
+    def typical_profiles(self):
+        """Round by round under each congestion control, every proxy after the other."""
+        own = network.control()
+        controls = [own] if self.options.congestion else [name for name in typical.CONTROLS if network.control(name)]
+        if not controls:
+            controls = [own]
+            self.note("typical profiles have the machine's congestion control alone: another can't be set here")
+        if not self.scale.quick:
+            self.scale.forecasts = {case: typical.forecast(case) for case in typical.SIZES}
+        pairs = [(case, peer) for case, peer in typical.peers(self.options.old) if peer.is_there()]
+        for turn in range(self.scale.typical_rounds):
+            for control in controls[::-1] if turn % 2 else controls:
+                network.control(control)
+                self.tell(f"typical profiles, {control}, round {turn + 1} of {self.scale.typical_rounds}")
+                for case, peer in pairs[::-1] if turn % 2 else pairs:
+                    try:
+                        sample = typical.sample(case, peer, self.scale)
+                    except (programs.Failure, OSError) as failure:
+                        self.note(f"`{case}` of `{peer.name}` failed: {failure}")
+                        sample = None
+                    key = f"{case}, {control}"
+                    self.typical.setdefault(key, {}).setdefault(peer.name, []).append(sample)
+        order = [f"{case}, {control}" for case in typical.CASES for control in controls]
+        names = list(dict.fromkeys(peer.name for _, peer in pairs))
+        self.typical = {key: {name: self.typical[key][name] for name in names if name in self.typical[key]}
+                        for key in order if key in self.typical}
+        network.control(own)
+
     def everything(self):
         """Case by case and peer by peer, and the accuracy of Squall."""
+        if "typical" in self.options.cases:
+            self.typical_profiles()
         wanted = [case for group in self.options.cases for case in GROUPS[group] if case != "idle"]
         for peer in self.chosen:  # In the order of the table, whatever the order of the first round.
             for case in peer.cases:
@@ -181,11 +222,18 @@ def parse():
     parser.add_argument("--minutes", type=float, default=16, help="no round begins after so long (16)")
     parser.add_argument("--congestion", metavar="NAME", help="the system's congestion control meanwhile, in a network "
                         "namespace: reno, or what the machine has; as the machine has it if nothing is said")
+    parser.add_argument("--old", metavar="BINARY", help="another build of squall, measured in turns with this one")
     parser.add_argument("--json", metavar="FILE", help="the raw figures, sample by sample")
     parser.add_argument("--results", metavar="FILE", help="where the page goes")
     parser.add_argument("--silent", action="store_true", help="no line for each step")
     options = parser.parse_args()
-    options.complete = not (options.quick or options.peers or options.congestion) and options.cases == ",".join(GROUPS)
+    if options.old:
+        if not os.access(options.old, os.X_OK):
+            parser.error(f"--old {options.old} is no program")
+        programs.OLD = os.path.abspath(options.old)
+        if options.cases == ",".join(GROUPS):
+            options.cases = ",".join(BESIDE_OLD)
+    options.complete = not (options.quick or options.peers or options.congestion or options.old) and options.cases == ",".join(GROUPS)
     for name, known in (("cases", list(GROUPS)), ("peers", names)):
         words = [word for word in getattr(options, name).split(",") if word]
         unknown = [word for word in words if word not in known]
@@ -212,18 +260,18 @@ def main():
     description = machine.description() | {"network": surroundings}
     run = Run(options)
     found = run.everything()
-    held = promises.judge(run.results, found)
+    held = promises.judge(run.results, found) + promises.judge_old(run.results, run.typical)
     if not options.complete:
         held = [one for one in held if one.verdict != "not measured"]
     told = versions(run.chosen)
     facts = run.facts(description)
-    print("\n" + report.terminal(run.results, found, held))
+    print("\n" + report.terminal(run.results, found, run.typical, held))
     with open(options.results, "w") as file:
-        file.write(report.page(facts, told, run.results, found, held, run.notes))
+        file.write(report.page(facts, told, run.results, found, run.typical, held, run.notes))
     print(f"\nwritten: {os.path.relpath(options.results)}")
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"facts": facts, "versions": told, "results": run.results, "accuracy": found, "notes": run.notes,
+            json.dump({"facts": facts, "versions": told, "results": run.results, "typical": run.typical, "accuracy": found, "notes": run.notes,
                        "promises": [vars(one) | {"verdict": one.verdict} for one in held]}, file, indent=1)
 
 

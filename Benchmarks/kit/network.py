@@ -3,11 +3,13 @@
 Nothing else of the machine is in it, and its settings are nobody else's. Two of them matter. The ports for outgoing
 connections are as many as there can be: a port is free a second after its connection has ended, so the 28,000 that
 systems usually have bound every proxy to 14,000 connections a second. And the congestion control can be chosen."""
-import ctypes, fcntl, os, socket, struct
+import atexit, ctypes, fcntl, os, socket, struct
 
 USER, NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET
 GET_FLAGS, SET_FLAGS, IS_UP = 0x8913, 0x8914, 1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
 PORTS = "1024 65535"
+CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
+AVAILABLE, ALLOWED = (f"/proc/sys/net/ipv4/tcp_{word}_congestion_control" for word in ("available", "allowed"))
 
 
 def _unshare(what):
@@ -38,9 +40,43 @@ def _raise_loopback():
         fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh14x", b"lo", flags | IS_UP))
 
 
+def _read(path):
+    with open(path) as file:
+        return file.read().strip()
+
+
+def _allow_controls():
+    """Lets other namespaces have every congestion control of the machine, which is a setting of the whole machine: it
+    gets its value back at the end."""
+    before, all_of_them = _read(ALLOWED), _read(AVAILABLE)
+    if set(before.split()) >= set(all_of_them.split()):
+        return
+    machine = os.open("/proc/self/ns/net", os.O_RDONLY)
+    _write(ALLOWED, all_of_them)
+
+    def restore():
+        ctypes.CDLL(None).setns(machine, NETWORK)
+        _write(ALLOWED, before)
+    atexit.register(restore)
+
+
+def control(name=None):
+    """The congestion control that connections begin with; `name` sets it first, and False says that it can't be."""
+    if name:
+        try:
+            _write(CONTROL, name)
+        except OSError:
+            return False
+    return _read(CONTROL)
+
+
 def enter(congestion=None):
     """Moves this process, and so all that it starts, into a network of its own; returns what it has become, in words.
     Without the right to, it stays where it is, unless a congestion control is asked for: then that raises OSError."""
+    try:
+        _allow_controls()
+    except OSError:
+        pass  # Then some can't be chosen, which whoever chooses is told.
     try:
         _leave()
     except OSError as error:
@@ -50,5 +86,5 @@ def enter(congestion=None):
     _raise_loopback()
     _write("/proc/sys/net/ipv4/ip_local_port_range", PORTS)
     if congestion:
-        _write("/proc/sys/net/ipv4/tcp_congestion_control", congestion)
+        _write(CONTROL, congestion)
     return "its own, ports " + PORTS.replace(" ", " to ")

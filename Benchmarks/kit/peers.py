@@ -3,10 +3,11 @@ command that starts it in the foreground, its files, and what it is measured in.
 
 In commands and files these words stand in braces for values that are chosen when it starts: `listen` and `upstream`
 (ports on 127.0.0.1), `control` (another free port), `folder` (an empty folder, where the files are and where it runs),
-`connections` (how many the limit of descriptors permits), `squall` and `forward` (our programs).
+`connections` (how many the limit of descriptors permits), `squall` and `forward` (our programs), `old` (the binary of
+`--old`).
 """
 import json, os, shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 # Debian has these programs where only root looks.
 os.environ["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
@@ -16,6 +17,8 @@ ROUNDS = ("rr1", "rr64")
 CONNECTIONS = ("conn", "conn-server")
 ALL = (*BULK, *CONNECTIONS, *ROUNDS, "idle")
 LOOPS = ("loops-conn", "loops-rr64")
+CORES = len(os.sched_getaffinity(0))
+OLD = "-old"  # What the name of the old binary's peer ends with.
 
 
 @dataclass(frozen=True)
@@ -27,18 +30,23 @@ class Peer:
     cases: tuple = ALL
     family: bool = False  # whether it works in several processes
     version: tuple = ()
+    has_faults: bool = False
+
+    def twin(self):
+        """The same with the binary of `--old`."""
+        return replace(self, name=self.name + OLD, command=self.command.replace("{squall}", "{old}"))
 
     def is_there(self):
         return not self.program or shutil.which(self.program) is not None or os.access(self.program, os.X_OK)
 
 
-def _haproxy(splice):
-    """One thread in TCP mode: as it comes, or with what makes it fastest in bulk, splice forced and pipes of 1 MiB."""
+def _haproxy(splice, threads=1):
+    """In TCP mode: as it comes, or with what makes it fastest in bulk, splice forced and pipes of 1 MiB."""
     tune = force = ""
     if splice:
         tune = "  maxpipes 256\n  tune.pipesize 1048576\n"
         force = "  option splice-request\n  option splice-response\n"
-    return (f"global\n  nbthread 1\n  maxconn {{connections}}\n{tune}"
+    return (f"global\n  nbthread {threads}\n  maxconn {{connections}}\n{tune}"
             f"defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n{force}"
             "listen proxy\n  bind 127.0.0.1:{listen} backlog 4096\n  server backend 127.0.0.1:{upstream}\n")
 
@@ -69,10 +77,26 @@ _NGINX = _NGINX.replace("{module}", f"load_module {_NGINX_MODULE};" if os.path.e
 IDLE_FAULTS = [{"kind": "latency", "delay": "0 s"}, {"kind": "bandwidth", "rate": "1000 GB/s"}]
 
 
-def squall(name, faults=(), options="--threads 1", cases=ALL):
+def squall(name, faults=(), options="--threads 1", cases=ALL, shipped=None):
+    """Squall with these faults, or with the profile at a path."""
     profile = json.dumps({"name": name, "faults": list(faults)})
-    return Peer(name, "", "{squall} run {folder}/profile.json --listen 127.0.0.1:{listen} "
-                f"--upstream 127.0.0.1:{{upstream}} --seed 1 {options}", {"profile.json": profile}, cases)
+    return Peer(name, "", f"{{squall}} run {shipped or '{folder}/profile.json'} --listen 127.0.0.1:{{listen}} "
+                f"--upstream 127.0.0.1:{{upstream}} --seed 1 {options}", {"profile.json": profile}, cases,
+                has_faults=bool(faults or shipped))
+
+
+def haproxy(name, threads, splice=False, cases=ALL):
+    return Peer(name, "haproxy", "haproxy -db -f haproxy.cfg", {"haproxy.cfg": _haproxy(splice, threads)}, cases,
+                version=("haproxy", "-v"))
+
+
+def toxiproxy():
+    """Toxiproxy, whose program `TOXIPROXY` names; its proxy is called "bench"."""
+    program = os.environ["TOXIPROXY"]
+    return Peer("toxiproxy", program, program + " -host 127.0.0.1 -port {control} -config toxiproxy.json",
+                {"toxiproxy.json": '[{"name": "bench", "listen": "127.0.0.1:{listen}", '
+                                   '"upstream": "127.0.0.1:{upstream}", "enabled": true}]'},
+                version=(program, "-version"), has_faults=True)
 
 
 PEERS = [
@@ -80,10 +104,10 @@ PEERS = [
     squall("squall-faults", IDLE_FAULTS, cases=BULK),
     squall("squall-1-loop", cases=LOOPS),
     squall("squall-2-loops", options="--threads 2", cases=LOOPS),
-    Peer("haproxy", "haproxy", "haproxy -db -f haproxy.cfg", {"haproxy.cfg": _haproxy(False)},
-         version=("haproxy", "-v")),
-    Peer("haproxy-splice", "haproxy", "haproxy -db -f haproxy.cfg",
-         {"haproxy.cfg": _haproxy(True)}),
+    squall("squall-default-loops", options="", cases=("loops-rr64",)),
+    haproxy("haproxy-as-many-threads", CORES, cases=("loops-rr64",)),
+    haproxy("haproxy", 1),
+    haproxy("haproxy-splice", 1, splice=True),
     Peer("nginx", "nginx", "nginx -p {folder} -e stderr -c {folder}/nginx.conf",
          {"nginx.conf": _NGINX}, family=True, version=("nginx", "-v")),
     Peer("socat", "socat", "socat -b 65536 TCP-LISTEN:{listen},bind=127.0.0.1,reuseaddr,nodelay,fork,backlog=128 "
@@ -94,11 +118,7 @@ PEERS = [
 ]
 
 if os.environ.get("TOXIPROXY"):
-    PEERS.insert(-1, Peer(
-        "toxiproxy", os.environ["TOXIPROXY"],
-        os.environ["TOXIPROXY"] + " -host 127.0.0.1 -port {control} -config toxiproxy.json",
-        {"toxiproxy.json": '[{"name": "bench", "listen": "127.0.0.1:{listen}", "upstream": "127.0.0.1:{upstream}", '
-                           '"enabled": true}]'}, version=(os.environ["TOXIPROXY"], "-version")))
+    PEERS.insert(-1, toxiproxy())
 
 HAPROXIES = ("haproxy", "haproxy-splice")
 # Of these cases promises compare peers that are nearly the same, so they are measured more often.

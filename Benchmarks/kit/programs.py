@@ -9,6 +9,7 @@ BUILT = os.path.join(ROOT, ".build", "bench")
 SQUALL = os.environ.get("SQUALL", os.path.join(ROOT, ".build", "release", "squall"))
 LOADGEN = os.path.join(BUILT, "loadgen")
 FORWARD = os.path.join(BUILT, "forward")
+OLD = None  # The other binary of Squall, where one is measured beside it.
 
 
 class Failure(Exception):
@@ -115,8 +116,9 @@ class Proxy:
 
     def _begin(self, backend_port):
         self.port = free_port()
-        words = {"listen": self.port, "upstream": backend_port, "control": free_port(), "folder": self.folder,
-                 "squall": SQUALL, "forward": FORWARD, "connections": (machine.raise_descriptor_limit() - 1_000) // 2}
+        self.control = free_port()
+        words = {"listen": self.port, "upstream": backend_port, "control": self.control, "folder": self.folder,
+                 "squall": SQUALL, "old": OLD, "forward": FORWARD, "connections": (machine.raise_descriptor_limit() - 1_000) // 2}
         for name, text in self.peer.files.items():
             with open(os.path.join(self.folder, name), "w") as file:
                 file.write(fill(text, words))

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from . import heads
 from .accuracy import DELAYS, RATES
-from .peers import BULK, CONNECTIONS, FORWARDERS, HAPROXIES
+from .peers import BULK, CONNECTIONS, FORWARDERS, HAPROXIES, LOOPS, OLD, ROUNDS
 from .tables import number, spread
 
 MORE, LESS = "more", "less"
 NOTHING = "–"
+EQUAL = 0.95  # As much as another program, but for what no run can tell apart.
 NAMES = {"down1": "download, 1 connection", "up1": "upload, 1 connection", "down8": "download, 8 connections",
          "up8": "upload, 8 connections", "conn": "new connections",
          "conn-server": "new connections, ended by the server", "rr1": "round trips, 1 connection",
@@ -149,9 +150,9 @@ def judge(results, accuracy):
     """Every promise of the benchmark, in order."""
     promises = []
     for case in BULK:
-        promises.append(_compare(results, case, "MB/s", MORE, 1.0, HAPROXIES))
+        promises.append(_compare(results, case, "MB/s", MORE, EQUAL, HAPROXIES))
         promises.append(_compare(results, case, "s/GB", LESS, 1.0, HAPROXIES))
-    promises += [_compare(results, case, "conn/s", MORE, 1.0, HAPROXIES) for case in CONNECTIONS]
+    promises += [_compare(results, case, "conn/s", MORE, EQUAL, HAPROXIES) for case in CONNECTIONS]
     for case in ("rr1", "rr64"):
         promises += [_compare(results, case, figure, LESS, 1.0, HAPROXIES) for figure in ("p50 µs", "p99 µs")]
     promises.append(_compare(results, "idle", "KiB used once", LESS, 1.0, HAPROXIES))
@@ -162,6 +163,8 @@ def judge(results, accuracy):
     promises += [_compare(results, case, "MB/s", MORE, 0.9, ("squall",), "squall-faults") for case in BULK]
     promises.append(_loops(results, "loops-conn", "conn/s", ("s/10k", "load s/10k")))
     promises.append(_loops(results, "loops-rr64", "trips/s", ("proxy µs", "load µs")))
+    promises.append(_compare(results, "loops-rr64", "p99 µs", LESS, 1.0, ("haproxy-as-many-threads",),
+                             "squall-default-loops"))
     promises.append(_heads(accuracy.get("heads")))
     rates, delays, cuts = (accuracy.get(part, {}) for part in ("rates", "delays", "cuts"))
     low, high = next(iter(RATES)), list(RATES)[-1]
@@ -171,4 +174,45 @@ def judge(results, accuracy):
     promises += _accuracy(delays, f"latency of {names}, p50 to direct", "within 100 µs", _lateness("p50 µs", 100))
     promises += _accuracy(delays, f"latency of {names}, p99 to direct", "within 500 µs", _lateness("p99 µs", 500))
     promises += _accuracy(cuts, "cuts at the exact byte", "all", _cuts)
+    return promises
+
+
+# What is compared of two binaries, by case: figures of which more is better, and those of which less is.
+OLD_FIGURES = {**{case: (("MB/s",), ("s/GB",)) for case in BULK},
+               **{case: (("conn/s",), ("s/10k",)) for case in (*CONNECTIONS, "loops-conn")},
+               **{case: (("trips/s",), ("proxy µs",)) for case in (*ROUNDS, "loops-rr64")}}
+# Where a fault decides how much passes, the cost is what can be lost.
+OLD_TYPICAL = (("of promise",), ("s/GB", "s/10k"))
+OLD_FAULTS, OLD_LEAST = 0.95, 0.9
+
+
+def beside_old(results, typical):
+    """(case, peer, figure, whether there are faults, ratios of the new binary to the old): more than 1 is better."""
+    found = []
+    for group, is_typical in ((typical, True), (results, False)):
+        for case, rows in group.items():
+            more, less = OLD_TYPICAL if is_typical else OLD_FIGURES.get(case, ((), ()))
+            for peer in [peer for peer in rows if peer + OLD in rows]:
+                for figure in (*more, *less):
+                    pairs = ratios(group, case, peer, peer + OLD, figure)
+                    pairs = [1 / ratio for ratio in pairs if ratio] if figure in less else pairs
+                    if pairs:
+                        has_faults = is_typical or peer == "squall-faults"
+                        found.append((case, peer, figure, has_faults, pairs))
+    return found
+
+
+def judge_old(results, typical):
+    """The two promises about the old binary; none where there isn't one."""
+    found = beside_old(results, typical)
+    promises = []
+    for text, limit, wanted in (
+            ("every case with faults, to the old binary", OLD_FAULTS, [row for row in found if row[3]]),
+            ("every case, to the old binary", OLD_LEAST, found)):
+        if not wanted:
+            continue
+        least = min(wanted, key=lambda row: statistics.median(row[4]))
+        value = statistics.median(least[4])
+        promises.append(Promise(text, f"{limit} or more", f"the least is {spread(least[4])}: {least[2]} of `{least[0]}`, "
+                                f"`{least[1]}`", value >= limit))
     return promises

@@ -2,8 +2,9 @@
 import textwrap
 from collections import Counter
 
+from . import typical
 from .accuracy import BUSY_PROGRAMS, OTHERS, OTHERS_INTERVAL, QUANTILES
-from .promises import NAMES, values
+from .promises import NAMES, beside_old, values
 from .tables import markdown, number, padded, spread
 
 COLUMNS = {
@@ -78,9 +79,31 @@ def summary(promises):
         (f", {others}." if others else ".")
 
 
-def sections(results, accuracy):
+def typical_rows(found):
+    """A row for each profile, congestion control and peer; the keys of `found` are "case, control"."""
+    rows = [["profile", "control", "", *typical.FIGURES]]
+    for key, peers in found.items():
+        case, control = key.split(", ")
+        for peer in peers:
+            rows.append([typical.TITLES[case], control, peer,
+                         *(spread(values(found, key, peer, figure)) for figure in typical.FIGURES)])
+    return rows
+
+
+def old_rows(results, found):
+    rows = [["", "", "figure", "new to old"]]
+    for case, peer, figure, has_faults, ratios in beside_old(results, found):
+        rows.append([f"{case}{', faults' if has_faults else ''}", peer, figure, spread(ratios)])
+    return rows
+
+
+def sections(results, accuracy, typically):
     """Pairs of a title and rows."""
-    found = [(f"{NAMES[case][0].upper()}{NAMES[case][1:]} (`{case}`)", case_rows(results, case)) for case in results]
+    found = [("Typical profiles, with the default number of loops", typical_rows(typically))] if typically else []
+    old = old_rows(results, typically)
+    if len(old) > 1:
+        found.append(("Beside the old binary: 1 is equal, more is better", old))
+    found += [(f"{NAMES[case][0].upper()}{NAMES[case][1:]} (`{case}`)", case_rows(results, case)) for case in results]
     if accuracy.get("heads"):
         found.append(("Heads: processor time of a request with its response, read for faults of messages", head_rows(
             accuracy["heads"])))
@@ -94,9 +117,9 @@ def sections(results, accuracy):
     return found
 
 
-def terminal(results, accuracy, promises):
+def terminal(results, accuracy, typically, promises):
     parts = []
-    for title, rows in sections(results, accuracy):
+    for title, rows in sections(results, accuracy, typically):
         parts.append(f"{title.replace('`', '')}\n{padded(rows)}\n")
     if not promises:
         return "\n".join(parts)
@@ -114,7 +137,7 @@ def prose(text):
     return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
 
 
-def page(facts, versions, results, accuracy, promises, notes):
+def page(facts, versions, results, accuracy, typically, promises, notes):
     """RESULTS.md. `facts` are pairs about the run and its machine."""
     parts = [
         "# Results",
@@ -125,8 +148,10 @@ def page(facts, versions, results, accuracy, promises, notes):
         "## Promises", summary(promises) + " A ratio is taken round by round; the median decides.",
         markdown(promise_rows(promises)), "## Figures", WORDS,
     ]
-    for title, rows in sections(results, accuracy):
+    for title, rows in sections(results, accuracy, typically):
         parts += [f"### {title}", markdown(rows)]
+        if title.startswith("Typical"):
+            parts.append(typical.NOTE)
     if accuracy.get("rates") or accuracy.get("delays"):
         parts.append(prose(
             f"The {OTHERS:,} others make a round trip of 64 bytes every {OTHERS_INTERVAL // 1000} ms each, through the "
