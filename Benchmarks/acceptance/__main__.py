@@ -4,36 +4,41 @@
     python3 Benchmarks/acceptance NAME…      only these promises
     python3 Benchmarks/acceptance --list     their names
 
-Each promise is a file of this folder. Prints a line for each figure that was measured; exits 1 if a promise does not hold.
-Needs curl, haproxy, nginx, postgresql and wget (Debian's packages; installed when missing and permitted). Loopback and
-free ports only.
+Each promise is a file of this folder. Prints a line for each figure that was measured; exits 1 if a promise does not
+hold. Needs curl, haproxy, nginx, postgresql and wget (Debian's packages; installed when missing and permitted).
+Loopback and free ports only.
 """
 import importlib, os, shutil, sys
 
 # The folder's files are modules of a package; some have the names of modules of Python.
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from acceptance import harness
-
 PROMISES = ("cut", "body", "answer", "http-speed", "heads", "foreign", "half-close", "reset", "bandwidth", "shared",
             "scope", "wave", "trace", "slice", "latency", "silence", "silent-cut", "half-open", "give-up", "hang",
             "full", "refuse", "postgres", "determinism", "resume", "cuts", "kill", "throughput", "plan", "hour")
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        return print("\n".join(PROMISES))
+def chosen():
+    """The promises that the command line asks for."""
     files = {name[:-3].replace("_", "-") for name in os.listdir(os.path.dirname(os.path.abspath(__file__)))
              if name.endswith(".py") and not name.startswith("__")} - {"harness"}
     if files != set(PROMISES):
         sys.exit(f"PROMISES and the files of the folder differ: {', '.join(sorted(files ^ set(PROMISES)))}")
-    wanted = sys.argv[1:] or PROMISES
-    unknown = [name for name in wanted if name not in PROMISES]
+    unknown = [name for name in sys.argv[1:] if name not in PROMISES]
     if unknown:
         sys.exit(f"unknown promise {unknown[0]} (they are {', '.join(PROMISES)})")
-    if not os.access(harness.SQUALL, os.X_OK):
-        sys.exit(f"{harness.SQUALL} is missing (build it with `make build`, or set SQUALL)")
+    return sys.argv[1:] or PROMISES
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        return print("\n".join(PROMISES))
+    wanted = chosen()
+    # Makes the folder of the run.
+    from acceptance import harness
     try:
+        if not os.access(harness.SQUALL, os.X_OK):
+            sys.exit(f"{harness.SQUALL} is missing (build it with `make build`, or set SQUALL)")
         for name in wanted:
             importlib.import_module(f"acceptance.{name.replace('-', '_')}").measure()
     finally:
