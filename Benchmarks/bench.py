@@ -138,10 +138,11 @@ class Run:
         if not self.scale.quick:
             self.scale.forecasts = {case: typical.forecast(case) for case in typical.SIZES}
         pairs = [(case, peer) for case, peer in typical.peers(self.options.old) if peer.is_there()]
-        for turn in range(self.scale.typical_rounds):
+        rounds = min(self.scale.typical_rounds, self.options.rounds)
+        for turn in range(rounds):
             for control in controls[::-1] if turn % 2 else controls:
                 network.control(control)
-                self.tell(f"typical profiles, {control}, round {turn + 1} of {self.scale.typical_rounds}")
+                self.tell(f"typical profiles, {control}, round {turn + 1} of {rounds}")
                 for case, peer in pairs[::-1] if turn % 2 else pairs:
                     try:
                         sample = typical.sample(case, peer, self.scale)

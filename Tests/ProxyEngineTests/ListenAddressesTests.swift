@@ -24,14 +24,15 @@ import Units
     ) async throws {
         let server = TestServer.echo()
         defer { server.stop() }
+        @Sendable func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
+            endpoint.host == Self.name ? addresses : try await Resolver.resolve(endpoint)
+        }
         try await ProxyEngineTests.withProxy(
             to: server.address,
             profile,
             listen: Endpoint(host: Self.name, port: 0),
             connectionLimit: connectionLimit,
-            resolve: { endpoint async throws(SystemError) in
-                endpoint.host == Self.name ? addresses : try await Resolver.resolve(endpoint)
-            }
+            resolve: resolve
         ) { fixture in
             try #require(fixture.proxy.addresses.count == addresses.count)
             try await body(fixture)

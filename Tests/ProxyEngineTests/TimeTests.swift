@@ -14,7 +14,8 @@ struct TimeTests {
     private static let tries = 20
 
     /// The shortest of the times that `body` takes, which is tried until one is below `bound`.
-    private static func shortest(below bound: Duration, _ body: () async throws -> Duration) async rethrows -> Duration {
+    private static func shortest(below bound: Duration, _ body: () async throws -> Duration) async rethrows -> Duration
+    {
         var shortest = Duration.seconds(3_600)
         for _ in 0..<tries where shortest >= bound { shortest = min(shortest, try await body()) }
         return shortest
