@@ -17,6 +17,6 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number that these bytes, eight at most, are in little-endian order.
+    /// Decodes up to eight bytes as a little-endian number.
     public var littleEndianNumber: UInt64 { reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 }

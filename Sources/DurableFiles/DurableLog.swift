@@ -1,10 +1,10 @@
 import Synchronization
 import SystemPackage
 
-/// A log of records in a file. A record is on the disk when `append` returns. One call at a time.
+/// An append-only log of records in a file. A record is durable when `append` returns. Calls must not overlap.
 ///
-/// A failure leaves it unknown which of the last records are on the disk, so the value refuses to append from then on;
-/// `replace` begins a fresh file.
+/// After a failed append it is unknown which of the last records are durable, so every later append throws the same
+/// error. `replace` starts a fresh file.
 public final class DurableLog: Sendable {
     private let file: any OpenFile
     private let state: Mutex<State>
@@ -21,7 +21,7 @@ public final class DurableLog: Sendable {
         state = Mutex(State(size: size))
     }
 
-    /// Reads the log at a path, and changes nothing.
+    /// Reads the log at a path without changing it.
     ///
     /// A file longer than `limit` bytes counts as foreign.
     public static func read(
@@ -38,8 +38,8 @@ public final class DurableLog: Sendable {
         return Result { () throws(RecordLog.Problem) in try format.read(bytes) }
     }
 
-    /// Puts a log with these records in the place of what is at a path, in one step: after a crash at any moment there is
-    /// either the old file or the new one. The name is on the disk as well when it returns.
+    /// Atomically replaces the file at a path with a log of these records: after a crash there is either the old file
+    /// or the new one. The name is durable when it returns.
     public static func replace(
         _ path: FilePath,
         _ format: RecordLog,
@@ -54,7 +54,7 @@ public final class DurableLog: Sendable {
     /// The size of the file in bytes.
     public var size: Int64 { state.withLock { $0.size } }
 
-    /// Appends a record, and brings it to the disk.
+    /// Appends a record and makes it durable.
     public func append(_ record: RecordLog.Record) throws(FileError) {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let bytes = record.encoded
@@ -68,23 +68,23 @@ public final class DurableLog: Sendable {
         }
     }
 
-    /// Closes the file. To be called once, as the last.
+    /// Closes the file. Called once, last.
     public func close() { file.close() }
 }
 
-/// Puts a new file in the place of another in one step.
+/// Replaces a file atomically.
 public enum AtomicReplacement {
-    /// The end of the name that the new file has at first.
+    /// The suffix of the temporary file's name.
     public static let suffix = ".new"
 
-    /// Writes `bytes` to a file beside `path`, brings them to the disk, renames the file to `path`, and brings the name to
-    /// the disk. A file that an earlier crash left under the first name is removed.
+    /// Writes `bytes` to a temporary file next to `path`, syncs it, renames it to `path` and syncs the folder. Removes
+    /// a temporary file left by an earlier crash.
     ///
-    /// When it throws after the rename, the file may be at `path` or not after a crash.
+    /// When it throws after the rename, a crash may leave the old or the new file at `path`.
     ///
     /// - Parameters:
-    ///   - isPrivate: Whether the new file is for the owner alone.
-    ///   - isLocked: Whether the new file is locked before it has its name.
+    /// - isPrivate: Whether only the owner may open the new file.
+    ///   - isLocked: Whether the new file is locked before it gets its name.
     /// - Returns: the new file, open for reading and writing.
     public static func replace(
         _ path: FilePath,

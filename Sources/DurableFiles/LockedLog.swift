@@ -1,13 +1,13 @@
 import Synchronization
 import SystemPackage
 
-/// A log of records in a file that one open value has at a time, in this process or another. A record is on the disk when
-/// `append` or `replace` returns. One call at a time.
+/// An append-only log of records that one open value owns at a time, across processes. A record is durable when
+/// `append` or `replace` returns. Calls must not overlap.
 ///
-/// A failure leaves it unknown which of the last records are on the disk, so the value refuses to append from then on;
-/// `replace` begins a fresh file.
+/// After a failed append it is unknown which of the last records are durable, so every later append throws the same
+/// error. `replace` starts a fresh file.
 public final class LockedLog: Sendable {
-    /// Where the log is.
+    /// The path of the log.
     public let path: FilePath
     private let format: RecordLog
     private let files: any FileSystem
@@ -16,9 +16,9 @@ public final class LockedLog: Sendable {
 
     private struct State {
         var file: any OpenFile
-        /// Where the next record goes; 0 before the header is written.
+        /// The offset of the next record; 0 before the header is written.
         var end: Int64 = 0
-        /// Whether bytes that are no records follow there.
+        /// Whether bytes of an incomplete record follow `end`.
         var hasTail = false
         /// The first failure of an append.
         var failure: FileError?
@@ -33,9 +33,10 @@ public final class LockedLog: Sendable {
         state = Mutex(State(file: file))
     }
 
-    /// Opens the log at a path and locks it; makes an empty file where there is none, for the owner alone if it `isPrivate`.
+    /// Opens and locks the log at a path. Creates an empty file if there is none, with permissions for the owner only
+    /// if `isPrivate`.
     ///
-    /// - Throws: a `wouldBlock` of `flock` when somebody else has it, and the errors of the file system.
+    /// - Throws: `wouldBlock` from `flock` when the log is already locked, and errors of the file system.
     public static func open(
         _ path: FilePath,
         _ format: RecordLog,
@@ -46,7 +47,7 @@ public final class LockedLog: Sendable {
         return LockedLog(path, format, file, isPrivate: isPrivate, in: files)
     }
 
-    /// Reads the log. What a crash tore off at its end is overwritten by the next record.
+    /// Reads the log. The next record overwrites a record that a crash left incomplete at the end.
     ///
     /// A file longer than `limit` bytes counts as foreign, and so does an empty one.
     public func read(limit: Int64) throws(FileError) -> Result<RecordLog.Contents, RecordLog.Problem> {
@@ -67,21 +68,21 @@ public final class LockedLog: Sendable {
         }
     }
 
-    /// The bytes that were read, written or appended: 0 for a log that is still to begin.
+    /// The bytes read, written or appended so far; 0 for an empty log.
     public var size: Int64 { state.withLock { $0.end } }
 
-    /// Whether the file has no bytes at all, not even such as can't be read.
+    /// Whether the file has no bytes at all, not even unreadable ones.
     public var isEmpty: Bool {
         get throws(FileError) { try state.withLock { $0.file }.size() == 0 }
     }
 
-    /// Appends a record, and brings it to the disk. The first record of an empty log begins it.
+    /// Appends a record and makes it durable. The first record of an empty log also writes the header.
     public func append(_ record: RecordLog.Record) throws(FileError) {
         let (file, end, hasTail, failure) = state.withLock { ($0.file, $0.end, $0.hasTail, $0.failure) }
         if let failure { throw failure }
         let bytes = end == 0 ? format.encoded([record]) : record.encoded
         do throws(FileError) {
-            // A torn record may be longer than the new one: its rest must not look like a record.
+            // An incomplete record may be longer than the new one; its remaining bytes must not look like a record.
             if hasTail { try file.resize(to: end) }
             try file.write(bytes, at: end)
             try file.synchronizeData()
@@ -95,8 +96,8 @@ public final class LockedLog: Sendable {
         }
     }
 
-    /// Puts a log of these records in the place of this one in one step: after a crash at any moment there is either. The
-    /// name is on the disk as well when it returns.
+    /// Atomically replaces this log with one of these records: after a crash there is either the old file or the new
+    /// one. The name is durable when it returns.
     public func replace(with records: [RecordLog.Record]) throws(FileError) {
         let bytes = format.encoded(records)
         let file = try AtomicReplacement.replace(path, with: bytes, isPrivate: isPrivate, isLocked: true, in: files)
@@ -107,21 +108,22 @@ public final class LockedLog: Sendable {
         old.close()
     }
 
-    /// Removes the file. Nothing may be called after it but `close()`.
+    /// Removes the file. Only `close()` may be called afterwards.
     public func remove() throws(FileError) { try files.remove(path) }
 
-    /// Closes the file, and gives the lock up. To be called once, as the last.
+    /// Closes the file and releases the lock. Called once, last.
     public func close() { state.withLock { $0.file }.close() }
 }
 
-/// Files that one open value has at a time.
+/// Opens files that one open value owns at a time.
 public enum LockedFile {
-    /// So often the file is looked for again when it was renamed or removed between its opening and its locking.
+    /// How often opening is retried when the file is renamed or removed between opening and locking it.
     private static let mostTries = 100
 
-    /// Opens the file at a path and locks it; makes an empty one where there is none, for the owner alone if it `isPrivate`.
+    /// Opens and locks the file at a path. Creates an empty file if there is none, with permissions for the owner only
+    /// if `isPrivate`.
     ///
-    /// - Throws: a `wouldBlock` of `flock` when somebody else has it, and the errors of the file system.
+    /// - Throws: `wouldBlock` from `flock` when the file is already locked, and errors of the file system.
     public static func open(
         _ path: FilePath,
         isPrivate: Bool = false,
@@ -141,7 +143,7 @@ public enum LockedFile {
         throw FileError(call: "flock", path: path, errno: .wouldBlock)
     }
 
-    /// `nil` when the file came or went meanwhile.
+    /// Returns `nil` when the file was created or removed concurrently.
     private static func openOrCreate(
         _ path: FilePath,
         _ isPrivate: Bool,

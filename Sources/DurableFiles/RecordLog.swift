@@ -1,16 +1,16 @@
-/// The format of a file of records that is only appended to.
+/// The format of an append-only file of records.
 ///
-/// The file starts with eight bytes that name its purpose and one for the version. A record is a byte for its kind, four
-/// for the length of its payload, the payload, and four for the CRC-32 of all before. Numbers are little-endian.
+/// The file starts with eight magic bytes and a version byte. A record is a kind byte, a four-byte payload length, the
+/// payload, and the CRC-32 of all of these. Numbers are little-endian.
 public struct RecordLog: Hashable, Sendable {
     /// One record.
     public struct Record: Hashable, Sendable {
-        /// The meaning of the payload. A reader skips kinds that it doesn't know.
+        /// The meaning of the payload. Readers skip unknown kinds.
         public let kind: UInt8
-        /// The payload, `RecordLog.longestPayload` bytes at most.
+        /// The payload, at most `RecordLog.longestPayload` bytes.
         public let payload: [UInt8]
 
-        /// Makes a record. A payload that is too long is a programmer's error.
+        /// Makes a record. Traps when the payload is too long.
         public init(kind: UInt8, payload: [UInt8]) {
             precondition(payload.count <= RecordLog.longestPayload, "A record has a payload of 64 KiB at most")
             self.kind = kind
@@ -27,24 +27,24 @@ public struct RecordLog: Hashable, Sendable {
         }
     }
 
-    /// Why the bytes of a file aren't a log that can be used.
+    /// Why a file can't be used as a log.
     public enum Problem: Error, Hashable, Sendable {
-        /// The file isn't a log of this purpose.
+        /// The file isn't a log with this magic.
         case foreign
-        /// A newer version wrote it; it is to be left alone.
+        /// A newer version wrote the file. It must be left alone.
         case newerVersion(UInt8)
-        /// A record in the middle is damaged, so records that were on the disk are lost.
+        /// A record in the middle is damaged, so durable records are lost.
         case damaged(offset: Int)
     }
 
-    /// The most bytes of a payload: 64 KiB.
+    /// The maximum size of a payload: 64 KiB.
     public static let longestPayload = 64 << 10
-    /// The bytes of a record beside its payload.
+    /// The size of a record without its payload.
     static let overhead = 9
 
-    /// The purpose of the log: eight bytes.
+    /// The magic bytes of the log: eight.
     public let magic: [UInt8]
-    /// The version that is written, and the newest that is read.
+    /// The version that is written, and the newest that can be read.
     public let version: UInt8
 
     /// Makes the format of a log. `magic` has eight bytes.
@@ -62,20 +62,20 @@ public struct RecordLog: Hashable, Sendable {
         records.reduce(into: header) { $0 += $1.encoded }
     }
 
-    /// What was read of a file.
+    /// The result of reading a file.
     public struct Contents: Hashable, Sendable {
         /// The version that wrote the file.
         public let version: UInt8
-        /// The records in the order of their writing.
+        /// The records in the order they were written.
         public let records: [Record]
-        /// The bytes of the file that are good. A record that a crash tore begins here.
+        /// The length of the valid prefix in bytes. An incomplete record starts here.
         public let validLength: Int
     }
 
-    /// Reads the bytes of a file.
+    /// Parses the bytes of a file.
     ///
-    /// A last record that is torn is left out, as a crash leaves one behind. A damaged record with a good one after it is
-    /// no torn tail: each record is on the disk before the next is written.
+    /// An incomplete last record, as a crash leaves it, is dropped. A damaged record with a valid one after it is
+    /// corruption: each record is durable before the next is written.
     public func read(_ bytes: [UInt8]) throws(Problem) -> Contents {
         guard bytes.count >= header.count, bytes.starts(with: magic) else { throw .foreign }
         guard bytes[magic.count] <= version else { throw .newerVersion(bytes[magic.count]) }
@@ -93,7 +93,7 @@ public struct RecordLog: Hashable, Sendable {
         return Contents(version: bytes[magic.count], records: records, validLength: position)
     }
 
-    /// The record at `position` and the offset after it; `nil` when no whole one is there.
+    /// The record at `position` and the offset after it; `nil` when there is no complete one.
     private static func record(in bytes: [UInt8], at position: Int) -> (Record, Int)? {
         guard bytes.count - position >= overhead, bytes[position] != 0 else { return nil }
         let count = Int(bytes[(position + 1)..<(position + 5)].littleEndianNumber)

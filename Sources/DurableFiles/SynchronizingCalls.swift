@@ -1,6 +1,6 @@
 import Glibc
 
-/// The calls that bring a file to the disk. Without a power cut nothing shows whether they were made, so tests count them.
+/// The calls that sync a file to the disk. Only a power failure shows whether they were made, so tests count them.
 struct SynchronizingCalls: Sendable {
     /// fdatasync(2): 0, or -1 with errno.
     var synchronizeData: @Sendable (CInt) -> CInt

@@ -4,13 +4,13 @@ import NIOPosix
 import Synchronization
 import SystemPackage
 
-/// An open file of the machine.
+/// An open file of the operating system.
 final class SystemFile: OpenFile {
     private let path: FilePath
     private let descriptor: SystemPackage.FileDescriptor
-    /// The same descriptor, for reading; it closes it.
+    /// Reads through the same descriptor, and closes it.
     private let handle: NIOFileHandle
-    /// The failure of an earlier synchronization.
+    /// The error of an earlier sync.
     private let failure = Mutex<FileError?>(nil)
 
     private let calls: SynchronizingCalls
@@ -87,7 +87,7 @@ final class SystemFile: OpenFile {
     }
 
     func close() {
-        // Nothing is lost by a failure: what counts was synchronized before.
+        // A failure loses nothing: important data was synced before.
         try? handle.close()
     }
 }

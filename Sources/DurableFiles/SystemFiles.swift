@@ -4,25 +4,25 @@ import NIOCore
 import NIOPosix
 import SystemPackage
 
-/// The file system of the machine.
+/// The file system of the operating system.
 ///
-/// Calls that take names, and reads, go through threads of their own and an event loop of SwiftNIO, which are waited for:
-/// so no call may be made on an event loop.
+/// Calls that take names, and reads, run on a thread pool and wait for an event loop of SwiftNIO, so no call may be
+/// made on an event loop.
 public struct SystemFiles: FileSystem {
-    /// What carries out the calls that can't be made without an unsafe pointer here.
+    /// Runs the calls that would need an unsafe pointer here.
     static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: 4)
         threads.start()
         return threads
     }()
 
-    /// The calls that nothing shows but a power cut.
+    /// The sync calls; tests count them.
     let calls: SynchronizingCalls
 
     /// Makes the value; all are alike.
     public init() { calls = .system }
 
-    /// Makes a value that brings bytes and names to the disk by other calls.
+    /// Makes a value with other sync calls.
     init(calls: SynchronizingCalls) { self.calls = calls }
 
     /// open(2) with O_NOFOLLOW, and with O_CREAT and O_EXCL for a new file; with O_TMPFILE for one without a name.
@@ -32,7 +32,7 @@ public struct SystemFiles: FileSystem {
         let descriptor = try FileError.naming("open", path) {
             switch mode {
             case .creating, .creatingPrivately:
-                // The permissions that a file has which a program makes; the umask narrows them.
+                // The default permissions of a new file; the umask narrows them.
                 try SystemPackage.FileDescriptor.open(
                     path,
                     .readWrite,
@@ -66,13 +66,13 @@ public struct SystemFiles: FileSystem {
             }
             return SystemFile(descriptor, folder)
         } catch {
-            // A file system without O_TMPFILE says the one, a kernel without it the other.
+            // A file system without O_TMPFILE returns EOPNOTSUPP, an old kernel EISDIR or EINVAL.
             guard [.notSupported, .isDirectory, .invalidArgument].contains(error.errno) else { throw error }
             return try openUnlinked(in: folder)
         }
     }
 
-    /// Makes a file under a name that nobody can guess, and removes the name at once.
+    /// Creates a file under an unguessable name and unlinks it at once.
     func openUnlinked(in folder: FilePath) throws(FileError) -> any OpenFile {
         let numbers = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
         let name = numbers.map { String($0, radix: 36) }.joined(separator: "-")
@@ -87,7 +87,7 @@ public struct SystemFiles: FileSystem {
         }
     }
 
-    /// O_TMPFILE of Linux (include/uapi/asm-generic/fcntl.h), which SystemPackage doesn't name.
+    /// O_TMPFILE of Linux (include/uapi/asm-generic/fcntl.h), which SystemPackage lacks.
     private static let temporary = SystemPackage.FileDescriptor.OpenOptions(rawValue: 0o20_000_000)
         .union([.directory, .closeOnExec])
 
@@ -143,12 +143,12 @@ public struct SystemFiles: FileSystem {
         }
     }
 
-    /// fsync(2) of the folder. A file system that can't do that brings names to the disk by itself.
+    /// fsync(2) of the folder. A file system that doesn't support it makes names durable by itself.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
         let descriptor = try FileError.naming("open", path) {
             try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.directory, .closeOnExec])
         }
-        // Nothing was written through it that its close could lose.
+        // Opened only for reading, so close can't lose writes.
         defer { try? descriptor.close() }
         do throws(FileError) {
             try FileError.repeating("fsync", path) { calls.synchronize(descriptor.rawValue) }
@@ -163,7 +163,7 @@ public struct SystemFiles: FileSystem {
 }
 
 extension FileError {
-    /// Runs a throwing call, and gives its error a name and a path.
+    /// Runs a throwing call and attaches a name and a path to its error.
     static func naming<Value>(_ call: String, _ path: FilePath, _ body: () throws -> Value) throws(FileError) -> Value {
         do {
             return try body()
@@ -176,7 +176,7 @@ extension FileError {
         }
     }
 
-    /// Runs a call that says -1 and sets `errno` when it fails, again when a signal interrupted it.
+    /// Runs a call that returns -1 and sets `errno` on failure; retries on EINTR.
     static func repeating(_ call: String, _ path: FilePath, _ body: () -> CInt) throws(FileError) {
         while body() != 0 {
             let code = Errno(rawValue: Glibc.errno)

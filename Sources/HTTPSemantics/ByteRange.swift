@@ -1,4 +1,4 @@
-/// One range of a `Range` field, as it was asked for (RFC 9110, section 14.1.2).
+/// One range of a `Range` field as requested (RFC 9110, section 14.1.2).
 public enum ByteRangeSpecifier: Hashable, Sendable {
     /// From the byte at `first` to the byte at `last`, both included; to the end when `last` is `nil`.
     case from(first: Int64, last: Int64?)
@@ -6,15 +6,15 @@ public enum ByteRangeSpecifier: Hashable, Sendable {
     case suffix(length: Int64)
 }
 
-/// What is asked for by a `Range` field in bytes (RFC 9110, section 14.2).
+/// The ranges of a `Range` field in bytes (RFC 9110, section 14.2).
 public struct ByteRangeRequest: Hashable, Sendable {
-    /// The ranges in the order in which they were asked for; never empty.
+    /// The ranges in the requested order; never empty.
     public let specifiers: [ByteRangeSpecifier]
 
-    /// Reads a field value such as `bytes=0-99`, `bytes=100-` or `bytes=-500`, or a list of such.
+    /// Parses a field value such as `bytes=0-99`, `bytes=100-`, `bytes=-500`, or a list of ranges.
     ///
-    /// Numbers beyond `Int64` saturate: they lie behind the end of every file. `nil` for another unit and for
-    /// anything that the grammar doesn't allow, a `last` below its `first` included; the field must then be ignored.
+    /// Numbers beyond `Int64` saturate: they lie past the end of every file. Returns `nil` for another unit and for
+    /// anything outside the grammar, including a `last` below its `first`; the field must then be ignored.
     public init?(_ headerValue: String) {
         var scanner = FieldScanner(headerValue)
         guard scanner.skipIgnoringCase("bytes=") else { return nil }
@@ -33,12 +33,12 @@ public struct ByteRangeRequest: Hashable, Sendable {
         self.specifiers = specifiers
     }
 
-    /// Decides what of a representation of `length` bytes, at least 0, is to be sent.
+    /// Selects the part of a representation of `length` bytes to send.
     ///
     /// Two rules beyond the grammar:
-    /// - A request for several ranges is answered with the whole: a server may ignore `Range` (RFC 9110, section
-    ///   14.2), and nothing that resumes a transfer asks for more than one.
-    /// - A suffix of an empty representation can be satisfied, but no `Content-Range` can say so; it is ignored.
+    /// - A request for several ranges gets the complete representation: a server may ignore `Range` (RFC 9110, section
+    ///   14.2), and no client that resumes needs more than one.
+    /// - A suffix of an empty representation is satisfiable, but no `Content-Range` can express it; it is ignored.
     public func selection(ofLength length: Int64) -> ByteRangeSelection {
         guard specifiers.count == 1, let specifier = specifiers.first else { return .whole }
         switch specifier {
@@ -53,13 +53,13 @@ public struct ByteRangeRequest: Hashable, Sendable {
     }
 }
 
-/// What of a representation is to be sent.
+/// The part of a representation to send.
 public enum ByteRangeSelection: Hashable, Sendable {
-    /// All of it, with 200.
+    /// The complete representation, with 200.
     case whole
-    /// The bytes from `first` to `last`, both included and within the representation, with 206.
+    /// The bytes from `first` to `last`, inclusive and within the representation, with 206.
     case part(first: Int64, last: Int64)
-    /// Nothing: 416, with the length in `Content-Range`.
+    /// No content: 416, with the length in `Content-Range`.
     case unsatisfiable
 }
 

@@ -1,4 +1,4 @@
-/// A second of the proleptic Gregorian calendar in UTC, from the year 0 to 9999.
+/// A second of the proleptic Gregorian calendar in UTC, years 0 to 9999.
 struct CivilDate {
     static let monthNames = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     static let dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -15,7 +15,7 @@ struct CivilDate {
     init(secondsSinceEpoch: Int64) {
         let days = (secondsSinceEpoch - secondsSinceEpoch.euclideanRemainder(Self.secondsPerDay)) / Self.secondsPerDay
         let secondOfDay = secondsSinceEpoch.euclideanRemainder(Self.secondsPerDay)
-        // Eras of 400 years, counted from 1 March, so that the leap day is the last of its year.
+        // Eras of 400 years that start on 1 March, so that the leap day is the last day of its year.
         let shifted = days + 719_468
         let era = (shifted - shifted.euclideanRemainder(146_097)) / 146_097
         let dayOfEra = shifted.euclideanRemainder(146_097)
@@ -35,7 +35,7 @@ struct CivilDate {
     }
 
     var dayName: String {
-        // 1970-01-01 was a Thursday, the fourth of the names.
+        // 1970-01-01 was a Thursday, index 3 of the names.
         Self.dayNames[Int((daysSinceEpoch + 3).euclideanRemainder(7))]
     }
 
@@ -50,8 +50,8 @@ struct CivilDate {
     }
 }
 
-// The three forms of RFC 9110, section 5.6.7. They are told apart by what follows the name of the day:
-// "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994".
+// The three formats of RFC 9110, section 5.6.7, distinguished by the characters after the day name: "Sun, 06 Nov 1994
+// 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994".
 extension CivilDate {
     init?(_ scanner: inout FieldScanner) {
         if scanner.skipFirst(of: Self.longDayNames) != nil {
@@ -111,7 +111,7 @@ extension FieldScanner {
 }
 
 extension Int64 {
-    /// The remainder of a division by a positive number, never negative.
+    /// The remainder of division by a positive number; never negative.
     fileprivate func euclideanRemainder(_ divisor: Int64) -> Int64 {
         let remainder = self % divisor
         return remainder < 0 ? remainder + divisor : remainder

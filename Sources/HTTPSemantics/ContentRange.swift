@@ -1,15 +1,14 @@
-/// The part of a representation that a message carries, or how long the representation is when it carries none
-/// (`Content-Range`, RFC 9110, section 14.4).
+/// A `Content-Range` field (RFC 9110, section 14.4): the part of a representation in a message, or its length in a 416.
 public enum ContentRange: Hashable, Sendable {
-    /// The bytes from `first` to `last`, both included, of `total`; `nil` when the sender doesn't know the total.
+    /// The bytes from `first` to `last`, inclusive, of `total`; `nil` when the sender doesn't know the total.
     case bytes(first: Int64, last: Int64, total: Int64?)
-    /// None: the answer is 416, and the representation has `total` bytes.
+    /// No content: the response is a 416, and the representation has `total` bytes.
     case unsatisfied(total: Int64)
 
-    /// Reads a field value: `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`.
+    /// Parses a field value: `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`.
     ///
-    /// `nil` for another unit, for `last` below `first`, for a total that doesn't reach beyond `last`, and for numbers
-    /// beyond `Int64`; the message must then be treated as if it carried no valid range at all.
+    /// Returns `nil` for another unit, a `last` below `first`, a total not above `last`, and numbers beyond `Int64`;
+    /// the message then has no valid range.
     public init?(_ headerValue: String) {
         var scanner = FieldScanner(headerValue)
         guard scanner.skipIgnoringCase("bytes ") else { return nil }
@@ -30,7 +29,7 @@ public enum ContentRange: Hashable, Sendable {
         }
     }
 
-    /// The range as a field value, in the form that `init(_:)` reads.
+    /// The range as a field value.
     public var headerValue: String {
         switch self {
         case .bytes(let first, let last, let total):
@@ -42,7 +41,7 @@ public enum ContentRange: Hashable, Sendable {
 }
 
 extension FieldScanner {
-    /// A number of bytes below `Int64.max`, which stands for all that were cut off at it.
+    /// A byte count below `Int64.max`, which is the saturated value.
     fileprivate mutating func position() -> Int64? {
         guard let number = saturatingNumber(), number < .max else { return nil }
         return number

@@ -1,25 +1,25 @@
-/// An entity tag: the name that a server gives to one state of a representation (RFC 9110, section 8.8.3).
+/// An entity tag: a server's identifier for one state of a representation (RFC 9110, section 8.8.3).
 ///
-/// Tags are opaque and are compared byte by byte. `==` is the identity of two tags, weakness included; what a
-/// precondition asks for is `matchesStrongly` or `matchesWeakly`.
+/// Tags are opaque and compared byte by byte. `==` compares weakness too; preconditions use `matchesStrongly` or
+/// `matchesWeakly`.
 public struct EntityTag: Sendable {
-    /// Whether the tag is marked `W/`: equal tags then mean equivalent, not identical, content.
+    /// Whether the tag is marked `W/`: equal weak tags mean equivalent, not identical, content.
     public let isWeak: Bool
-    /// What stands between the quotes. May be empty.
+    /// The characters between the quotes. May be empty.
     public let opaque: String
 
-    /// Reads a field value such as `"abc"` or `W/"abc"`; `W` is case-sensitive.
+    /// Parses a field value such as `"abc"` or `W/"abc"`; `W` is case-sensitive.
     ///
-    /// `nil` when the value is anything else: no quotes, a list, a blank or a quote inside, a control character. A tag
-    /// whose bytes weren't UTF-8 has lost them to replacement characters before it got here; it could match
-    /// another, so it is `nil` as well.
+    /// Returns `nil` for everything else: missing quotes, a list, a blank, quote or control character inside. A tag
+    /// with bytes that weren't UTF-8 contains replacement characters and could match a different tag, so it is `nil` as
+    /// well.
     public init?(_ headerValue: String) {
         var scanner = FieldScanner(headerValue)
         guard let tag = EntityTag(&scanner), scanner.isAtEnd else { return nil }
         self = tag
     }
 
-    /// Takes one tag from the front of a field value.
+    /// Consumes one tag from the front of a field value.
     init?(_ scanner: inout FieldScanner) {
         isWeak = scanner.skip("W/")
         guard scanner.skip("\"") else { return nil }
@@ -27,16 +27,16 @@ public struct EntityTag: Sendable {
         guard scanner.skip("\""), !opaque.unicodeScalars.contains("\u{FFFD}") else { return nil }
     }
 
-    /// The tag as a field value, in the form that `init(_:)` reads.
+    /// The tag as a field value.
     public var headerValue: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
 
-    /// Whether both are strong and the same: the content is identical, so ranges of one are ranges of the other
-    /// (RFC 9110, section 8.8.3.2). A weak tag never matches, not even itself.
+    /// Strong comparison: both are strong and equal, so the content is identical and ranges can be combined (RFC 9110,
+    /// section 8.8.3.2). A weak tag never matches, not even itself.
     public func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
-    /// Whether both name the same, weak or not: the content is equivalent (RFC 9110, section 8.8.3.2).
+    /// Weak comparison: the opaque parts are equal, so the content is equivalent (RFC 9110, section 8.8.3.2).
     public func matchesWeakly(_ other: EntityTag) -> Bool {
         opaque.utf8.elementsEqual(other.opaque.utf8)
     }
@@ -55,15 +55,15 @@ extension EntityTag: Hashable {
     }
 }
 
-/// What `If-Match` and `If-None-Match` carry: `*`, or a list of tags (RFC 9110, sections 13.1.1 and 13.1.2).
+/// The value of `If-Match` or `If-None-Match`: `*`, or a list of tags (RFC 9110, sections 13.1.1 and 13.1.2).
 public enum EntityTagCondition: Hashable, Sendable {
     /// `*`: any current representation.
     case any
-    /// One of these tags; never empty.
+    /// Any of these tags; never empty.
     case oneOf([EntityTag])
 
-    /// Reads a field value; several lines of the field are to be joined with commas. Empty members are skipped, as
-    /// lists ask for (RFC 9110, section 5.6.1.2). `nil` when a member isn't a tag, or when there is none.
+    /// Parses a field value; join several field lines with commas. Skips empty list members (RFC 9110, section
+    /// 5.6.1.2). Returns `nil` when a member isn't a tag, or when there is none.
     public init?(_ headerValue: String) {
         var scanner = FieldScanner(headerValue)
         scanner.skipWhitespace()

@@ -1,27 +1,26 @@
-/// A point in time as HTTP writes it: whole seconds, in UTC (RFC 9110, section 5.6.7).
+/// A point in time in HTTP's format: whole seconds in UTC (RFC 9110, section 5.6.7).
 public struct HTTPDate: Hashable, Comparable, Sendable {
-    /// Seconds since 1970-01-01 00:00:00 UTC, leap seconds not counted. May be negative.
+    /// Seconds since 1970-01-01 00:00:00 UTC without leap seconds. May be negative.
     public var secondsSinceEpoch: Int64
 
-    /// Makes the date that lies `secondsSinceEpoch` seconds after 1970-01-01 00:00:00 UTC.
+    /// Makes the date `secondsSinceEpoch` seconds after 1970-01-01 00:00:00 UTC.
     public init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = secondsSinceEpoch
     }
 
-    /// Reads a field value in any of the three forms that a recipient must accept: IMF-fixdate, RFC 850 and asctime.
+    /// Parses a field value in any of the three formats that a recipient must accept: IMF-fixdate, RFC 850 and asctime.
     ///
-    /// A two-digit year means 1970 to 2069, as in POSIX. The day of the week must be a name of a day, but needn't be
-    /// the right one. A leap second is read as the second after it. `nil` for everything else, a list of dates included.
+    /// A two-digit year means 1970 to 2069, as in POSIX. The day name must be valid but isn't checked against the date.
+    /// A leap second is read as the second after it. Returns `nil` for everything else, including a list of dates.
     public init?(_ headerValue: String) {
         var scanner = FieldScanner(headerValue)
         guard let civil = CivilDate(&scanner), scanner.isAtEnd else { return nil }
         secondsSinceEpoch = civil.secondsSinceEpoch
     }
 
-    /// The date as an IMF-fixdate, the only form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date as an IMF-fixdate, the only format that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
-    /// The form has four digits for the year: an earlier date is written as the first second of year 0, a later one as
-    /// the last of year 9999.
+    /// The format has four-digit years: dates are clamped to years 0 to 9999.
     public var headerValue: String {
         let civil = CivilDate(secondsSinceEpoch: clamped.secondsSinceEpoch)
         let date = "\(civil.day.padded(2)) \(CivilDate.monthNames[Int(civil.month) - 1]) \(civil.year.padded(4))"
@@ -29,7 +28,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable {
         return "\(civil.dayName), \(date) \(time) GMT"
     }
 
-    /// Whether `left` is the earlier.
+    /// Whether `left` is earlier.
     public static func < (left: HTTPDate, right: HTTPDate) -> Bool {
         left.secondsSinceEpoch < right.secondsSinceEpoch
     }
@@ -40,7 +39,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable {
 }
 
 extension Int64 {
-    /// This number, not negative, in decimal with zeros before it up to `width` digits.
+    /// A non-negative number in decimal, zero-padded to `width` digits.
     fileprivate func padded(_ width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits

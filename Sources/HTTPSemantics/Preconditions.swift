@@ -1,28 +1,28 @@
 import HTTPTypes
 
-/// What tells the current state of a representation apart from its other states (RFC 9110, section 8.8).
+/// The validators of a representation's current state (RFC 9110, section 8.8).
 public struct Validators: Hashable, Sendable {
-    /// The entity tag, if the representation has one.
+    /// The entity tag, if any.
     public var entityTag: EntityTag?
-    /// The date of the last change, if it is known; never later than the `Date` of the answer that it goes with.
+    /// The date of the last change, if known; never later than the `Date` of the response.
     public var lastModified: HTTPDate?
 
-    /// Makes the validators of a state; `nil` for what it hasn't.
+    /// Makes the validators of a state.
     public init(entityTag: EntityTag?, lastModified: HTTPDate?) {
         self.entityTag = entityTag
         self.lastModified = lastModified
     }
 }
 
-/// The conditions under which a request wants to be carried out (RFC 9110, section 13).
+/// The preconditions of a request (RFC 9110, section 13).
 public struct Preconditions: Hashable, Sendable {
-    /// What the conditions say about a request.
+    /// The result of evaluating the preconditions.
     public enum Outcome: Hashable, Sendable {
-        /// Carry it out.
+        /// The request is performed.
         case proceed
         /// The client has the current state: 304, with the validators and no content.
         case notModified
-        /// The state isn't the one that the client means: 412, and nothing is changed.
+        /// The current state isn't the expected one: 412, and nothing is changed.
         case failed
     }
 
@@ -32,8 +32,8 @@ public struct Preconditions: Hashable, Sendable {
     private let ifUnmodifiedSince: HTTPDate?
     private let ifRange: IfRange
 
-    /// Reads the five fields. A date that is none is ignored (RFC 9110, sections 13.1.3 and 13.1.4); a list of tags
-    /// that is none matches nothing, so `If-Match` fails on it and `If-None-Match` lets pass.
+    /// Parses the five fields. An invalid date is ignored (RFC 9110, sections 13.1.3 and 13.1.4). An invalid list of
+    /// tags matches nothing: `If-Match` fails and `If-None-Match` passes.
     public init(_ fields: HTTPFields) {
         ifMatch = Condition(fields[.ifMatch])
         ifNoneMatch = Condition(fields[.ifNoneMatch])
@@ -42,14 +42,14 @@ public struct Preconditions: Hashable, Sendable {
         ifRange = IfRange(fields[.ifRange])
     }
 
-    /// Evaluates the conditions in the order of RFC 9110, section 13.2.2, against the current state of the target,
-    /// `nil` when it has none. To be called only when the answer would be a success without them (section 13.2.1).
+    /// Evaluates the preconditions in the order of RFC 9110, section 13.2.2, against the current state of the target;
+    /// `nil` when it has none. Called only when the response would be a success otherwise (section 13.2.1).
     public func outcome(method: HTTPRequest.Method, current: Validators?) -> Outcome {
         let isRead = method == .get || method == .head
         if ifMatch.isPresent {
             guard ifMatch.holds(for: current, { $0.matchesStrongly($1) }) else { return .failed }
         } else if let date = ifUnmodifiedSince, let current {
-            // A state that has no date can't be shown to be older.
+            // A state without a date can't be shown to be older.
             guard let lastModified = current.lastModified, lastModified <= date else { return .failed }
         }
         if ifNoneMatch.isPresent {
@@ -60,12 +60,11 @@ public struct Preconditions: Hashable, Sendable {
         return .proceed
     }
 
-    /// Whether `Range` is to be honoured: always without `If-Range`, and with one only when it proves that the client's
-    /// part is of the current state (RFC 9110, section 13.1.5).
+    /// Whether `Range` is honoured: always without `If-Range`; with it only if it identifies the current state (RFC
+    /// 9110, section 13.1.5).
     ///
-    /// A tag proves it by strong comparison. A date proves it when it is exactly `lastModified`, and that is a strong
-    /// validator: at least one second before `now`, the `Date` of the answer (section 8.8.2.2). A value that is
-    /// neither proves nothing.
+    /// A tag uses strong comparison. A date must equal `lastModified` exactly, and that must be a strong validator: at
+    /// least one second before `now`, the `Date` of the response (section 8.8.2.2). Any other value never matches.
     public func honoursRange(of current: Validators, now: HTTPDate) -> Bool {
         switch ifRange {
         case .absent:
@@ -81,7 +80,7 @@ public struct Preconditions: Hashable, Sendable {
 }
 
 extension Preconditions {
-    /// A field with tags.
+    /// A field with entity tags.
     private enum Condition: Hashable {
         case absent
         case present(EntityTagCondition)
@@ -109,7 +108,7 @@ extension Preconditions {
         }
     }
 
-    /// The field `If-Range`.
+    /// The `If-Range` field.
     private enum IfRange: Hashable {
         case absent
         case entityTag(EntityTag)

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// A refusal that explains itself to a program (RFC 9457), as far as uploads are concerned.
+/// A problem details object (RFC 9457) for uploads.
 public enum ProblemDetails: Hashable, Sendable {
     /// The PATCH started at another offset than the upload's (409).
     case mismatchingOffset(expected: Int64, provided: Int64)
-    /// The lengths that requests named contradict each other (400).
+    /// Requests declared contradicting lengths (400).
     case inconsistentLength
-    /// The upload is complete already (400); up to draft 11.
+    /// The upload is already complete (400); up to draft 11.
     case completedUpload
 
-    /// The media type of the text.
+    /// The media type of the object.
     public static let mediaType = "application/problem+json"
-    /// The most bytes of a text that is read: 16 KiB.
+    /// The maximum size of an object that is parsed: 16 KiB.
     public static let longest = 16 << 10
 
     /// The status of the response.
@@ -26,11 +26,12 @@ public enum ProblemDetails: Hashable, Sendable {
     public var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and integers can always be encoded.
+        // Strings and integers always encode.
         return (try? encoder.encode(Members(self))).map { Array($0) } ?? Array("{}".utf8)
     }
 
-    /// Reads a JSON object. `nil` when it is longer than `longest`, isn't JSON, is of another type, or lacks a member.
+    /// Parses a JSON object. Returns `nil` when it is longer than `longest`, isn't JSON, has another type, or lacks a
+    /// member.
     public init?(json: some Collection<UInt8>) {
         guard json.count <= Self.longest, let members = try? JSONDecoder().decode(Members.self, from: Data(json)) else {
             return nil

@@ -1,9 +1,9 @@
-/// The least wait that a response asks for (RFC 9110, section 10.2.3).
+/// The minimum delay that a response asks for (RFC 9110, section 10.2.3).
 public enum RetryAfter {
-    /// Reads a `Retry-After` of seconds, or of a date as seen from `now`, the wall clock in seconds since 1970.
+    /// Parses a `Retry-After` of seconds, or of a date relative to `now`, the wall clock in seconds since 1970.
     ///
-    /// `nil` when the value is neither. A date that has passed is a wait of zero; a number too large for `Int64` is
-    /// the longest wait there is.
+    /// Returns `nil` when the value is neither. A past date is a delay of zero; a number too large for `Int64`
+    /// saturates.
     public static func delay(_ headerValue: String, now: Int64) -> Duration? {
         if !headerValue.isEmpty, headerValue.utf8.allSatisfy({ (48...57).contains($0) }) {
             return .seconds(Int64(headerValue) ?? .max)

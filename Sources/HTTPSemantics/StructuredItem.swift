@@ -11,13 +11,13 @@ package enum StructuredItem {
         return value
     }
 
-    /// An integer from 0 on; parameters are skipped.
+    /// A non-negative integer; parameters are skipped.
     package static func count(_ headerValue: String?) -> Int64? {
         guard case .integer(let value) = item(headerValue), value >= 0 else { return nil }
         return value
     }
 
-    /// An integer as a field value, held within 0 to `largestInteger`.
+    /// An integer as a field value, clamped to 0...`largestInteger`.
     package static func text(_ count: Int64) -> String { String(min(max(0, count), largestInteger)) }
 
     private static func item(_ headerValue: String?) -> RFC9651BareItem? {

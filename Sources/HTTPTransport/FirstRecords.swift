@@ -1,17 +1,17 @@
 #if TLS
     import NIOCore
 
-    /// Divides the first bytes that a connection sends into small records (RFC 8446, section 5.1).
+    /// Splits the first bytes of a connection into small TLS records (RFC 8446, section 5.1).
     ///
-    /// A record that doesn't arrive whole is lost, and one may have 16 KiB: through a network that cuts connections early nothing
-    /// would ever pass. The bytes that follow are sent in records as large as they may be, which cost less.
+    /// A partially received record is useless, and one may have 16 KiB: nothing would ever pass a network that cuts
+    /// connections early. Later bytes use full-size records, which cost less.
     final class FirstRecords: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        /// The bytes of a small record: 4 KiB.
+        /// The size of a small record: 4 KiB.
         static let size = 4 << 10
-        /// The bytes that are sent in small records: 64 KiB.
+        /// The number of bytes that are sent in small records: 64 KiB.
         static let count = 64 << 10
 
         private var left = FirstRecords.count

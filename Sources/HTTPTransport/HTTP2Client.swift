@@ -5,20 +5,21 @@
 
     /// The client side of HTTP/2 (RFC 9113): one stream on a connection, for one request.
     public enum HTTP2Client {
-        /// The bytes of a body that a server may send before they are read: 1 MiB. So many are in memory at most.
+        /// The flow-control window of a response's content: 1 MiB. Bounds the bytes in memory.
         static let window = 1 << 20
-        /// The longest frame of a body, in bytes: 64 KiB. Each frame costs processor time, and the default is 16 KiB.
+        /// The maximum size of a received frame: 64 KiB. Each frame costs processor time; the default is 16 KiB.
         static let longestFrame = 64 << 10
-        /// The longest head of a response or of its trailers, in bytes.
+        /// The maximum size of a response's header or trailer section, in bytes.
         static let longestHead = 64 << 10
-        /// The bytes of a request that may wait for the server to take them, until no more are asked for: 64 KiB.
+        /// The bytes of a request that may be queued before the stream becomes unwritable: 64 KiB.
         static let mostUntaken = 64 << 10
 
-        /// Speaks HTTP/2 on a connection, and opens a stream on it. To be called on the loop of the connection, as soon as its
-        /// handshake has ended.
+        /// Starts HTTP/2 on a connection and opens a stream. Called on the connection's loop as soon as the handshake
+        /// is complete.
         ///
-        /// - Parameter initialize: adds handlers to the stream, behind one that speaks `HTTPRequestPart` and `HTTPResponsePart`.
-        /// - Returns: the stream. The connection ends with it.
+        /// - Parameter initialize: adds handlers to the stream, after one that converts to `HTTPRequestPart` and
+        ///   `HTTPResponsePart`.
+        /// - Returns: the stream. The connection closes with it.
         public static func openStream(
             on connection: any Channel,
             _ initialize: @escaping @Sendable (any Channel) throws -> Void
@@ -29,7 +30,7 @@
                 connectionConfiguration: connectionConfiguration,
                 streamConfiguration: streamConfiguration
             ) { pushed in
-                // Pushes were declined, and a server that pushes breaks the protocol (RFC 9113, section 6.5.2).
+                // Server push is disabled, so a pushed stream is a protocol violation (RFC 9113, section 6.5.2).
                 pushed.close()
             }
             let errors = ConnectionErrors()
@@ -47,7 +48,7 @@
                 return promise.futureResult.map { stream in
                     bound.value.stream = stream
                     stream.closeFuture.whenComplete { _ in connection.close(promise: nil) }
-                    // What a stream doesn't take is bounded by its window, and the others are frames of the connection.
+                    // The flow-control window bounds unread stream data; other frames belong to the connection.
                     connection.setOption(.autoRead, value: true).whenSuccess { connection.read() }
                     return stream
                 }
@@ -77,18 +78,18 @@
         }
     }
 
-    /// Tells the one stream of a connection why the connection fails; by itself it would only end.
+    /// Forwards the error of a connection to its one stream, which would otherwise only close.
     private final class ConnectionErrors: ChannelInboundHandler {
         typealias InboundIn = Never
 
         var stream: (any Channel)?
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            // Frames of the connection, which the handler before has dealt with.
+            // Connection-level frames, already handled by the HTTP/2 handler.
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // The multiplexer tells streams of their own errors.
+            // The multiplexer reports stream errors itself.
             if error is NIOHTTP2Errors.StreamError { return }
             stream?.pipeline.fireErrorCaught(error)
             context.close(promise: nil)

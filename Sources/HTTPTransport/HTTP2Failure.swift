@@ -1,24 +1,25 @@
 #if TLS
     import NIOHTTP2
 
-    /// Why an exchange by HTTP/2 ended early, as a clause.
+    /// Why an HTTP/2 request failed. The description is a clause.
     public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What the failure tells of the request.
+        /// What the failure says about the request.
         public enum Kind: Hashable, Sendable {
-            /// REFUSED_STREAM, or GOAWAY before the stream: the server has processed nothing of it (RFC 9113, section 8.7).
+            /// REFUSED_STREAM, or GOAWAY below the stream's ID: the server hasn't processed the request (RFC 9113,
+            /// section 8.7).
             case streamRefused
-            /// HTTP_1_1_REQUIRED: the server wants the request by HTTP/1.1 (section 7).
+            /// HTTP_1_1_REQUIRED: the request must be sent over HTTP/1.1 (section 7).
             case http1Required
-            /// Nothing.
+            /// No conclusion.
             case other
         }
 
-        /// The clause.
+        /// The failure as a clause.
         public let description: String
-        /// What the failure tells of the request.
+        /// What the failure says about the request.
         public let kind: Kind
 
-        /// Recognizes an error of HTTP/2; `nil` for any other.
+        /// Converts an error of HTTP/2; `nil` for any other.
         public init?(_ error: any Error) {
             switch error {
             case let error as NIOHTTP2Errors.StreamClosed:

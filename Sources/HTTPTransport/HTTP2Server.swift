@@ -7,13 +7,13 @@
     public enum HTTP2Server {
         /// The limits of a connection.
         public struct Limits: Sendable {
-            /// The requests that may be under way at a time.
+            /// The maximum number of concurrent requests.
             public var streams: Int
-            /// The longest head of a request, in bytes.
+            /// The maximum size of a request's header section, in bytes.
             public var headBytes: Int
-            /// The bytes of a request's content that a client may send before they are read.
+            /// The flow-control window of a request's content, in bytes.
             public var window: Int
-            /// How long a connection may be without a request.
+            /// How long a connection may have no request.
             public var idleTimeout: TimeAmount
 
             /// Makes the limits.
@@ -25,12 +25,12 @@
             }
         }
 
-        /// Speaks HTTP/2 on a connection. To be called on its loop, as soon as its handshake has ended. A
-        /// `ChannelShouldQuiesceEvent` lets the streams that are open end, and then ends the connection.
+        /// Starts HTTP/2 on a connection. Called on its loop as soon as the handshake is complete. A
+        /// `ChannelShouldQuiesceEvent` lets open streams finish and then closes the connection.
         ///
-        /// - Parameter initialize: adds handlers to each stream, behind one that speaks `HTTPRequestPart` and `HTTPResponsePart`. A
-        ///   stream whose sending side is closed before its request has ended is reset without an error, which tells the client
-        ///   to keep the answer and to send no more (RFC 9113, section 8.1).
+        /// - Parameter initialize: adds handlers to each stream, after one that converts to `HTTPRequestPart` and
+        ///   `HTTPResponsePart`. Closing the output of a stream before its request has ended resets it with NO_ERROR,
+        ///   so the client keeps the response and stops sending (RFC 9113, section 8.1).
         public static func start(
             on connection: any Channel,
             _ limits: Limits,
@@ -56,7 +56,7 @@
                 streamDelegate: StreamCounter(end: bound)
             ) { stream in
                 stream.eventLoop.makeCompletedFuture {
-                    // The limit binds clients only once they have acknowledged it.
+                    // The limit applies to clients only after they acknowledge it.
                     guard bound.value.hasRoom else { return try stream.pipeline.syncOperations.addHandler(Refusal()) }
                     try stream.pipeline.syncOperations.addHandler(StreamEnd())
                     try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPServerCodec())
@@ -69,7 +69,7 @@
         }
     }
 
-    /// Tells a `ConnectionEnd` of streams: no event of the connection does.
+    /// Reports streams to `ConnectionEnd`; no channel event does.
     private struct StreamCounter: NIOHTTP2StreamDelegate {
         let end: NIOLoopBound<ConnectionEnd>
 
@@ -78,7 +78,7 @@
         func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { end.value.streamClosed() }
     }
 
-    /// Ends a connection that is idle for too long, that fails, or whose server shuts down.
+    /// Closes a connection on idle timeout, on error, and at shutdown.
     private final class ConnectionEnd: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias OutboundOut = HTTP2Frame
@@ -96,7 +96,7 @@
             self.errors = errors
         }
 
-        /// Whether one stream more is served.
+        /// Whether another stream is accepted.
         var hasRoom: Bool { streams < limits.streams }
 
         func handlerAdded(context: ChannelHandlerContext) {
@@ -110,7 +110,7 @@
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            // Frames of the connection, which the handler before has dealt with.
+            // Connection-level frames, already handled by the HTTP/2 handler.
         }
 
         func streamCreated(_ id: HTTP2StreamID) {
@@ -123,7 +123,7 @@
             streams -= 1
             guard streams == 0, let context else { return }
             guard isEnding else { return startTimer(context) }
-            // Its last frames are flushed only after this event.
+            // The last frames are flushed only after this event.
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             context.eventLoop.execute { bound.value.close(promise: nil) }
         }
@@ -131,14 +131,14 @@
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
             switch event {
             case is ChannelShouldQuiesceEvent: end(context)
-            // Without acknowledgements of the client no stream gets far.
+            // Without acknowledgements from the client no stream gets far.
             case let event as ChannelEvent where event == .inputClosed: context.close(promise: nil)
             default: context.fireUserInboundEventTriggered(event)
             }
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // An error of a stream alone has reset that stream, and the connection goes on (RFC 9113, section 5.4.2).
+            // A stream error resets only that stream; the connection continues (RFC 9113, section 5.4.2).
             let isOfStream = error is NIOHTTP2Errors.StreamError
             guard isOfStream || error is any NIOHTTP2Error && !isEnding && !errors.wereSent else {
                 return context.close(promise: nil)
@@ -159,7 +159,7 @@
         }
     }
 
-    /// Refuses a stream: the client may send its request again (RFC 9113, section 8.7).
+    /// Refuses a stream: the client may retry the request (RFC 9113, section 8.7).
     private final class Refusal: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias OutboundOut = HTTP2Frame.FramePayload
@@ -170,14 +170,13 @@
         }
     }
 
-    /// Notices a GOAWAY frame with an error among the bytes that are sent: nothing else tells an error of the connection from one
-    /// of a stream.
+    /// Detects an outgoing GOAWAY frame with an error code: NIO reports connection and stream errors alike.
     private final class ConnectionErrorWatch: ChannelOutboundHandler {
         typealias OutboundIn = IOData
 
         /// Whether the connection has failed.
         private(set) var wereSent = false
-        /// The bytes of a frame whose head was sent that are still to come: each write begins with a head, or has these.
+        /// The remaining bytes of a partly written frame. Each write starts with a frame header or with these bytes.
         private var rest = 0
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -185,7 +184,8 @@
             context.write(data, promise: promise)
         }
 
-        /// The head of a frame is 9 bytes; the payload of GOAWAY is the last stream, and a code (RFC 9113, section 6.8).
+        /// A frame header has 9 bytes; the payload of GOAWAY is the last stream ID and an error code (RFC 9113, section
+        /// 6.8).
         private func look(at data: IOData) {
             guard case .byteBuffer(let bytes) = data else {
                 rest = max(0, rest - data.readableBytes)
@@ -194,7 +194,7 @@
             var start = bytes.readerIndex + rest
             rest = max(0, rest - bytes.readableBytes)
             while rest == 0, start < bytes.writerIndex {
-                // A server sends frames alone: its preface is one, too.
+                // A server sends only frames; its preface is a SETTINGS frame.
                 guard let high: UInt8 = bytes.getInteger(at: start), let low: UInt16 = bytes.getInteger(at: start + 1),
                     let type: UInt8 = bytes.getInteger(at: start + 3)
                 else { return }
@@ -205,7 +205,7 @@
         }
     }
 
-    /// Ends the server's side of a stream.
+    /// Resets a stream whose response is complete before its request.
     private final class StreamEnd: ChannelDuplexHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias InboundOut = HTTP2Frame.FramePayload
@@ -213,7 +213,7 @@
         typealias OutboundOut = HTTP2Frame.FramePayload
 
         private var hasRequestEnded = false
-        /// The end of the answer, which is to be sent before anything that drops it.
+        /// The end of the response, which must be sent before a reset.
         private var answerEnd: EventLoopFuture<Void>?
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -240,7 +240,7 @@
 
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
             guard mode == .output else { return context.close(mode: mode, promise: promise) }
-            // The end of the answer ends a stream whose request has ended.
+            // The end of the response closes a stream whose request is complete.
             guard !hasRequestEnded else {
                 promise?.succeed()
                 return

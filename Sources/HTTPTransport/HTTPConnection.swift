@@ -1,13 +1,13 @@
 import HTTPTypes
 import NIOCore
 
-/// A connection that was made for one request, or a stream on it.
+/// A connection for a single request, or a stream on it.
 public struct HTTPConnection: Sendable {
-    /// The channel of the request. Above its codec it speaks `HTTPRequestPart` and `HTTPResponsePart`.
+    /// The channel of the request, which takes `HTTPRequestPart` and `HTTPResponsePart`.
     public let channel: any Channel
-    /// The protocol of the connection.
+    /// The negotiated protocol.
     public let spoken: HTTPProtocol
-    /// The proxy that forwards the request; `nil` where the connection leads to the server itself, through a tunnel or not.
+    /// The forwarding proxy; `nil` when the connection leads to the server itself, directly or through a tunnel.
     let forwarder: HTTPProxy?
 
     init(channel: any Channel, spoken: HTTPProtocol, forwarder: HTTPProxy? = nil) {
@@ -16,13 +16,13 @@ public struct HTTPConnection: Sendable {
         self.forwarder = forwarder
     }
 
-    /// The channel of the connection itself.
+    /// The channel of the underlying connection.
     public var socket: any Channel { channel.parent ?? channel }
 
-    /// A request as it is sent on this connection.
+    /// Adapts a request to this connection.
     ///
-    /// HTTP/1.1 has `Connection: close`, since no other request follows; HTTP/2 has no such field. A proxy that forwards the request
-    /// gets the whole URL (RFC 9112, section 3.2.2), and its own credentials.
+    /// HTTP/1.1 gets `Connection: close`, since no other request follows; HTTP/2 has no such field. A forwarding proxy
+    /// gets the absolute URL (RFC 9112, section 3.2.2) and its credentials.
     public func prepared(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
         request.headerFields[.connection] = spoken == .http1 ? "close" : nil

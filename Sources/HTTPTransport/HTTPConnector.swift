@@ -3,8 +3,8 @@ import NIOHTTP1
 import NIOHTTPTypesHTTP1
 import NIOPosix
 
-/// Makes connections for requests: looks names up, connects, through a proxy or not, goes through the handshake of TLS, and
-/// adds what reads and writes messages in the protocol that was agreed on.
+/// Makes connections for requests: resolves names, connects directly or through a proxy, performs the TLS handshake and
+/// adds the handlers of the negotiated protocol.
 public struct HTTPConnector: Sendable {
     /// The server of a request.
     public struct Destination: Sendable {
@@ -12,7 +12,7 @@ public struct HTTPConnector: Sendable {
         public var host: String
         /// The port, 1 to 65535.
         public var port: Int
-        /// Whether it is spoken to by TLS.
+        /// Whether the connection uses TLS.
         public var isSecure: Bool
 
         /// Makes a destination.
@@ -23,18 +23,18 @@ public struct HTTPConnector: Sendable {
         }
     }
 
-    /// The limits that responses by HTTP/1.1 are held to.
+    /// The limits on responses over HTTP/1.1.
     public struct Limits: Sendable {
-        /// The longest field line, in bytes.
+        /// The maximum size of a field line, in bytes.
         public var longestField: Int
-        /// The longest head or trailer section, in bytes.
+        /// The maximum size of a header or trailer section, in bytes.
         public var longestHead: Int
-        /// The most field lines of a head or a trailer section.
+        /// The maximum number of field lines in a header or trailer section.
         public var mostFields: Int
-        /// The most bytes of one read of the socket.
+        /// The maximum size of one read from the socket, in bytes.
         public var longestRead: Int
-        /// The bytes of each read where the response is taken slowly: few wait in memory then, and the server sees an even flow. TLS
-        /// reads a record at least, and HTTP/2 has a window instead. `nil` for reads as long as they get.
+        /// The size of each read when the response is rate-limited: little is buffered, and the server sees an even
+        /// flow. TLS reads at least one record, and HTTP/2 has a window instead. `nil` for adaptive reads.
         public var readLength: Int?
 
         /// Makes limits.
@@ -62,9 +62,8 @@ public struct HTTPConnector: Sendable {
     /// Makes a connector.
     ///
     /// - Parameters:
-    ///   - timeout: The longest that a connection may take: the lookup of names, the tunnel of a proxy and the handshake of TLS
-    ///     included.
-    ///   - requirement: Whether the connections are of HTTP/1.1, whatever the server offers.
+    /// - timeout: The time limit of a connection attempt, including name resolution, proxy tunnel and TLS handshake.
+    ///   - requirement: Whether connections must use HTTP/1.1.
     public init(
         group: any EventLoopGroup,
         tls: TLSClient,
@@ -79,10 +78,10 @@ public struct HTTPConnector: Sendable {
         self.limits = limits
     }
 
-    /// Connects to `destination`, with the handler that `makeHandler` makes as the last of the request's channel. Nothing of a
-    /// response is read before somebody asks for it. A cancelled task doesn't wait for the time limit.
+    /// Connects to `destination` and adds the handler from `makeHandler` at the end of the request's channel. Nothing
+    /// of a response is read before the handler calls `read`. Cancellation doesn't wait for the timeout.
     ///
-    /// - Throws: the error of the connection: a `TLSFailure`, an `HTTPProxyFailure`, an error of NIO, a `TLSSettingsProblem`, or
+    /// - Throws: a `TLSFailure`, an `HTTPProxyFailure`, an error of NIO, a `TLSSettingsProblem`, or
     ///   `CancellationError`.
     public func connect(
         to destination: Destination,
@@ -118,8 +117,8 @@ public struct HTTPConnector: Sendable {
         }
     }
 
-    /// Makes a tunnel if there is a proxy, and goes through the handshake of TLS, on a connected channel, which is closed where
-    /// that fails.
+    /// Opens a tunnel if there is a proxy and performs the TLS handshake on a connected channel. Closes the channel on
+    /// failure.
     private func secure(
         _ channel: any Channel,
         _ destination: Destination,
@@ -129,7 +128,7 @@ public struct HTTPConnector: Sendable {
     ) -> EventLoopFuture<HTTPConnection> {
         channel.eventLoop.flatSubmit {
             let timer = channel.eventLoop.scheduleTask(deadline: deadline) {
-                // The handshake fails with the end of the channel, and the error of a connection stands for that.
+                // The handshake fails when the channel closes; this reports a connect timeout instead.
                 channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(.zero))
             }
             let tunnel: EventLoopFuture<Void>
@@ -167,7 +166,7 @@ public struct HTTPConnector: Sendable {
         }
     }
 
-    /// Adds what reads and writes the messages of HTTP/1.1 on a connection.
+    /// Adds the HTTP/1.1 codec to a connection.
     private func speakHTTP1(on channel: any Channel, _ handler: any ChannelHandler) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(HTTPRequestEncoder())
@@ -184,10 +183,10 @@ public struct HTTPConnector: Sendable {
         return HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoding)
     }
 
-    /// The reads of a socket that is ready, before the others of its loop have their turn: 4, as NIO does it.
+    /// Reads per readiness event before other channels get their turn: 4, NIO's default.
     private var mostReads: UInt { limits.readLength == nil ? 4 : 1 }
 
-    /// The longest record of TLS (RFC 8446, section 5.2), with its head.
+    /// The maximum size of a TLS record with its header (RFC 8446, section 5.2).
     private static let longestRecord = (1 << 14) + 256 + 5
 
     private func receiveAllocator(isSecure: Bool) -> any RecvByteBufferAllocator {
@@ -199,8 +198,8 @@ public struct HTTPConnector: Sendable {
         AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.longestRead)
     }
 
-    /// Reads as much as there is, on the channel's loop. Frames that wait in a stream keep what was read with them: of short reads
-    /// that is many times their bytes.
+    /// Switches to adaptive reads, on the channel's loop. Frames queued in a stream retain their read buffer, which
+    /// would be many times larger than their payload with short reads.
     private func readAtLength(on channel: any Channel) {
         guard limits.readLength != nil else { return }
         try? channel.syncOptions?.setOption(.recvAllocator, value: adaptiveAllocator)

@@ -2,7 +2,7 @@
     import NIOCore
     import NIOTLS
 
-    /// Says how the handshake of a fresh connection has ended, and reads until then, for nobody else does.
+    /// Reports the result of a TLS handshake, and reads until then because no other handler does.
     final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = ByteBuffer
         typealias InboundOut = ByteBuffer
@@ -14,7 +14,7 @@
         }
 
         func handlerAdded(context: ChannelHandlerContext) {
-            // The connection of a server reads by itself, once it is there.
+            // A server connection starts reading by itself when it becomes active.
             if context.channel.isActive { context.read() }
         }
 
@@ -25,7 +25,7 @@
 
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
             if case .handshakeCompleted(let negotiated)? = event as? TLSUserEvent {
-                // A server that names nothing speaks HTTP/1.1.
+                // Without ALPN the protocol is HTTP/1.1.
                 promise.succeed(negotiated.flatMap { HTTPProtocol(rawValue: $0) } ?? .http1)
                 context.pipeline.syncOperations.removeHandler(self, promise: nil)
             }

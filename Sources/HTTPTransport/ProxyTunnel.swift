@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Asks a proxy for a tunnel to a server (CONNECT; RFC 9110, section 9.3.6), over a connection that has just been made.
+/// Opens a tunnel to a server through a proxy on a fresh connection (CONNECT; RFC 9110, section 9.3.6).
 ///
-/// NIOExtras has such a handler. Its errors hide the status and the challenge of a refusal, which a user has to know.
+/// NIOExtras has such a handler, but its errors omit the status and challenge of a refusal.
 final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -18,11 +18,11 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         self.promise = promise
     }
 
-    /// Makes the tunnel on a connected channel without other handlers, which has none again afterwards. To be called on its
-    /// loop.
+    /// Opens the tunnel on a connected channel without handlers, and removes its own handlers at the end. Called on the
+    /// channel's loop.
     ///
-    /// - Returns: success once bytes that are sent go to `authority`, a host with a port; an `HTTPProxyFailure` where the
-    ///   proxy refuses, or the error of the connection.
+    /// - Returns: success once the tunnel to `authority`, host and port, is open; an `HTTPProxyFailure` when the proxy
+    ///   refuses, or the error of the connection.
     static func open(
         to authority: String,
         through proxy: HTTPProxy,

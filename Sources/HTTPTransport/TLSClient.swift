@@ -3,59 +3,59 @@
     import NIOSSL
     import Synchronization
 
-    /// How a client finds out who a server is, and what it shows of itself.
+    /// The TLS settings of a client: trusted authorities and its own certificate.
     ///
-    /// The certificate of a server is always checked, with its name, and TLS is 1.2 or newer (RFC 9325).
+    /// Server certificates and host names are always verified, with TLS 1.2 or newer (RFC 9325).
     public struct TLSClientSettings: Sendable {
-        /// The authorities that are trusted in place of the system's, if any.
+        /// The trusted authorities; `nil` for those of the system.
         let authorities: [NIOSSLCertificate]?
-        /// What servers that ask for it are shown.
+        /// The client certificate, sent to servers that request one.
         public var identity: TLSIdentity?
-        /// Whether HTTP/2 is spoken with servers that know it.
+        /// Whether HTTP/2 is offered.
         public var offersHTTP2 = true
 
-        /// Makes settings that trust the authorities of the system, and show nothing.
+        /// Makes settings that trust the system's authorities, without a client certificate.
         public init() { authorities = nil }
 
-        /// Makes settings that trust other authorities than the system does.
+        /// Makes settings that trust the given authorities instead of the system's.
         ///
-        /// - Parameter authorities: Their certificates in the PEM format (RFC 7468); 1 MiB at most.
-        /// - Throws: A `TLSSettingsProblem`, when there is none, or one can't be read.
+        /// - Parameter authorities: Their certificates in PEM format (RFC 7468); at most 1 MiB.
+        /// - Throws: A `TLSSettingsProblem` when there is none, or one can't be parsed.
         public init(authorities: [UInt8]) throws(TLSSettingsProblem) {
             self.authorities = try TLSIdentity.certificates(authorities, else: .unreadableAuthorities)
         }
     }
 
-    /// The client side of TLS: reads the authorities once, before the first connection that needs them.
+    /// The client side of TLS. Loads the authorities once, before the first connection that needs them.
     public final class TLSClient: Sendable {
         private let settings: TLSClientSettings
-        /// The contexts that were made, by whether they offer HTTP/2: two at most.
+        /// The contexts by whether they offer HTTP/2: at most two.
         private let made = Mutex<[Bool: NIOSSLContext]>([:])
 
-        /// How long the end of a connection waits for the server's `close_notify`: 100 ms.
+        /// How long closing a connection waits for the server's `close_notify`: 100 ms.
         static let shutdownLimit = TimeAmount.milliseconds(100)
 
-        /// Makes a client; what is wrong with the settings is found out by `prepare()`.
+        /// Makes a client; `prepare()` reports invalid settings.
         public init(_ settings: TLSClientSettings) {
             self.settings = settings
         }
 
-        /// Reads the authorities, unless they have been.
+        /// Loads the authorities if they aren't loaded yet.
         public func prepare() throws(TLSSettingsProblem) { _ = try context(offersHTTP2: settings.offersHTTP2) }
 
-        /// Puts TLS in front of all handlers of a connection to `host`, a name or an address without brackets. To be called on
-        /// the loop of the channel, which is connected, and from which nothing was read.
+        /// Adds TLS in front of all handlers of a connection to `host`, a name or an address without brackets. Called
+        /// on the channel's loop, when it is connected and nothing has been read.
         ///
-        /// - Parameter offersHTTP2: Whether HTTP/2 is offered where the settings offer it.
-        /// - Returns: what the server wants to speak, once it is proved, on the loop and before anything else has arrived; or a
-        ///   `TLSFailure`, or what the system says.
+        /// - Parameter offersHTTP2: Whether HTTP/2 is offered if the settings allow it.
+        /// - Returns: the negotiated protocol once the server is verified, on the loop and before anything else has
+        ///   arrived; or a `TLSFailure`, or an error of the system.
         public func start(
             on channel: any Channel,
             to host: String,
             offersHTTP2: Bool = true
         ) throws -> EventLoopFuture<HTTPProtocol> {
             let context = try context(offersHTTP2: offersHTTP2 && settings.offersHTTP2)
-            // An address is no name to be sent in the clear (RFC 6066, section 3); it is looked for in the certificate.
+            // An IP address isn't sent as SNI (RFC 6066, section 3); it is verified against the certificate.
             let name = TLSClient.isAddress(host) ? nil : host
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
             let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
@@ -107,7 +107,7 @@
             }
         }
 
-        /// Whether a host is an IP address, which may have a zone behind a percent sign.
+        /// Whether a host is an IP address, optionally with a zone after a percent sign.
         static func isAddress(_ host: String) -> Bool {
             (try? SocketAddress(ipAddress: String(host.prefix { $0 != "%" }), port: 0)) != nil
         }

@@ -2,35 +2,35 @@
     import NIOSSL
 #endif
 
-/// What went wrong between the two ends of TLS.
+/// A failure of TLS.
 ///
-/// The library tells it by the names of BoringSSL's reasons, of which those are read here that say what to do.
+/// NIOSSL exposes the reason strings of BoringSSL; the actionable ones are mapped to kinds here.
 public struct TLSFailure: Error, Hashable, Sendable {
     /// The kinds of failure.
     public enum Kind: Hashable, Sendable {
-        /// The server's certificate isn't signed by an authority that is trusted, or is out of date.
+        /// The server's certificate isn't signed by a trusted authority, or has expired.
         case untrusted
-        /// The server's certificate is for other names.
+        /// The server's certificate is for other host names.
         case otherName
-        /// The server wants a certificate of the client, or another one.
+        /// The server requires a client certificate, or rejects the one it got.
         case clientCertificate
-        /// The other end refuses the handshake: there is no version or cipher in common, or, before TLS 1.3, it wants a
-        /// certificate of the client.
+        /// The peer rejected the handshake: no common version or cipher, or, before TLS 1.3, a missing client
+        /// certificate.
         case handshakeRefused
-        /// The stream ended without a `close_notify`, so its end proves nothing (RFC 8446, section 6.1).
+        /// The stream ended without a `close_notify`, so its end may be a truncation (RFC 8446, section 6.1).
         case truncated
-        /// Anything else, such as records that were changed on the way, or a server that speaks no TLS.
+        /// Anything else, such as corrupted records or a server without TLS.
         case broken
         /// This build has no TLS.
         case unavailable
     }
 
-    /// Which kind it is.
+    /// The kind of failure.
     public let kind: Kind
-    /// The reason as the library names it, such as `WRONG_VERSION_NUMBER`; empty where there is none.
+    /// The library's reason, such as `WRONG_VERSION_NUMBER`; empty if there is none.
     public let reason: String
 
-    /// Whether another connection would fail the same way.
+    /// Whether a new connection would fail the same way.
     public var isFinal: Bool {
         switch kind {
         case .untrusted, .otherName, .clientCertificate, .handshakeRefused, .unavailable: true
@@ -46,7 +46,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
 
 #if TLS
     extension TLSFailure {
-        /// Reads an error of a channel; `nil` where TLS has nothing to do with it.
+        /// Converts an error of a channel; `nil` if it isn't from TLS.
         public init?(_ error: any Error) {
             switch error {
             case let error as TLSFailure: self = error
@@ -74,8 +74,9 @@ public struct TLSFailure: Error, Hashable, Sendable {
             }
         }
 
-        /// Reads a text such as "Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at
-        /// handshake.cc:123": the name stands behind the fifth colon.
+        /// Parses a text such as "Error: 268435581 error:1000007d:SSL
+        /// routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at handshake.cc:123": the reason follows the fifth
+        /// colon.
         private init(_ text: String) {
             let parts = text.split(separator: ":", omittingEmptySubsequences: false)
             let name = parts.count > 5 ? parts[5].prefix { $0 != " " } : parts.last ?? ""
@@ -99,7 +100,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
     }
 #else
     extension TLSFailure {
-        /// Reads an error of a channel; `nil` where TLS has nothing to do with it.
+        /// Converts an error of a channel; `nil` if it isn't from TLS.
         public init?(_ error: any Error) {
             guard let error = error as? TLSFailure else { return nil }
             self = error
@@ -108,7 +109,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
 #endif
 
 extension TLSFailure: CustomStringConvertible {
-    /// What is wrong, as one half of a sentence.
+    /// The failure as a clause.
     public var description: String {
         switch kind {
         case .untrusted: "the server's certificate isn't signed by an authority that is trusted here, or is out of date"

@@ -1,24 +1,24 @@
 #if TLS
     import NIOSSL
 
-    /// A certificate with its chain, and the private key that belongs to it.
+    /// A certificate with its chain, and its private key.
     public struct TLSIdentity: Sendable {
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey
 
-        /// The longest text that is read as certificates or as a key: 1 MiB.
+        /// The maximum size of a PEM text: 1 MiB.
         public static let longestText = 1 << 20
 
-        /// Reads both in the PEM format (RFC 7468).
+        /// Parses both in PEM format (RFC 7468).
         ///
         /// - Parameters:
-        ///   - certificates: The certificate, and behind it those of its issuers, except for the root.
+        ///   - certificates: The certificate, followed by those of its issuers without the root.
         ///   - privateKey: The key, without a passphrase.
-        /// - Throws: A `TLSSettingsProblem`, when either can't be read, or when they don't belong together.
+        /// - Throws: A `TLSSettingsProblem` when either can't be parsed, or when the key doesn't match the certificate.
         public init(certificates: [UInt8], privateKey: [UInt8]) throws(TLSSettingsProblem) {
             chain = try TLSIdentity.certificates(certificates, else: .unreadableCertificate)
             do {
-                // Without an answer to the question for a passphrase the terminal would be asked.
+                // Without a passphrase callback NIOSSL would prompt on the terminal.
                 key = try NIOSSLPrivateKey(bytes: privateKey, format: .pem) { $0([UInt8]()) }
             } catch {
                 throw .unreadableKey
@@ -37,23 +37,23 @@
             return found
         }
 
-        /// The chain in the form that NIOSSL takes.
+        /// The chain in NIOSSL's form.
         var sources: [NIOSSLCertificateSource] { chain.map { .certificate($0) } }
     }
 
     extension TLSIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-        /// How many certificates there are; nothing of the key.
+        /// The number of certificates; nothing of the key.
         public var description: String { "TLSIdentity(\(chain.count) certificates)" }
         /// The same.
         public var debugDescription: String { description }
-        /// Without children: a dump shows no key.
+        /// No children, so that dumps don't show the key.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     extension TLSSettingsProblem {
-        /// What NIOSSL says when it is given settings.
+        /// Converts an error of NIOSSL.
         init(_ error: any Error) {
-            // The key could be read before, so what keeps it from being loaded is the certificate.
+            // The key was parsed before, so a load failure means that it doesn't match the certificate.
             if case NIOSSLError.failedToLoadPrivateKey = error {
                 self = .otherKey
             } else {

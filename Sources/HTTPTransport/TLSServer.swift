@@ -6,21 +6,21 @@
     public struct TLSServer: Sendable {
         private let context: NIOSSLContext
 
-        /// How long the end of a connection waits for the client's `close_notify`: 1 s.
+        /// How long closing a connection waits for the client's `close_notify`: 1 s.
         static let shutdownLimit = TimeAmount.seconds(1)
 
-        /// Makes a server that shows `identity`.
+        /// Makes a server that presents `identity`.
         ///
-        /// - Parameter offersHTTP2: Whether HTTP/2 is spoken with clients that know it.
+        /// - Parameter offersHTTP2: Whether HTTP/2 is offered.
         public init(_ identity: TLSIdentity, offersHTTP2: Bool = true) throws(TLSSettingsProblem) {
             context = try TLSServer.context(identity, offersHTTP2: offersHTTP2)
         }
 
-        /// Puts TLS into the pipeline of a fresh connection. To be called on the loop of the channel, before its other handlers
-        /// are added.
+        /// Adds TLS to the pipeline of a fresh connection. Called on the channel's loop, before its other handlers are
+        /// added.
         ///
-        /// - Returns: what the client wants to speak, on the loop and before anything else has arrived. The connection is
-        ///   closed where the handshake fails.
+        /// - Returns: the negotiated protocol, on the loop and before anything else has arrived. The connection is
+        ///   closed when the handshake fails.
         public func start(on channel: any Channel) throws -> EventLoopFuture<HTTPProtocol> {
             let promise = channel.eventLoop.makePromise(of: HTTPProtocol.self)
             let pipeline = channel.pipeline.syncOperations

@@ -1,21 +1,21 @@
 /// Why certificates or a key can't be used.
 public enum TLSSettingsProblem: Error, Hashable, Sendable {
-    /// There is no certificate of an authority in the PEM format, or a part of it can't be read.
+    /// No authority certificate in PEM format, or one can't be parsed.
     case unreadableAuthorities
-    /// The same of the certificate to be shown.
+    /// No certificate in PEM format, or one can't be parsed.
     case unreadableCertificate
-    /// There is no private key in the PEM format, or it needs a passphrase.
+    /// No private key in PEM format, or it needs a passphrase.
     case unreadableKey
-    /// The private key isn't that of the certificate.
+    /// The private key doesn't match the certificate.
     case otherKey
     /// This build has no TLS.
     case unavailable
-    /// The library refuses the settings.
+    /// NIOSSL rejected the settings.
     case refused(String)
 }
 
 extension TLSSettingsProblem: CustomStringConvertible {
-    /// What is wrong, and what is needed.
+    /// The problem as a clause.
     public var description: String {
         switch self {
         case .unreadableAuthorities: "there are no certificates in the PEM format"

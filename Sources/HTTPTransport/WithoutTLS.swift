@@ -1,16 +1,16 @@
 #if !TLS
     import NIOCore
 
-    // A build without the trait “TLS” has these types in place of the real ones. Every call reports that TLS is missing.
+    // Stand-ins for builds without the trait “TLS”. Every call reports that TLS is missing.
 
-    /// How a client finds out who a server is; a build without TLS can't.
+    /// TLS settings of a client, unused in a build without TLS.
     public struct TLSClientSettings: Sendable {
-        /// What servers that ask for it are shown.
+        /// The client certificate, sent to servers that request one.
         public var identity: TLSIdentity?
-        /// Whether HTTP/2 is spoken with servers that know it.
+        /// Whether HTTP/2 is offered.
         public var offersHTTP2 = true
 
-        /// Makes settings of which nothing comes.
+        /// Makes settings without effect.
         public init() {}
 
         /// - Throws: `TLSSettingsProblem.unavailable`.
@@ -46,21 +46,21 @@
         }
     }
 
-    /// Why an exchange by HTTP/2 ended early, which can't happen here.
+    /// Why an HTTP/2 request failed, which can't happen here.
     public struct HTTP2Failure: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What the failure tells of the request.
+        /// What the failure says about the request.
         public enum Kind: Hashable, Sendable {
-            /// The server has processed nothing of it.
+            /// The server hasn't processed the request.
             case streamRefused
-            /// The server wants the request by HTTP/1.1.
+            /// The request must be sent over HTTP/1.1.
             case http1Required
-            /// Nothing.
+            /// No conclusion.
             case other
         }
 
-        /// Nothing.
+        /// Empty.
         public var description: String { "" }
-        /// Nothing.
+        /// Always `other`.
         public var kind: Kind { .other }
 
         /// `nil`.
@@ -87,7 +87,7 @@
 
     /// A certificate and its key, which this build can't read.
     public struct TLSIdentity: Sendable, CustomStringConvertible {
-        /// The longest text that is read as certificates or as a key: 1 MiB.
+        /// The maximum size of a PEM text: 1 MiB.
         public static let longestText = 1 << 20
 
         /// - Throws: `TLSSettingsProblem.unavailable`.

@@ -9,15 +9,15 @@
     import Synchronization
 
     extension ResumableUploadServer {
-        /// Makes the resumable uploads of an application: each upload is one request to `responder`, such as that of a router,
-        /// with all of the content, whatever connections it came over.
+        /// Adds resumable uploads to an application: each upload becomes one request with its complete content to
+        /// `responder`, such as a router, however many connections it took.
         ///
-        /// The application has to serve HTTP by `HTTPServerBuilder.http1(resumableUploads:)`.
+        /// The application must serve HTTP through `HTTPServerBuilder.http1(resumableUploads:)`.
         ///
         /// - Parameters:
-        ///   - configuration: The limits, and where uploads are.
-        ///   - responder: What answers. Its response to an upload is at most `configuration.longestAnswer` bytes long.
-        ///   - logger: What the contexts of these requests log to.
+        ///   - configuration: The limits and the storage of uploads.
+        ///   - responder: Handles completed uploads. Its response is at most `configuration.longestAnswer` bytes long.
+        ///   - logger: The logger of the request contexts.
         public convenience init<Responder: HTTPResponder>(
             configuration: Configuration = Configuration(),
             responder: Responder,
@@ -35,11 +35,11 @@
     }
 
     extension HTTPServerBuilder {
-        /// HTTP/1.1 with resumable uploads. Requests that aren't about uploads go to the application as usual.
+        /// HTTP/1.1 with resumable uploads. Requests that aren't uploads reach the application unchanged.
         ///
         /// - Parameters:
-        ///   - uploads: The uploads of all connections.
-        ///   - configuration: The configuration of a connection; what it adds to the pipeline stands behind the uploads.
+        /// - uploads: The uploads of all connections.
+        ///   - configuration: The configuration of a connection; its additional handlers come after the upload handler.
         public static func http1(
             resumableUploads uploads: ResumableUploadServer,
             configuration: HTTP1Channel.Configuration = HTTP1Channel.Configuration()
@@ -52,11 +52,11 @@
         }
     }
 
-    /// A response that is too long to be kept.
+    /// A response that is too long to be stored.
     struct ResponseTooLong: Error {}
 
     extension ResponseBody {
-        /// The content. Throws when it has more than `limit` bytes.
+        /// Collects the content. Throws when it is longer than `limit` bytes.
         consuming func collected(upTo limit: Int) async throws -> ByteBuffer {
             let collected = Collected(limit: limit)
             try await write(CollectingWriter(collected: collected))

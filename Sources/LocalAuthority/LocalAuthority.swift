@@ -5,25 +5,25 @@ import NIOCore
 import SwiftASN1
 import X509
 
-/// A certificate authority of its own, for tests and demonstrations. Its key is in memory only, so it ends with the process.
+/// A self-signed certificate authority for tests and demonstrations. Its key is never written to disk.
 public struct LocalAuthority: Sendable {
-    /// The certificate of the authority in the PEM format (RFC 7468): what clients have to trust.
+    /// The certificate of the authority in PEM format (RFC 7468), for clients to trust.
     public let certificate: String
 
     private let name: DistinguishedName
     private let key: P256.Signing.PrivateKey
     private let validity: Range<Date>
 
-    /// The time for which certificates are valid: 7 days. They begin an hour ago, for clocks that are late.
+    /// The validity of certificates: 7 days. It starts an hour in the past to tolerate clock skew.
     public static let lifetime: TimeInterval = 7 * 86_400
 
-    /// Makes an authority.
+    /// Creates an authority.
     ///
-    /// - Parameter now: The time at which the certificates are made.
+    /// - Parameter now: The time from which the certificates are valid.
     public init(now: Date = Date()) throws {
         validity = now.addingTimeInterval(-3_600)..<now.addingTimeInterval(Self.lifetime)
         let key = P256.Signing.PrivateKey()
-        // The serial number tells two authorities apart in a store of certificates.
+        // The serial number distinguishes two authorities in a certificate store.
         let serialNumber = Certificate.SerialNumber()
         let name = try DistinguishedName {
             OrganizationName("Squall")
@@ -56,7 +56,7 @@ public struct LocalAuthority: Sendable {
         return try TLSIdentity(certificates: Array(texts.certificate.utf8), privateKey: Array(texts.key.utf8))
     }
 
-    /// The same in the PEM format.
+    /// The same as PEM text.
     public func texts(for hosts: [String]) throws -> (certificate: String, key: String) {
         let own = P256.Signing.PrivateKey()
         let names = SubjectAlternativeNames(hosts.map(Self.generalName))
@@ -87,7 +87,7 @@ public struct LocalAuthority: Sendable {
         return .ipAddress(.init(contentBytes: bytes[...]))
     }
 
-    /// The 4 or 16 bytes of a numeric address in the usual spelling (RFC 5952); `nil` for an IPv4 address within an IPv6 one.
+    /// The 4 or 16 bytes of a numeric address in canonical form (RFC 5952); `nil` for an IPv4-mapped IPv6 address.
     private static func bytes(ofAddress text: String) -> [UInt8]? {
         let numbers = text.split(separator: ".").compactMap { UInt8($0) }
         if numbers.count == 4, !text.contains(":") { return numbers }

@@ -2,29 +2,29 @@ import HTTPSemantics
 import HTTPTypes
 import TransferProtocol
 
-/// The head of an answer and what follows it: everything that is decided before a byte is sent.
+/// The head and content of a response, decided before a byte is sent.
 struct AnswerPlan: Hashable, Sendable {
-    /// The content of an answer.
+    /// The content of a response.
     enum Content: Hashable, Sendable {
-        /// None, because the status or the method doesn't have any.
+        /// None, by status or method.
         case none
         /// A line of text.
         case text(String)
-        /// The file's bytes from `first`, `count` of them, at least one.
+        /// `count` bytes of the file from `first`; at least one.
         case file(first: Int64, count: Int64)
     }
 
     var status: HTTPResponse.Status
     var fields: HTTPFields
     var content: Content
-    /// What the request log says about the range.
+    /// The range in the request log.
     var range: ContentRange?
 
-    /// The methods that are allowed on everything.
+    /// The methods allowed on every resource.
     static let allowedMethods = "GET, HEAD, OPTIONS"
 
-    /// The answer to a request for a file, by RFC 9110, section 13.2.2: preconditions first, then the range. `method`
-    /// is GET or HEAD; HEAD gets the fields of GET without `Range` (section 14.2), and no content.
+    /// The response to a request for a file (RFC 9110, section 13.2.2): preconditions first, then the range. `method`
+    /// is GET or HEAD; HEAD gets the fields of a GET without `Range` (section 14.2), and no content.
     static func file(
         _ file: FileFacts,
         method: HTTPRequest.Method,
@@ -35,7 +35,7 @@ struct AnswerPlan: Hashable, Sendable {
         let preconditions = Preconditions(request)
         switch preconditions.outcome(method: method, current: validators) {
         case .notModified:
-            // The other fields of a 200 are left out, as section 15.4.5 asks for where there is an entity tag.
+            // With an entity tag a 304 omits the other fields of a 200 (section 15.4.5).
             let fields: HTTPFields = [.date: now.headerValue, .eTag: file.entityTag.headerValue]
             return AnswerPlan(status: .notModified, fields: fields, content: .none)
         case .failed:
@@ -88,10 +88,10 @@ struct AnswerPlan: Hashable, Sendable {
         }
     }
 
-    /// Whether the answer carries the file or a part of it, so that a digest of the whole may go with it.
+    /// Whether the response contains the file or a part of it, so that it may have a digest.
     var describesFile: Bool { status == .ok || status == .partialContent }
 
-    /// An answer that says in a sentence why there is no other.
+    /// A response with a sentence as content.
     static func message(_ status: HTTPResponse.Status, _ sentence: String, now: HTTPDate) -> AnswerPlan {
         let text = sentence + "\n"
         let fields: HTTPFields = [
@@ -102,32 +102,32 @@ struct AnswerPlan: Hashable, Sendable {
         return AnswerPlan(status: status, fields: fields, content: .text(text))
     }
 
-    /// The answer to a method that isn't allowed (RFC 9110, section 15.5.6).
+    /// The response to a method that isn't allowed (RFC 9110, section 15.5.6).
     static func methodNotAllowed(now: HTTPDate) -> AnswerPlan {
         var plan = message(.methodNotAllowed, "Files can be read only.", now: now)
         plan.fields[.allow] = allowedMethods
         return plan
     }
 
-    /// The answer to a method that this server doesn't know (RFC 9110, section 9.1).
+    /// The response to an unknown method (RFC 9110, section 9.1).
     static func methodUnknown(now: HTTPDate) -> AnswerPlan {
         message(.notImplemented, "This server doesn't know the method.", now: now)
     }
 
-    /// The answer to the name of a folder without its slash: the reference to the folder (RFC 9110, section 15.4.2).
+    /// The redirect from a folder without a trailing slash (RFC 9110, section 15.4.2).
     static func redirection(to location: String, now: HTTPDate) -> AnswerPlan {
         var plan = message(.movedPermanently, "The folder is at \(location)", now: now)
         plan.fields[.location] = location
         return plan
     }
 
-    /// The answer to OPTIONS (RFC 9110, section 9.3.7).
+    /// The response to OPTIONS (RFC 9110, section 9.3.7).
     static func options(now: HTTPDate) -> AnswerPlan {
         let fields: HTTPFields = [.date: now.headerValue, .allow: allowedMethods, .acceptRanges: "bytes"]
         return AnswerPlan(status: .noContent, fields: fields, content: .none)
     }
 
-    /// The answer to a connection beyond the limit.
+    /// The response to a connection beyond the limit.
     static func tooManyConnections(now: HTTPDate) -> AnswerPlan {
         var plan = message(.serviceUnavailable, "Too many connections; try again later.", now: now)
         plan.fields[.retryAfter] = "1"

@@ -1,14 +1,14 @@
 import NIOCore
 import Synchronization
 
-/// The connections of a server: how many there are, and all of them, when it shuts down.
+/// The open connections of a server.
 final class ConnectionRegistry: Sendable {
-    /// Whether a connection is taken on.
+    /// Whether a connection is accepted.
     enum Admission: Hashable {
         case served
-        /// One too many, but it is told so.
+        /// Beyond the limit: gets a 503.
         case refused
-        /// Far too many, or the server is shutting down: it is closed.
+        /// Far beyond the limit, or at shutdown: closed immediately.
         case dropped
     }
 
@@ -24,10 +24,10 @@ final class ConnectionRegistry: Sendable {
         self.limits = limits
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     var count: Int { state.withLock { $0.channels.count } }
 
-    /// Decides about a new connection, and keeps it until it closes unless it is dropped.
+    /// Decides on a new connection, and tracks it until it closes unless it is dropped.
     func admit(_ channel: any Channel) -> Admission {
         let admission = state.withLock { state -> Admission in
             let count = state.channels.count
@@ -43,7 +43,7 @@ final class ConnectionRegistry: Sendable {
         return admission
     }
 
-    /// Admits nobody any more. Gives the connections that are left, and whether this was the first call.
+    /// Stops admitting connections. Returns the open ones, and whether this was the first call.
     func beginClosing() -> (channels: [any Channel], isFirst: Bool) {
         state.withLock { state in
             defer { state.isClosing = true }

@@ -2,17 +2,17 @@ import HTTPTransport
 import NIOCore
 import NIOHTTP1
 
-/// What serves the requests of one connection.
+/// Serves the requests of one connection.
 struct ConnectionService: Sendable {
     let responder: Responder
-    /// Where uploads go; `nil` for a connection that takes none.
+    /// The upload service; `nil` for a connection without uploads.
     let uploads: UploadSite?
-    /// Whether it is one connection too many, which is only told so.
+    /// Whether the connection is beyond the limit and only gets a 503.
     let isRefused: Bool
 
     private var limits: OriginLimits { responder.configuration.limits }
 
-    /// Serves HTTP/1.1, one request after another.
+    /// Serves HTTP/1.1, one request at a time.
     func speakHTTP1(on channel: any Channel) throws {
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = limits.headBytes
@@ -31,7 +31,7 @@ struct ConnectionService: Sendable {
         try serve(on: channel, progress)
     }
 
-    /// Serves HTTP/2, one request on each stream.
+    /// Serves HTTP/2, one request per stream.
     func speakHTTP2(on channel: any Channel) throws {
         let limits = HTTP2Server.Limits(
             streams: limits.concurrentRequests,
@@ -42,12 +42,12 @@ struct ConnectionService: Sendable {
         try HTTP2Server.start(on: channel, limits) { stream in
             try serve(on: stream, RequestProgress())
             guard isRefused else { return }
-            // The stream counts from after this call.
+            // The stream is only counted after this call.
             channel.eventLoop.execute { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         }
     }
 
-    /// Adds what answers requests: one at a time on this channel.
+    /// Adds the request handlers to a channel.
     private func serve(on channel: any Channel, _ progress: RequestProgress) throws {
         let pipeline = channel.pipeline.syncOperations
         if let uploads {

@@ -1,41 +1,42 @@
 import NIOCore
 import ResumableUploads
 
-/// The state of a connection, or of a stream of HTTP/2: requests arrive, one response at a time is sent, time passes.
+/// The state machine of an HTTP/1 connection or HTTP/2 stream: requests arrive, one response at a time is sent, time
+/// passes.
 ///
-/// Receiving and answering are separate states: a response may begin, and end, while its request is still arriving. Events go
-/// in, actions come out; nothing is done here.
+/// Receiving and responding are separate states: a response may start, and end, while its request is still arriving.
+/// Consumes events and returns actions, without side effects.
 struct ConnectionStateMachine {
-    /// The next step of the connection's handler.
+    /// The next action of the connection's handler.
     enum Action: Hashable {
         case nothing
-        /// Answer the request whose head arrived last; end the connection afterwards with `thenClose`.
+        /// Respond to the last request; `thenClose` ends the connection afterwards.
         case answer(thenClose: Bool)
-        /// Answer that the request can't be read, and end the connection afterwards.
+        /// Respond that the request is invalid, and end the connection afterwards.
         case reject(Rejection)
-        /// Close for sending, and go on reading until the client has closed too (RFC 9112, section 9.6): a client that is
-        /// still sending would be reset, and lose the response.
+        /// Close the output, and read until the client has closed too (RFC 9112, section 9.6): otherwise a client that
+        /// is still sending would get a reset and lose the response.
         case closeOutput
         /// Close.
         case close
     }
 
-    /// Why a request can't be read.
+    /// Why a request is rejected.
     enum Rejection: Hashable {
         case malformed
         case headTooLarge
         case versionNotSupported
         /// The request target is longer than `RequestTarget.maximumLength`.
         case targetTooLong
-        /// The method is longer than any that is known.
+        /// The method is longer than any registered one.
         case methodUnknown
-        /// The content arrives too slowly.
+        /// The content arrived too slowly.
         case timedOut
-        /// The server has all the connections that it takes; the request wasn't looked at.
+        /// The server is at its connection limit; the request wasn't parsed.
         case tooManyConnections
     }
 
-    /// Content that is thrown away.
+    /// Content that is discarded.
     private struct Discard: Hashable {
         var bytes = 0
         var throughput: MinimumThroughput
@@ -54,31 +55,31 @@ struct ConnectionStateMachine {
 
     /// The part of a request that arrives next.
     private enum Receiving: Hashable {
-        /// A head, of which nothing has arrived since the last request.
+        /// A head; nothing of it has arrived since the last request.
         case nextRequest(since: NIODeadline)
         /// The rest of a head.
         case head(since: NIODeadline)
-        /// Content that is thrown away; the response waits for its end.
+        /// Content that is discarded; the response follows its end.
         case content(Discard, keepsAlive: Bool)
-        /// Content that another handler takes.
+        /// Content for another handler.
         case taken
-        /// Content that is thrown away, of a request that was answered.
+        /// Remaining content, discarded, of a request that was already answered.
         case rest(Discard)
-        /// Nothing until the request is answered. Bytes of the next one may have come.
+        /// Nothing until the response. Bytes of the next request may have arrived.
         case complete(hasBytesAhead: Bool)
-        /// Nothing that counts: the connection ends with the response.
+        /// Ignored: the connection ends with the response.
         case unwanted
-        /// Nothing: the client has ended its side.
+        /// Nothing: the client has closed its output.
         case ended
     }
 
-    /// The response.
+    /// The state of the response.
     private enum Answering: Hashable {
-        /// None yet to the current request.
+        /// No response to the current request yet.
         case notBegun
-        /// Under way.
+        /// A response is being sent.
         case underWay(thenClose: Bool)
-        /// The last one was sent; the client has yet to notice.
+        /// The last response was sent; the client hasn't closed yet.
         case lingering(since: NIODeadline)
         case closed
     }
@@ -87,11 +88,11 @@ struct ConnectionStateMachine {
     private let isRefused: Bool
     private var receiving: Receiving
     private var answering = Answering.notBegun
-    /// Bytes handed to the channel and not yet taken by the system, and the last time that some were.
+    /// Bytes passed to the channel but not yet to the system, and when some were last.
     private var unsentBytes = 0
     private var lastProgress: NIODeadline
 
-    /// Makes the state of a connection that starts `now`. One that `isRefused` gets a single response, which says so.
+    /// Makes the state of a connection that starts `now`. If `isRefused`, it gets a single 503.
     init(limits: OriginLimits, isRefused: Bool = false, now: NIODeadline) {
         self.limits = limits
         self.isRefused = isRefused
@@ -101,7 +102,7 @@ struct ConnectionStateMachine {
 
     // MARK: - Receiving
 
-    /// Bytes have arrived, not yet decoded.
+    /// Undecoded bytes arrived.
     mutating func bytesArrived(at now: NIODeadline) {
         switch receiving {
         case .nextRequest: receiving = .head(since: now)
@@ -119,14 +120,14 @@ struct ConnectionStateMachine {
         return .nothing
     }
 
-    /// Another handler has taken the request whose head has arrived: it sends the response, and no content of it comes here.
+    /// Another handler took the current request: it sends the response, and no content arrives here.
     mutating func requestTaken() {
         guard isAwaitingHead else { return }
         receiving = .taken
         answering = .underWay(thenClose: false)
     }
 
-    /// `count` bytes of content have arrived, and were thrown away.
+    /// `count` bytes of content arrived and were discarded.
     mutating func contentArrived(_ count: Int, at now: NIODeadline) -> Action {
         switch receiving {
         case .content(var discard, let keepsAlive):
@@ -160,7 +161,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The bytes that arrive are no request.
+    /// Invalid bytes arrived.
     mutating func requestRejected(_ rejection: Rejection) -> Action {
         switch answering {
         case .notBegun:
@@ -177,7 +178,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The client has ended its side; it may still read.
+    /// The client closed its output; it may still read.
     mutating func inputEnded() -> Action {
         receiving = .ended
         switch answering {
@@ -199,10 +200,10 @@ struct ConnectionStateMachine {
 
     // MARK: - Answering
 
-    /// Whether the connection ends with the response that is under way.
+    /// Whether the connection ends with the current response.
     var endsConnection: Bool { answering == .underWay(thenClose: true) }
 
-    /// The connection ends with the response that is under way.
+    /// Ends the connection with the current response.
     mutating func answerEndsConnection() {
         if case .underWay = answering { answering = .underWay(thenClose: true) }
     }
@@ -213,7 +214,7 @@ struct ConnectionStateMachine {
         return .answer(thenClose: true)
     }
 
-    /// All of a response was taken by the system.
+    /// The system has taken all of a response.
     mutating func answerEnded(at now: NIODeadline) -> Action {
         guard case .underWay(let thenClose) = answering else { return .nothing }
         if thenClose {
@@ -230,7 +231,7 @@ struct ConnectionStateMachine {
         return .nothing
     }
 
-    /// A response can't be finished.
+    /// A response can't be completed.
     mutating func answerFailed() -> Action { close() }
 
     private mutating func close() -> Action {
@@ -238,13 +239,13 @@ struct ConnectionStateMachine {
         return .close
     }
 
-    /// `count` bytes were handed to the channel.
+    /// `count` bytes were passed to the channel.
     mutating func bytesWritten(_ count: Int, at now: NIODeadline) {
         if unsentBytes == 0 { lastProgress = now }
         unsentBytes += count
     }
 
-    /// `count` of these bytes were taken by the system.
+    /// The system has taken `count` of these bytes.
     mutating func bytesSent(_ count: Int, at now: NIODeadline) {
         unsentBytes -= count
         lastProgress = now
@@ -252,7 +253,7 @@ struct ConnectionStateMachine {
 
     // MARK: - Time
 
-    /// When to tell the time next; `nil` while the connection waits for nobody but the server.
+    /// When to call `timeAdvanced(to:)` next; `nil` while the connection only waits for the server.
     var deadline: NIODeadline? {
         switch answering {
         case .closed: nil
@@ -268,7 +269,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// It is `now`.
+    /// Time has advanced to `now`.
     mutating func timeAdvanced(to now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }
         guard case .notBegun = answering else { return close() }

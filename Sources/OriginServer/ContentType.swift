@@ -1,6 +1,6 @@
-/// Which media type a file is sent as: what its name says, from a short table.
+/// Maps file names to media types.
 enum ContentType {
-    /// The media type of a file name, by its extension in any case; `application/octet-stream` for all others.
+    /// The media type for a file name, by its case-insensitive extension; `application/octet-stream` if unknown.
     static func of(fileName: String) -> String {
         let name = fileName.split(separator: ".", omittingEmptySubsequences: false)
         guard name.count > 1, let fileExtension = name.last else { return unknown }

@@ -1,16 +1,16 @@
 import HTTPSemantics
 import TransferProtocol
 
-/// The digests of files, by their entity tags: each is computed once, however many ask for it at the same time, and
-/// nobody has to wait for it to the end.
+/// Computes and caches digests of files by entity tag: each once for concurrent requests, and no caller has to wait for
+/// the end.
 actor DigestStore {
-    /// Computes a digest; `nil` when it can't.
+    /// Computes a digest; `nil` on failure.
     typealias Computation = @Sendable () async -> ReprDigest?
 
-    /// A digest that is wanted and not known.
+    /// A digest that isn't known yet.
     private struct Wanted {
         let compute: Computation
-        /// Set while it is being computed; before, it waits for its turn.
+        /// The running computation; `nil` while queued.
         var task: Task<Void, Never>?
         var askers: [Int: CheckedContinuation<ReprDigest?, Never>] = [:]
     }
@@ -20,24 +20,23 @@ actor DigestStore {
     private var known: [EntityTag: ReprDigest] = [:]
     private var oldestFirst: [EntityTag] = []
     private var wanted: [EntityTag: Wanted] = [:]
-    /// Those that wait for their turn.
+    /// The tags queued for computation.
     private var queue: [EntityTag] = []
     private var running = 0
     private var lastAsker = 0
     private var isShutDown = false
 
-    /// Makes a store that remembers `capacity` digests and computes `concurrency` of them at the same time.
+    /// Makes a store that caches `capacity` digests and computes `concurrency` concurrently.
     init(capacity: Int, concurrency: Int) {
         self.capacity = capacity
         self.concurrency = max(1, concurrency)
     }
 
-    /// The digest for a tag: remembered, or being computed, or computed now. `nil` when it can't be computed, which
-    /// isn't remembered, or isn't known by the time that `patience` returns; `patience` is cancelled when it is known, and when the
-    /// caller is.
+    /// The digest for a tag: cached, or computed. `nil` when it can't be computed, which isn't cached, or isn't known
+    /// when `patience` returns. `patience` is cancelled when it is known, or the caller is cancelled.
     ///
-    /// A computation that has begun goes on for those who ask later, unless others wait for their turn. One that waits for
-    /// its turn is given up with the last who asked for it.
+    /// A running computation continues for later callers, unless others are queued. A queued one is dropped with its
+    /// last caller.
     func digest(
         for tag: EntityTag,
         patience: @escaping @Sendable () async -> Void,
@@ -58,7 +57,7 @@ actor DigestStore {
             self.patienceEnded(of: asker, for: tag)
         }
         defer { clock.cancel() }
-        // A request whose client has gone waits no longer.
+        // A cancelled caller doesn't wait any longer.
         return await withTaskCancellationHandler {
             await withCheckedContinuation { wanted[tag]?.askers[asker] = $0 }
         } onCancel: {
@@ -66,7 +65,7 @@ actor DigestStore {
         }
     }
 
-    /// Cancels what is being computed, and returns when it has ended; nothing is computed afterwards.
+    /// Cancels all computations and waits for them to end; nothing is computed afterwards.
     func shutDown() async {
         isShutDown = true
         queue = []
@@ -81,12 +80,12 @@ actor DigestStore {
             let tag = queue.removeFirst()
             guard let compute = wanted[tag]?.compute else { continue }
             running += 1
-            // Answers that are being sent come first.
+            // Responses in progress have priority.
             wanted[tag]?.task = Task(priority: .utility) { self.computed(await compute(), for: tag) }
         }
     }
 
-    /// Ends a computation that nobody waits for any more, if others wait for their turn.
+    /// Cancels a computation without callers if others are queued.
     private func makeRoom() {
         guard !queue.isEmpty, running >= concurrency else { return }
         wanted.values.first { $0.task?.isCancelled == false && $0.askers.isEmpty }?.task?.cancel()
@@ -99,7 +98,7 @@ actor DigestStore {
         giveTurns()
     }
 
-    /// Remembers a digest that is known already, unless the store is to remember none.
+    /// Caches a digest that is already known, if caching is enabled.
     func remember(_ digest: ReprDigest, for tag: EntityTag) {
         guard capacity > 0, known[tag] == nil else { return }
         if oldestFirst.count >= capacity { known[oldestFirst.removeFirst()] = nil }
@@ -107,7 +106,7 @@ actor DigestStore {
         oldestFirst.append(tag)
     }
 
-    /// Tells all who asked.
+    /// Resumes all callers.
     private func end(_ tag: EntityTag, _ digest: ReprDigest?) {
         guard let askers = wanted.removeValue(forKey: tag)?.askers.values else { return }
         for asker in askers { asker.resume(returning: digest) }

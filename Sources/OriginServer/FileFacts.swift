@@ -4,19 +4,19 @@ import HTTPSemantics
 import SystemPackage
 import TransferProtocol
 
-/// What is known of an open file: everything that an answer's head is made of.
+/// The metadata of an open file that a response head needs.
 struct FileFacts: Hashable, Sendable {
-    /// Bytes.
+    /// The size in bytes.
     let size: Int64
     let entityTag: EntityTag
-    /// The time of the last change of the content, rounded down to the second.
+    /// The mtime, rounded down to seconds.
     let modified: HTTPDate
     /// The media type.
     let contentType: String
-    /// The state of the content alone, to see whether it changed while it was being sent.
+    /// The state of the content, to detect a change while it is sent.
     let contentState: ContentState
 
-    /// What changes whenever a file's content does, and stays when it is only renamed, replaced or unlinked.
+    /// Changes with a file's content, but not when the file is renamed, replaced or unlinked.
     struct ContentState: Hashable, Sendable {
         let size: Int64
         let modifiedSeconds: Int64
@@ -37,19 +37,17 @@ struct FileFacts: Hashable, Sendable {
         contentState = ContentState(status)
     }
 
-    /// The validators for an answer dated `now`. A file from the future is as old as the answer, as RFC 9110,
-    /// section 8.8.2.1, asks for.
+    /// The validators for a response dated `now`. An mtime in the future becomes `now` (RFC 9110, section 8.8.2.1).
     func validators(now: HTTPDate) -> Validators {
         Validators(entityTag: entityTag, lastModified: min(modified, now))
     }
 
-    /// A strong entity tag of a file's state.
+    /// A strong entity tag for the state of a file.
     ///
-    /// It covers device and inode, so a file put in place of another has another tag; the size; the time of the last
-    /// change of the content; and the time of the last change of the inode, which no program can set, so a rewrite
-    /// that puts the old time back has another tag as well. What remains are two states of one inode with the same
-    /// size within one tick of the kernel's clock (at most 10 ms): a file that is rewritten in place
-    /// while it is being downloaded. It is digested, so that inode numbers aren't told to everybody.
+    /// Covers device and inode, so that a replacement file differs; size; mtime; and ctime, which programs can't set,
+    /// so that a rewrite with a restored mtime differs too. It can't distinguish two states of one inode with the same
+    /// size within one kernel clock tick (at most 10 ms), when a file is rewritten in place during a download. Hashed,
+    /// so that inode numbers aren't exposed.
     private static func entityTag(of status: Stat) -> EntityTag {
         let fields = [
             "\(status.deviceID.rawValue)", "\(status.inode.rawValue)", "\(status.size)",

@@ -5,31 +5,31 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// Facts about a request that its head in HTTP types doesn't have.
+/// Properties of a request that its HTTP types head lacks.
 struct RequestTraits: Hashable, Sendable {
-    /// HTTP/1.0 has no informational responses, and says when its connection goes on.
+    /// HTTP/1.0 has no interim responses, and keep-alive is explicit.
     var isHTTP10 = false
-    /// Whether the connection can go on after the response, as far as the head says.
+    /// Whether the head allows the connection to continue after the response.
     var keepsAlive = true
-    /// The bytes of the content: 0 without any, `nil` when the head doesn't say.
+    /// The content length: 0 without content, `nil` if unknown.
     var contentLength: Int64?
-    /// Why the head isn't valid, by a rule of HTTP/1.
+    /// Why the head violates a rule of HTTP/1.
     var problem: String?
 
-    /// Makes the traits of a request by HTTP/2, on a stream of its own.
+    /// Makes the traits of an HTTP/2 request.
     init(_ head: HTTPRequest) {
         contentLength = head.headerFields[.contentLength].map { ContentLength.parse($0) ?? .max }
     }
 
-    /// Makes the traits of a request by HTTP/1.
+    /// Makes the traits of an HTTP/1 request.
     init(_ head: HTTPRequestHead) {
         isHTTP10 = head.version == .http1_0
         let isChunked = head.headers.contains(name: "transfer-encoding")
         contentLength =
             isChunked ? nil : head.headers.first(name: "content-length").map { ContentLength.parse($0) ?? .max } ?? 0
-        // The decoder stops after a request that offers to change the protocol, and we never do.
+        // The decoder stops after a request that offers an upgrade; none is ever accepted.
         let offersUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
-        // RFC 9112, section 6.1: the framing of a message of HTTP/1.0 in chunks is faulty.
+        // RFC 9112, section 6.1: chunked framing is invalid in HTTP/1.0.
         keepsAlive = head.isKeepAlive && !offersUpgrade && !(isHTTP10 && isChunked)
         // RFC 9112, section 3.2.
         let hosts = head.headers["host"].count
@@ -37,10 +37,10 @@ struct RequestTraits: Hashable, Sendable {
     }
 }
 
-/// Makes HTTP types of a connection's HTTP/1 parts, one request at a time, and HTTP/1 parts of the responses.
+/// Converts HTTP/1 request parts to HTTP types, and responses back, one request at a time.
 ///
-/// It stands behind the `HTTPServerPipelineHandler`, and keeps the rules that only HTTP/1 has. NIO's own codec loses the version and
-/// the second `Host` field (docs/decisions/0026-http-types.md).
+/// It comes after the `HTTPServerPipelineHandler` and enforces rules specific to HTTP/1. NIO's own codec loses the
+/// version and the second `Host` field (docs/decisions/0026-http-types.md).
 final class HTTP1Adapter: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -77,7 +77,7 @@ final class HTTP1Adapter: ChannelDuplexHandler {
             method: method,
             scheme: isSecure ? "https" : "http",
             authority: head.headers.first(name: "host"),
-            // The target as it was sent, in any of its forms.
+            // The request target as sent, in any form.
             path: head.uri,
             headerFields: HTTPFields(head.headers, splitCookie: false)
         )

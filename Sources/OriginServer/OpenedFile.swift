@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 import SystemPackage
 
-/// A file that is open for reading, until nobody holds it and nothing reads from it any more. One read at a time; who
-/// reads beside others has its own, see `reopened`.
+/// A file open for reading, closed when it is released and no read is in progress. One read at a time; use `reopened`
+/// for concurrent reads.
 final class OpenedFile: Sendable {
     let facts: FileFacts
     private let descriptor: SystemPackage.FileDescriptor
@@ -17,11 +17,11 @@ final class OpenedFile: Sendable {
     }
 
     deinit {
-        // Nothing was written through it, so there is nothing that a failure could have lost.
+        // Opened only for reading, so close can't lose writes.
         try? handle.close()
     }
 
-    /// The same file once more, whatever has become of its name. Blocks.
+    /// Opens the same file again, even if its name has changed. Blocks.
     ///
     /// - Throws: `Errno` of open(2).
     func reopened() throws -> OpenedFile {
@@ -29,7 +29,7 @@ final class OpenedFile: Sendable {
         return OpenedFile(try FileDescriptor.open(path, .readOnly, options: [.closeOnExec]), facts)
     }
 
-    /// Reads `count` bytes at `offset` on a thread of the pool; fewer at the end of the file only.
+    /// Reads `count` bytes at `offset` on the thread pool; fewer only at the end of the file.
     func read(
         at offset: Int64,
         count: Int,
@@ -43,12 +43,12 @@ final class OpenedFile: Sendable {
             allocator: ByteBufferAllocator(),
             eventLoop: eventLoop
         )
-        // The descriptor mustn't be closed, and its number given to another file, while a thread still reads from it.
+        // Keeps the descriptor open while a thread reads from it; its number could be reused otherwise.
         reading.whenComplete { _ in withExtendedLifetime(self) {} }
         return reading
     }
 
-    /// Whether the content is still what it was when the file was opened. Doesn't touch the disk.
+    /// Whether the content is unchanged since the file was opened. Doesn't read the disk.
     func isUnchanged() -> Bool {
         guard let status = try? descriptor.stat() else { return false }
         return FileFacts.ContentState(status) == facts.contentState

@@ -4,34 +4,35 @@ import NIOCore
 import ResumableUploads
 import TransferProtocol
 
-/// What an origin server serves, where, and within which limits.
+/// The configuration of an origin server.
 public struct OriginConfiguration: Sendable {
-    /// The folder whose files are served. A relative path counts from the current folder.
+    /// The served folder. A relative path is resolved against the working directory.
     public var folder: String
     /// The name or address to listen on.
     public var host: String
-    /// The port to listen on, 0 to 65,535; 0 lets the system choose one.
+    /// The port to listen on, 0 to 65,535; 0 for any free port.
     public var port: Int
-    /// What clients are shown to prove the server, which speaks TLS then; `nil` for plain HTTP.
+    /// The server certificate, which enables TLS; `nil` for plain HTTP.
     public var tls: TLSIdentity?
-    /// Whether HTTP/2 is spoken with clients that ask for it in TLS.
+    /// Whether HTTP/2 is offered over TLS.
     public var offersHTTP2 = true
-    /// How much the server takes on.
+    /// The limits.
     public var limits: OriginLimits
-    /// The wall clock, in whole seconds: what `Date` says, and what file dates are compared with.
+    /// The wall clock in whole seconds, for `Date` and comparisons with file dates.
     public var now: @Sendable () -> HTTPDate
-    /// Called once for each request, after its last byte was handed to the system or its connection broke; on any
-    /// thread, at the same time for several connections, and it is waited for: it should be quick.
+    /// Called once per request, after its last byte was passed to the system or its connection was lost; on any thread,
+    /// concurrently for several connections. It should return quickly.
     public var onRequest: (@Sendable (RequestRecord) -> Void)?
 
-    /// The folder that uploaded files are put in, and how much it takes; `nil` for a server that takes none.
+    /// The folder for uploaded files and its limits; `nil` for no uploads.
     public var uploads: Uploads?
 
-    /// A folder for uploads.
+    /// The upload configuration.
     public struct Uploads: Sendable {
-        /// The folder: the served one, one in it, or one elsewhere. A relative path counts from the current folder.
+        /// The folder: the served one, one in it, or one elsewhere. A relative path is resolved against the working
+        /// directory.
         public var folder: String
-        /// How much is taken on.
+        /// The limits of uploads.
         public var policy: UploadPolicy
 
         /// Makes a configuration.
@@ -41,7 +42,7 @@ public struct OriginConfiguration: Sendable {
         }
     }
 
-    /// Makes a configuration; everything but the folder has a default: loopback only, any port, the system's clock.
+    /// Makes a configuration; the defaults are loopback, any free port and the system's clock.
     public init(
         folder: String,
         host: String = "127.0.0.1",
@@ -61,50 +62,50 @@ public struct OriginConfiguration: Sendable {
     }
 }
 
-/// How much an origin server takes on. Every bound has a default that suits a server under test.
+/// The limits of an origin server. The defaults suit a server under test.
 public struct OriginLimits: Hashable, Sendable {
-    /// Connections served at the same time. The next `refusedConnections` get 503 for their first request, those
-    /// beyond are closed at once.
+    /// The maximum number of concurrent connections. The next `refusedConnections` get a 503; further ones are closed
+    /// immediately.
     public var connections = 1_024
-    /// Connections beyond `connections` that are told so, rather than closed without a word.
+    /// The number of connections beyond `connections` that get a 503 rather than being closed.
     public var refusedConnections = 64
-    /// Requests served at the same time on a connection by HTTP/2.
+    /// The maximum number of concurrent requests on an HTTP/2 connection.
     public var concurrentRequests = 16
-    /// Bytes of the request line and of all fields of a request together; 431 beyond.
+    /// The maximum size of the request line and fields, in bytes; beyond it 431.
     public var headBytes = 32_768
-    /// Fields of a request; 431 beyond.
+    /// The maximum number of fields; beyond it 431.
     public var headFields = 100
-    /// Bytes of a request's content that are read and thrown away so that the connection can go on. With more, the
-    /// answer comes at once and the connection ends.
+    /// The maximum request content discarded to keep the connection open, in bytes. Beyond it the response is sent
+    /// immediately and the connection closes.
     public var drainedBytes = 65_536
-    /// From the first byte of a request's head to its last; the connection is closed beyond.
+    /// The time limit from the first byte of a request's head to its last; then the connection closes.
     public var headTimeout: TimeAmount = .seconds(30)
-    /// Bytes a second that content brings at least, while the server waits for it: 408 below. It holds for uploads and for
-    /// content that is dropped, and bounds no upload's whole time.
+    /// The minimum rate of request content while the server waits for it, in bytes per second; below it 408. Applies to
+    /// uploads and discarded content, and doesn't limit an upload's total time.
     public var contentRate = 1_024
-    /// The time over which this rate is measured.
+    /// The interval over which the rate is measured.
     public var contentWindow: TimeAmount = .seconds(30)
-    /// From the start of a connection, or the end of an answer, to the first byte of the next request.
+    /// The time limit from the start of a connection, or the end of a response, to the next request.
     public var idleTimeout: TimeAmount = .seconds(60)
-    /// Without progress while an answer is being sent; the connection is then closed, whatever is unsent. Progress is
-    /// counted in chunks of `chunkBytes`.
+    /// The time limit without progress while a response is sent; then the connection closes. Progress is measured in
+    /// chunks of `chunkBytes`.
     public var stallTimeout: TimeAmount = .seconds(300)
-    /// From the last answer of a connection to its close, unless the client closes before.
+    /// The time limit from the last response to the client's close.
     public var lingerTimeout: TimeAmount = .seconds(5)
-    /// From `shutdown()` to the close of whatever is still being sent.
+    /// The time limit from `shutdown()` to closing connections that are still sending.
     public var shutdownTimeout: TimeAmount = .seconds(10)
-    /// Bytes of a file read at once. A connection holds three chunks at most: one read ahead and two being sent.
+    /// The size of a file read. A connection buffers at most three chunks: one read ahead and two being sent.
     public var chunkBytes = 131_072
-    /// Digests remembered, the oldest forgotten first.
+    /// The number of cached digests, evicted oldest first.
     public var cachedDigests = 1_024
-    /// Files digested at the same time; further ones wait for their turn.
+    /// The maximum number of concurrent digest computations; further ones are queued.
     public var concurrentDigests = 4
-    /// How long an answer waits for the digest of its file. It goes without one afterwards, and a digest that is being
-    /// computed will be there for later answers: those to a transfer that is resumed, for one. Shorter than the time
-    /// that clients wait for a first byte; `squall get` waits for 30 s.
+    /// How long a response waits for its digest before it is sent without one. A running computation continues for
+    /// later responses, such as those to a resumed transfer. Must be below the first-byte timeout of clients; that of
+    /// `squall get` is 30 s.
     public var digestTimeout: TimeAmount = .seconds(10)
 
-    /// Bytes of an upload's content that wait in memory; with more, nothing is read from the connection.
+    /// The maximum upload content buffered in memory; beyond it reading pauses.
     public var uploadBufferBytes = 262_144
 
     /// Makes the default limits.

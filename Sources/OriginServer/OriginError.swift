@@ -1,8 +1,8 @@
 import SystemPackage
 
-/// Why an origin server didn't start.
+/// Why an origin server failed to start.
 public struct OriginError: Error, Hashable, Sendable {
-    /// What was wrong; the raw values are stable.
+    /// The kind of failure; raw values are stable.
     public enum Code: String, CaseIterable, Hashable, Sendable {
         case folderMissing = "folder-missing"
         case notAFolder = "not-a-folder"
@@ -19,14 +19,14 @@ public struct OriginError: Error, Hashable, Sendable {
         case listenFailed = "listen-failed"
     }
 
-    /// What was wrong.
+    /// The kind of failure.
     public let code: Code
-    /// What it was wrong with: the folder, the host or the address, or what is wrong with the certificate.
+    /// The folder, host or address concerned, or the problem of the certificate.
     public let subject: String
-    /// The system call that failed and its error, where one did.
+    /// The failed system call, if any.
     public let cause: Cause?
 
-    /// A system call that failed.
+    /// A failed system call.
     public struct Cause: Hashable, Sendable {
         /// The name of the call.
         public let call: String
@@ -36,7 +36,7 @@ public struct OriginError: Error, Hashable, Sendable {
 }
 
 extension OriginError: CustomStringConvertible {
-    /// One line: what is wrong, and what to do about it.
+    /// The problem and its remedy on one line.
     public var description: String {
         let reason = cause.map { " (\($0.call): \($0.errno), errno \($0.errno.rawValue))" } ?? ""
         return "\(problem)\(reason); \(remedy)"

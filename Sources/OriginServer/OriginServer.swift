@@ -6,33 +6,33 @@ import NIOPosix
 import SystemPackage
 import TransferProtocol
 
-/// A server for the files below a folder, made for transfers that are interrupted and resumed: by HTTP/1.1, plain or over
-/// TLS, and by HTTP/2 over TLS.
+/// An HTTP server for the files in a folder, designed for resumable transfers: HTTP/1.1, plain or over TLS, and HTTP/2
+/// over TLS.
 ///
-/// GET and HEAD with single byte ranges, preconditions, strong entity tags and digests of the whole file (RFC 9110, RFC
-/// 9112, RFC 9530). What it doesn't serve: hidden files (a name on the way starts with a dot), partial files of
-/// the transfer client (`.squall-part` in a name), names that aren't UTF-8, listings of folders. A path that ends in a
-/// slash means the `index.html` in that folder; the path of a folder without the slash is redirected there.
+/// Supports GET and HEAD with single byte ranges, preconditions, strong entity tags and digests (RFC 9110, RFC 9112,
+/// RFC 9530). Doesn't serve hidden files (a path component starts with a dot), partial files of the transfer client
+/// (`.squall-part` in a name), names that aren't UTF-8, or folder listings. A path with a trailing slash serves the
+/// folder's `index.html`; a folder's path without it redirects there.
 ///
-/// Needs Linux with `/proc`.
+/// Requires Linux with `/proc`.
 public final class OriginServer: Sendable {
-    /// Where a server listens.
+    /// The address of a server.
     public struct Address: Hashable, Sendable {
         /// The numeric address.
         public let host: String
         /// The port, never 0.
         public let port: Int
 
-        /// Whether clients have to speak TLS.
+        /// Whether the server uses TLS.
         public let isSecure: Bool
 
-        /// The root of the server as a URL, without a slash at the end.
+        /// The root URL, without a trailing slash.
         public var url: String {
             (isSecure ? "https://" : "http://") + (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
         }
     }
 
-    /// Where this server listens.
+    /// The address of this server.
     public let address: Address
 
     private let listener: any Channel
@@ -56,7 +56,7 @@ public final class OriginServer: Sendable {
         limits = responder.configuration.limits
     }
 
-    /// Starts a server; it accepts connections by the time this returns, and serves until `shutdown()`.
+    /// Starts a server, which accepts connections when this returns, until `shutdown()`.
     ///
     /// Runs on NIO's shared event loops and thread pool.
     public static func start(_ configuration: OriginConfiguration) async throws(OriginError) -> OriginServer {
@@ -110,8 +110,8 @@ public final class OriginServer: Sendable {
         )
     }
 
-    /// Takes the SHA-256 of a served file as it is now, 32 bytes, so that no answer waits until it is computed. Does nothing
-    /// where the server wouldn't serve a file.
+    /// Registers the SHA-256 of a served file's current state, 32 bytes, so that responses needn't compute it. Does
+    /// nothing if the file isn't served.
     ///
     /// - Parameter name: a name in the served folder.
     public func remember(sha256: [UInt8], ofFile name: String) async {
@@ -122,14 +122,13 @@ public final class OriginServer: Sendable {
         if let tag, let digest = ReprDigest(sha256: sha256) { await responder.digests.remember(digest, for: tag) }
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     public var connectionCount: Int { connections.count }
 
-    /// Stops: takes no further connection, closes those that are between requests, lets the others finish their answer,
-    /// and closes what is left after `OriginLimits.shutdownTimeout`. Returns once every connection is closed; calling
-    /// it again is fine.
+    /// Stops accepting connections, closes idle ones, lets responses in progress finish, and closes the rest after
+    /// `OriginLimits.shutdownTimeout`. Returns when all connections are closed. May be called again.
     public func shutdown() async {
-        // Closed already, when this isn't the first call.
+        // Already closed if this isn't the first call.
         try? await listener.close().get()
         let (channels, isFirst) = connections.beginClosing()
         let limit = listener.eventLoop.scheduleTask(in: limits.shutdownTimeout) {
@@ -144,7 +143,7 @@ public final class OriginServer: Sendable {
         if isFirst { await uploads?.service.shutDown() }
     }
 
-    /// Makes a fresh connection serve requests.
+    /// Configures a new connection.
     static func configure(
         _ channel: any Channel,
         _ connections: ConnectionRegistry,
@@ -179,7 +178,7 @@ public final class OriginServer: Sendable {
 }
 
 extension OriginError {
-    /// What went wrong in listening on `host` and `port`.
+    /// Classifies a failure to listen on `host` and `port`.
     fileprivate init(bindError error: any Error, host: String, port: Int) {
         guard let error = error as? IOError else {
             self.init(code: .unknownHost, subject: host, cause: nil)

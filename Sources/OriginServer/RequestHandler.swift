@@ -3,12 +3,12 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Tells the handlers behind it that bytes have arrived, before anybody knows what they are.
+/// Fires an event for arriving bytes before they are decoded.
 final class ByteArrivalHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Bytes have arrived.
+    /// Undecoded bytes arrived.
     struct Event: Hashable, Sendable {}
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -17,25 +17,25 @@ final class ByteArrivalHandler: ChannelInboundHandler {
     }
 }
 
-/// A request to answer.
+/// A request to respond to.
 enum InboundRequest: Sendable {
-    /// One that was read.
+    /// A parsed request.
     case request(RequestHead)
-    /// One that couldn't be read.
+    /// A request that couldn't be parsed.
     case rejected(ConnectionStateMachine.Rejection)
 }
 
-/// Carries out the actions of a `ConnectionStateMachine`, for one connection of HTTP/1 or one stream of HTTP/2.
+/// Executes the actions of a `ConnectionStateMachine` for one HTTP/1 connection or HTTP/2 stream.
 ///
-/// It sees one request at a time: a `HTTPServerPipelineHandler` in the pipeline of HTTP/1 reads nothing more from the socket while a
-/// complete request is answered. A task that answers is cancelled when its client has gone.
+/// It handles one request at a time: with HTTP/1 a `HTTPServerPipelineHandler` stops reading during a response. The
+/// responding task is cancelled when the client disconnects.
 final class RequestHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Sends the answer to a request. Its end is written once the system has taken all the rest of it, so that nobody's
-    /// answers pile up. `false` when it can't be finished; the end isn't written then.
+    /// Sends the response to a request. The end is written once the system has taken the rest, so that responses don't
+    /// pile up. Returns `false` when the response can't be completed; then the end isn't written.
     typealias Answer = @Sendable (InboundRequest, any Channel) async -> Bool
 
     private let limits: OriginLimits
@@ -46,7 +46,7 @@ final class RequestHandler: ChannelDuplexHandler {
     private var answerTask: Task<Void, Never>?
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
-    /// Makes the handler of a connection that starts `now`. `progress` is the one of the handlers around the decoder.
+    /// Makes the handler of a connection that starts `now`. `progress` is shared with the handlers around the decoder.
     init(
         limits: OriginLimits,
         isRefused: Bool = false,
@@ -111,20 +111,20 @@ final class RequestHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What comes behind a request that isn't one is thrown away, while that is answered.
+        // Bytes after an invalid request are discarded while the error response is sent.
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
-        // When the socket failed or has closed in the middle of a request, there is nobody to answer.
+        // If the socket failed or closed in the middle of a request, no response is possible.
         guard let error = error as? HTTPParserError, context.channel.isActive else {
             perform(state.answerFailed(), context)
             return
         }
-        // A request line that was rejected is the last thing that was read, so the error can be no other's.
+        // Nothing is read after a rejected request line, so the error belongs to it.
         let rejection = progress.rejection ?? (error == .headerOverflow ? .headTooLarge : .malformed)
         perform(state.requestRejected(rejection), context)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // A head can get stuck as well as content: it counts as a byte.
+        // A head may be stuck in the send buffer too: it counts as a byte.
         let count: Int
         switch unwrapOutboundIn(data) {
         case .head(let head):
@@ -136,7 +136,7 @@ final class RequestHandler: ChannelDuplexHandler {
             writeLastEnd(data, promise, context)
             return
         case .end:
-            // The next request, if it is here already, comes back from within this write.
+            // A queued next request is delivered from within this write.
             let action = state.answerEnded(at: context.eventLoop.now)
             context.write(data, promise: promise)
             perform(action, context)
@@ -151,10 +151,10 @@ final class RequestHandler: ChannelDuplexHandler {
         perform(.nothing, context)
     }
 
-    /// Writes the end of the connection's last response, and ends the connection once the system has all of it: closing
-    /// drops what wasn't flushed.
+    /// Writes the end of the last response, and closes the connection once the system has taken all of it: closing
+    /// drops unflushed bytes.
     private func writeLastEnd(_ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
-        // The next request, if it is here already, comes from within this write.
+        // A queued next request is delivered from within this write.
         progress.isOver = true
         state.bytesWritten(1, at: context.eventLoop.now)
         let promise = promise ?? context.eventLoop.makePromise()
@@ -200,7 +200,7 @@ final class RequestHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Has the state machine told when its deadline has come. A timer that is too early stays: it then finds the later one.
+    /// Schedules the next deadline. An earlier timer stays; it reschedules itself.
     private func setTimer(_ context: ChannelHandlerContext) {
         guard let deadline = state.deadline else { return }
         if let timer, timer.deadline <= deadline { return }

@@ -1,36 +1,36 @@
 import HTTPTypes
 
-/// A request's head, read and judged.
+/// A parsed and validated request head.
 struct RequestHead: Sendable {
-    /// The method and the target as they were sent, for the request log.
+    /// The method and target as sent, for the request log.
     let method: String
     let target: String
-    /// What is to be done about it.
+    /// The requested action.
     let intent: Intent
-    /// Whether the connection can go on after the answer, as far as the request is concerned.
+    /// Whether the request allows the connection to continue after the response.
     let keepsAlive: Bool
-    /// Whether the answer mustn't wait for the content: the client waits to be told to send it
-    /// (`Expect: 100-continue`), or there is more of it than the server drains.
+    /// Whether the response mustn't wait for the content: the client waits for a 100 (`Expect: 100-continue`), or the
+    /// content exceeds the discard limit.
     let isAnsweredEarly: Bool
 
-    /// The query of the target without its question mark, as it was sent; `nil` for none.
+    /// The query as sent, without its question mark; `nil` for none.
     var query: String? {
         target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
     }
 
-    /// What a request is for.
+    /// The purpose of a request.
     enum Intent: Sendable {
-        /// A file, whole or in part.
+        /// Read a file, completely or in part.
         case read(HTTPRequest.Method, RequestTarget, HTTPFields)
-        /// What can be done with the target.
+        /// List the allowed methods.
         case options
         /// A registered method that isn't allowed here: 405.
         case notAllowed
-        /// A method that this server doesn't know: 501.
+        /// An unknown method: 501.
         case notImplemented
-        /// A request that isn't valid: 400, and why.
+        /// An invalid request: 400, with the reason.
         case invalid(String)
-        /// A request beyond a limit.
+        /// A request above a limit.
         case rejected(ConnectionStateMachine.Rejection)
     }
 
@@ -44,7 +44,7 @@ struct RequestHead: Sendable {
         keepsAlive = traits.keepsAlive && !isAnsweredEarly
     }
 
-    /// Whether the request is valid enough to be dispatched on.
+    /// Whether the request is valid enough for dispatch.
     var isValid: Bool {
         switch intent {
         case .invalid, .notImplemented, .rejected: false
@@ -58,12 +58,12 @@ struct RequestHead: Sendable {
         target: String,
         _ limits: OriginLimits
     ) -> Intent {
-        // By HTTP/1 these were found in the request line, and by the decoder.
+        // For HTTP/1 the request line handler and decoder have checked these.
         if target.utf8.count > RequestTarget.maximumLength { return .rejected(.targetTooLong) }
         if request.headerFields.count > limits.headFields { return .rejected(.headTooLarge) }
         if let problem = traits.problem { return .invalid(problem) }
         let hosts = request.headerFields[values: .host] + (request.authority.map { [$0] } ?? [])
-        // RFC 9113, section 8.3.1: one of the two, or both with the same value.
+        // RFC 9113, section 8.3.1: one of them, or both with the same value.
         guard Set(hosts).count == 1 || hosts.isEmpty && traits.isHTTP10 else {
             return .invalid("A request needs exactly one host.")
         }

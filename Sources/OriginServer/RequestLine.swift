@@ -1,29 +1,29 @@
-/// The first line of a request (RFC 9112, section 3), read byte by byte before the HTTP decoder sees it.
+/// A parser of the request line (RFC 9112, section 3), which runs before the HTTP decoder.
 ///
-/// The decoder answers one error for a target that is too long, a method that it doesn't know and a version that it
-/// doesn't know. A server answers 414, 501 and 505, and serves a later minor version of HTTP/1 as HTTP/1.1.
+/// The decoder reports the same error for an overlong target, an unknown method and an unknown version. This server
+/// answers 414, 501 and 505, and serves later minor versions of HTTP/1 as HTTP/1.1.
 struct RequestLine {
-    /// The result of a byte.
+    /// The result of parsing a byte.
     enum Verdict: Hashable {
-        /// The line goes on.
+        /// The line is incomplete.
         case incomplete
-        /// The line is complete: its method, and the line for the decoder with its line end.
+        /// The line is complete: its method, and the line for the decoder including the line end.
         case complete(method: String, decoded: [UInt8])
         case rejected(ConnectionStateMachine.Rejection)
     }
 
-    /// The longest method that is read, in bytes: longer than any that is registered.
+    /// The maximum length of a method in bytes: longer than any registered one.
     static let longestMethod = 64
 
-    /// The methods of the IANA registry of HTTP methods; every other one is unknown to this server.
+    /// The registered HTTP methods (IANA); others are unknown to this server.
     static let registeredMethods: Set<String> = [
         "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "CONNECT", "COPY", "DELETE", "GET", "HEAD", "LABEL",
         "LINK", "LOCK", "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "OPTIONS",
         "ORDERPATCH", "PATCH", "POST", "PRI", "PROPFIND", "PROPPATCH", "PUT", "QUERY", "REBIND", "REPORT", "SEARCH",
         "TRACE", "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
     ]
-    /// The methods that the decoder is handed as they are. The framing of a request is the same for all methods but
-    /// CONNECT (RFC 9112, section 6), so any other is decoded as POST.
+    /// The methods passed to the decoder unchanged. Framing is the same for all methods but CONNECT (RFC 9112, section
+    /// 6), so others are decoded as POST.
     private static let decodedMethods: Set<String> = [
         "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
     ]
@@ -39,15 +39,15 @@ struct RequestLine {
         case method, target, version
     }
 
-    /// Takes the next byte.
+    /// Consumes the next byte.
     mutating func take(_ byte: UInt8) -> Verdict {
         if byte == UInt8(ascii: "\n") {
             if method.isEmpty {
-                // Empty lines in front of a request are ignored (section 2.2).
+                // Empty lines before a request are ignored (section 2.2).
                 endsWithReturn = false
                 return .incomplete
             }
-            // A bare LF is no line end here (section 2.2).
+            // A bare LF isn't accepted as a line end (section 2.2).
             return endsWithReturn ? complete() : .rejected(.malformed)
         }
         if endsWithReturn { return .rejected(.malformed) }
@@ -76,7 +76,7 @@ struct RequestLine {
 
     private mutating func takeOfTarget(_ byte: UInt8) -> Verdict {
         if byte == UInt8(ascii: " ") {
-            // Several spaces separate like one (section 3).
+            // Several spaces count as one (section 3).
             if !target.isEmpty { part = .version }
             return .incomplete
         }
@@ -85,7 +85,7 @@ struct RequestLine {
         return target.count > RequestTarget.maximumLength ? .rejected(.targetTooLong) : .incomplete
     }
 
-    /// The verdict on the line without its line end.
+    /// The verdict on the line without its end.
     private func complete() -> Verdict {
         guard version.count == Self.versionPrefix.count + 3, version.starts(with: Self.versionPrefix),
             let major = Self.digit(version[5]), version[6] == UInt8(ascii: "."), let minor = Self.digit(version[7])
@@ -93,7 +93,7 @@ struct RequestLine {
         guard major == 1 else { return .rejected(.versionNotSupported) }
         let method = String(decoding: self.method, as: UTF8.self)
         let decoded = Self.decodedMethods.contains(method) ? method : "POST"
-        // A later minor version is answered as the latest that is known (RFC 9110, section 2.5).
+        // A later minor version is handled as the latest known one (RFC 9110, section 2.5).
         let line = Array("\(decoded) ".utf8) + target + Array(" HTTP/1.\(min(minor, 1))\r\n".utf8)
         return .complete(method: method, decoded: line)
     }

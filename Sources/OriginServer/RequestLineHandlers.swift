@@ -2,38 +2,38 @@ import HTTPSemantics
 import NIOCore
 import NIOHTTP1
 
-/// The place of a connection in its stream of requests, shared by the handlers in front of the decoder and behind it.
+/// The parser position of a connection, shared by the handlers before and after the decoder.
 final class RequestProgress {
     /// The part of a request that the next byte belongs to.
     enum Part {
         case line(RequestLine)
         case fields
-        /// Content of a known length, of which this many bytes are still to come.
+        /// Content of known length: the bytes still to come.
         case content(Int)
-        /// Content in chunks, which end with a line.
+        /// Chunked content, which ends with a line.
         case chunks
-        /// The decoder has failed: it gets the rest unread.
+        /// The decoder failed and ignores the rest.
         case undecodable
-        /// A request line or the framing of a request was rejected: the rest is dropped.
+        /// A request line or framing was rejected: the rest is discarded.
         case rejected
     }
 
     fileprivate(set) var part = Part.line(RequestLine())
-    /// The method of the request that is being decoded, as it was sent; `nil` between two requests.
+    /// The method as sent of the request being decoded; `nil` between requests.
     fileprivate var method: String?
-    /// The facts of the request that is being served; `nil` by HTTP/2, and before the first.
+    /// The traits of the current request; `nil` for HTTP/2, and before the first one.
     var traits: RequestTraits?
-    /// Whether the connection ends with the response to that request.
+    /// Whether the connection ends with the current response.
     var endsConnection = false
-    /// Whether the last response of the connection was written: no request is carried out any more (RFC 9112, section 9.6).
+    /// Whether the last response was written: no further request is processed (RFC 9112, section 9.6).
     var isOver = false
-    /// Why a request line or the framing of a request was rejected. The `HTTPParserError` that follows it through the pipeline stands for it.
+    /// Why a request line or framing was rejected. An `HTTPParserError` carries it through the pipeline.
     fileprivate(set) var rejection: ConnectionStateMachine.Rejection?
 }
 
-/// Judges request lines before the decoder does, and hands it one request at a time.
+/// Validates request lines before the decoder, and passes it one request at a time.
 ///
-/// What it passes on never spans two requests, so it knows where each request line begins.
+/// Forwarded buffers never span two requests, so the start of each request line is known.
 final class RequestLineHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -71,7 +71,7 @@ final class RequestLineHandler: ChannelInboundHandler {
             case .rejected(let rejection):
                 progress.part = .rejected
                 progress.rejection = rejection
-                // Errors of this type wait in the pipeline until the requests before have been answered.
+                // The pipeline queues errors of this type until earlier requests have been answered.
                 context.fireErrorCaught(HTTPParserError.invalidInternalState)
             }
             return
@@ -84,7 +84,7 @@ final class RequestLineHandler: ChannelInboundHandler {
         context.fireChannelRead(wrapInboundOut(slice))
     }
 
-    /// The bytes up to a line end, which is counted, or all of them.
+    /// The bytes up to and including a line end, or all of them.
     private static func lineLength(_ bytes: ByteBuffer) -> Int {
         let view = bytes.readableBytesView
         return view.firstIndex(of: UInt8(ascii: "\n")).map { view.distance(from: view.startIndex, to: $0) + 1 }
@@ -92,7 +92,7 @@ final class RequestLineHandler: ChannelInboundHandler {
     }
 }
 
-/// Follows the decoder through a request, and gives the request its own method back.
+/// Tracks the decoder through a request, and restores the original method.
 final class RequestProgressHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -108,8 +108,8 @@ final class RequestProgressHandler: ChannelInboundHandler {
         let part = unwrapInboundIn(data)
         switch part {
         case .head(var head):
-            // A head without a method of its own comes from bytes that weren't judged. A request whose end isn't known
-            // would be followed by such.
+            // A head without a stored method comes from unvalidated bytes. Such bytes would follow a request of unknown
+            // length.
             guard let method = progress.method, let content = Self.content(of: head) else { return reject(context) }
             head.method = HTTPMethod(rawValue: method)
             progress.part = content
@@ -123,7 +123,7 @@ final class RequestProgressHandler: ChannelInboundHandler {
         }
     }
 
-    /// Lets nothing more of the connection through; the error waits for the answers before, as after a rejected line.
+    /// Stops the connection; the error is queued after earlier responses, as for a rejected line.
     private func reject(_ context: ChannelHandlerContext) {
         progress.part = .rejected
         progress.rejection = .malformed
@@ -135,7 +135,8 @@ final class RequestProgressHandler: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
-    /// The framing of the content, whose fields the decoder has checked (RFC 9112, section 6.3); `nil` if its end isn't known.
+    /// The framing of the content, whose fields the decoder has validated (RFC 9112, section 6.3); `nil` if its length
+    /// is invalid.
     private static func content(of head: HTTPRequestHead) -> RequestProgress.Part? {
         if head.headers.contains(name: "transfer-encoding") { return .chunks }
         guard let value = head.headers.first(name: "content-length") else { return .fields }

@@ -1,39 +1,39 @@
 import HTTPSemantics
 import TransferProtocol
 
-/// What became of one request: a line of the request log.
+/// A line of the request log.
 public struct RequestRecord: Hashable, Sendable {
-    /// How the answer ended.
+    /// How the response ended.
     public enum Ending: String, Hashable, Sendable {
         /// The system took all of it.
         case complete
-        /// The connection broke, or was closed by a time-out or a shutdown, before the end.
+        /// The connection was lost, or closed by a timeout or shutdown, before the end.
         case disconnected
-        /// The file changed or could not be read while it was being sent, and the connection was closed for it.
+        /// The file changed or became unreadable while it was sent, so the connection was closed.
         case fileChanged = "file-changed"
     }
 
-    /// The method as it was sent; `-` when the request couldn't be read.
+    /// The method as sent; `-` when the request couldn't be parsed.
     public let method: String
-    /// The request target as it was sent, query included; `-` when the request couldn't be read. Not to be trusted:
-    /// it may hold any bytes but blanks.
+    /// The request target as sent, including the query; `-` when the request couldn't be parsed. Untrusted: it may
+    /// contain any bytes but spaces.
     public let target: String
-    /// The status of the answer, from 200 to 599; 0 when an upload got none.
+    /// The status of the response, from 200 to 599; 0 for an upload without one.
     public let status: Int
-    /// The part that was asked for and granted, when the status is 206; the length, when it is 416.
+    /// The range sent in a 206, or the length in a 416.
     public let range: ContentRange?
-    /// Bytes of content that were handed to the system; the head isn't counted.
+    /// Content bytes passed to the system, without the head.
     public let bytesSent: Int64
-    /// Bytes of the request's content that were received, when it was an upload.
+    /// Content bytes received, for an upload.
     public let bytesReceived: Int64
-    /// From the end of the request to the end of the answer; of an upload, from the head of the request.
+    /// The time from the end of the request to the end of the response; for an upload, from the request's head.
     public let duration: Duration
-    /// How the answer ended.
+    /// How the response ended.
     public let ending: Ending
 }
 
 extension RequestRecord: CustomStringConvertible {
-    /// One line, with everything but printable ASCII in the request escaped.
+    /// One line; everything but printable ASCII in the request is escaped.
     public var description: String {
         let part = range.map { " [\($0.headerValue)]" } ?? ""
         let end = ending == .complete ? "" : " \(ending.rawValue)"

@@ -1,23 +1,22 @@
-/// What a request is about, read off its request target (RFC 9112, section 3.2).
+/// A parsed request target (RFC 9112, section 3.2).
 enum RequestTarget: Hashable {
-    /// A path below the folder: names without any that lead elsewhere. Empty for the folder itself.
+    /// A path in the folder, without components that lead elsewhere. Empty for the folder itself.
     case path(components: [String], endsWithSlash: Bool)
     /// `*`: the server as a whole.
     case server
-    /// A path that no file has, whatever the folder holds.
+    /// A path that can't name a served file.
     case unservable
     /// Not a request target: 400.
     case malformed
 
-    /// The longest target that is looked at; the decoder's own limit lies above.
+    /// The maximum length of a target in bytes; below the decoder's own limit.
     static let maximumLength = 8_192
 
-    /// Reads origin-form, absolute-form (the authority is ignored: there is one site) and asterisk-form. The query
-    /// is ignored. Percent-encoding is decoded once.
+    /// Parses origin-form, absolute-form (ignoring the authority, since there is one site) and asterisk-form. Ignores
+    /// the query. Decodes percent-encoding once.
     ///
-    /// Unservable are, after decoding: an empty name, `.` and `..`, a slash or a backslash within a name, and
-    /// names that are kept back (`isKeptBack`). Malformed are a NUL, broken percent-encoding, and bytes that
-    /// aren't UTF-8.
+    /// Unservable, after decoding: an empty component, `.` and `..`, a slash or backslash within a component, and
+    /// hidden names (`isKeptBack`). Malformed: a NUL, invalid percent-encoding, and bytes that aren't UTF-8.
     init(_ target: String) {
         guard target.utf8.count <= Self.maximumLength, !target.utf8.contains(UInt8(ascii: "#")) else {
             self = .malformed
@@ -34,22 +33,20 @@ enum RequestTarget: Hashable {
         self = Self.components(of: path)
     }
 
-    /// Whether a name is never served: hidden files, which start with a dot, and the partial files that our own client
-    /// leaves behind.
+    /// Whether a name is never served: hidden files, which start with a dot, and partial files of the transfer client.
     static func isKeptBack(_ name: some StringProtocol) -> Bool {
         name.utf8.first == UInt8(ascii: ".") || name.contains(".squall-part")
     }
 
-    /// A reference to the folder at `components`, with its slash and the query (RFC 3986, section 4.2).
+    /// A reference to the folder at `components`, with a trailing slash and the query (RFC 3986, section 4.2).
     ///
-    /// It has no scheme and no host. None of the components is empty, so it can't begin with two slashes either and name
-    /// a host that way.
+    /// It has no scheme or host. No component is empty, so it can't start with two slashes, which would name a host.
     static func folderReference(_ components: [String], query: String?) -> String {
         let path = components.map { "/" + $0.percentEncoded("-._~!$&'()*+,;=:@") }.joined() + "/"
         return path + (query.map { "?" + $0.percentEncoded("-._~!$&'()*+,;=:@/?%") } ?? "")
     }
 
-    /// The path of a target in origin-form or absolute-form, as it was sent; `nil` when it is in neither.
+    /// The path of an origin-form or absolute-form target, as sent; `nil` for other forms.
     static func path(of target: String) -> Substring? {
         let beforeQuery = target.prefix { $0 != "?" }
         if beforeQuery.utf8.first == UInt8(ascii: "/") { return beforeQuery }
@@ -78,7 +75,7 @@ enum RequestTarget: Hashable {
 }
 
 extension String {
-    /// The text with every byte as `%XX` that is no letter, no digit and none of `kept`.
+    /// Percent-encodes every byte except ASCII letters, digits and those in `kept`.
     fileprivate func percentEncoded(_ kept: String) -> String {
         var encoded = ""
         for byte in utf8 {
@@ -94,8 +91,7 @@ extension String {
 }
 
 extension Substring {
-    /// The text with every `%XX` replaced by its byte; `nil` for a `%` without two hexadecimal digits, and when the
-    /// bytes aren't UTF-8.
+    /// Decodes percent-encoding; `nil` for a `%` without two hexadecimal digits, or bytes that aren't UTF-8.
     fileprivate var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = utf8[...]

@@ -7,7 +7,7 @@ import NIOHTTPTypes
 import NIOPosix
 import TransferProtocol
 
-/// Finds the answer to a request, and sends it.
+/// Prepares and sends the response to a request.
 struct Responder: Sendable {
     let configuration: OriginConfiguration
     let folder: ServedFolder
@@ -16,13 +16,13 @@ struct Responder: Sendable {
 
     private struct FileChanged: Error {}
 
-    /// An answer, and the file that it is about.
+    /// A response, with the file it is about.
     private typealias Prepared = (plan: AnswerPlan, file: OpenedFile?)
 
-    /// Sends the answer to `request`, as `RequestHandler.Answer` asks for, and reports it.
+    /// Sends the response to `request`, as described at `RequestHandler.Answer`, and logs it.
     ///
-    /// When the file turns out shorter or changed while it is being sent, the last of its bytes are held back and
-    /// `false` is returned: the content is then shorter than announced, so nobody takes it for whole.
+    /// If the file is truncated or changed meanwhile, its last bytes are withheld and `false` is returned: the content
+    /// is then shorter than announced, so the client doesn't accept it.
     func answer(_ request: InboundRequest, on channel: any Channel) async -> Bool {
         let start = channel.eventLoop.now
         let (plan, file) = await prepare(request, on: channel)
@@ -51,7 +51,7 @@ struct Responder: Sendable {
             )
         }
         guard ending == .complete else { return false }
-        // It carries no bytes, so there is nothing in it that could fail.
+        // The end has no bytes, so writing it can't fail.
         channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
         return true
     }
@@ -103,15 +103,15 @@ struct Responder: Sendable {
         return (plan, file)
     }
 
-    /// The digest of a file's state; `nil` when it can't be read, or changes while it is, or isn't known in time.
+    /// The digest of a file's state; `nil` when it can't be read, changes meanwhile, or isn't known in time.
     private func digest(of file: OpenedFile, on eventLoop: any EventLoop) async -> ReprDigest? {
         let chunkBytes = configuration.limits.chunkBytes
         let patience = configuration.limits.digestTimeout.nanoseconds
         return await digests.digest(for: file.facts.entityTag) {
-            // An error is that it isn't waited for any more.
+            // Cancellation ends the wait.
             try? await Task.sleep(for: .nanoseconds(patience))
         } compute: { [fileIO, threadPool] in
-            // The answer may be sent meanwhile.
+            // The response may be sent meanwhile.
             guard let file = try? await threadPool.runIfActive({ try file.reopened() }) else { return nil }
             var hasher = SHA256()
             var offset: Int64 = 0
@@ -149,8 +149,8 @@ struct Responder: Sendable {
         }
     }
 
-    /// Sends `length` bytes of a file, at least one. While one chunk is being sent, the next is being read and the one
-    /// before may be on its way: three in memory, and never more, however slowly the client reads.
+    /// Sends `length` bytes of a file, at least one. While one chunk is sent, the next is read and the previous may be
+    /// in flight: at most three are buffered, however slowly the client reads.
     private func send(
         _ first: Int64,
         _ length: Int64,
@@ -191,7 +191,7 @@ struct Responder: Sendable {
 }
 
 extension InboundRequest {
-    /// The request's head, if it could be read.
+    /// The request's head, if it could be parsed.
     fileprivate var head: RequestHead? {
         switch self {
         case .request(let head): head
@@ -201,7 +201,7 @@ extension InboundRequest {
 }
 
 extension AnswerPlan {
-    /// The answer to what is no request.
+    /// The response to an invalid request.
     static func rejection(_ rejection: ConnectionStateMachine.Rejection, now: HTTPDate) -> AnswerPlan {
         switch rejection {
         case .malformed: .message(.badRequest, "This is not a valid HTTP request.", now: now)
@@ -214,10 +214,10 @@ extension AnswerPlan {
         }
     }
 
-    /// The answer about a file that isn't served.
+    /// The response for a file that isn't served.
     static func refusal(_ refusal: ServedFolder.Refusal, now: HTTPDate) -> AnswerPlan {
         switch refusal {
-        // Its answer is a redirection, where the name of the folder is known.
+        // Redirected by the caller, which knows the folder's name.
         case .notFound, .isFolder: .message(.notFound, "There is no such file.", now: now)
         case .forbidden: .message(.forbidden, "The server may not read this file.", now: now)
         case .exhausted: .message(.serviceUnavailable, "The server has too many open files.", now: now)

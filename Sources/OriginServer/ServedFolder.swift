@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SystemPackage
 
-/// The folder below which files are served, held open, so that it stays the same folder wherever it is moved.
+/// The served folder, held open so that it stays the same folder when it is moved.
 final class ServedFolder: Sendable {
     private let descriptor: FileDescriptor
 
@@ -22,28 +22,27 @@ final class ServedFolder: Sendable {
     }
 
     deinit {
-        // Nothing was written through it, so there is nothing that a failure could have lost.
+        // Opened only for reading, so close can't lose writes.
         try? descriptor.close()
     }
 
     /// Why a file isn't served.
     enum Refusal: Error, Hashable {
-        /// There is no such file, or it isn't to be seen.
+        /// There is no such file, or it is hidden.
         case notFound
-        /// It is there, but the server may not read it.
+        /// The server lacks permission to read it.
         case forbidden
-        /// It is a folder, and was asked for without a slash at its end.
+        /// It is a folder, and the path has no trailing slash.
         case isFolder
-        /// The server has no descriptor or memory left for it.
+        /// The server has no descriptors or memory left.
         case exhausted
     }
 
-    /// Opens the regular file at `components`, or its `index.html` when `isFolder`. Blocks, but never on a device or a
+    /// Opens the regular file at `components`, or its `index.html` if `isFolder`. Blocks, but never on a device or
     /// FIFO.
     ///
-    /// Symbolic links are followed as long as they lead to a file in the folder that isn't kept back. The order makes
-    /// it safe from a folder that changes meanwhile: a handle that can't be read from is opened first, it is
-    /// asked where it lies and what it is, and only then the very same file is opened for reading.
+    /// Follows symbolic links that lead to a served file in the folder. Safe against concurrent changes: opens an
+    /// `O_PATH` handle first, checks its location and type, and then reopens that very file for reading.
     func open(components: [String], isFolder: Bool) throws(Refusal) -> OpenedFile {
         let names = isFolder ? components + ["index.html"] : components
         guard let fileName = names.last else { throw .notFound }
@@ -67,7 +66,7 @@ final class ServedFolder: Sendable {
         }
     }
 
-    /// Whether an open file lies below the folder, or is the folder, and no name on the way to it is kept back.
+    /// Whether an open file is in the folder, or is the folder, without hidden components in its path.
     private func isBelow(_ handle: FileDescriptor) -> Bool {
         guard let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: path(of: descriptor)),
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: path(of: handle))
@@ -76,12 +75,12 @@ final class ServedFolder: Sendable {
         let prefix = folder.utf8.last == UInt8(ascii: "/") ? folder : folder + "/"
         guard file.utf8.starts(with: prefix.utf8) else { return false }
         let names = String(decoding: file.utf8.dropFirst(prefix.utf8.count), as: UTF8.self).split(separator: "/")
-        // A replacement character may stand for any byte, so nothing is known of a name with one.
+        // A replacement character may stand for any byte, so such a name is unknown.
         return !names.contains { RequestTarget.isKeptBack($0) || $0.unicodeScalars.contains("\u{FFFD}") }
     }
 
-    /// The path that stands for an open file itself: to open it is to open that file again, and names below it are
-    /// looked up from that folder, whatever became of its own path.
+    /// The `/proc` path of an open file: opening it reopens that file, and names below it are resolved from that
+    /// folder, even if its own path has changed.
     private func path(of handle: FileDescriptor) -> String { "/proc/self/fd/\(handle.rawValue)" }
 
     private static func open(
@@ -113,7 +112,7 @@ final class ServedFolder: Sendable {
 }
 
 extension FileDescriptor.OpenOptions {
-    /// `O_PATH`: a handle on a file that can be asked about, but neither read nor woken up. Swift's Glibc module
-    /// doesn't have the constant; it has this value on every Linux that Swift runs on.
+    /// `O_PATH`: a handle that can be inspected but not read. Missing from Swift's Glibc module; the value is the same
+    /// on every Linux that Swift supports.
     fileprivate static let pathOnly = FileDescriptor.OpenOptions(rawValue: 0o10_000_000)
 }

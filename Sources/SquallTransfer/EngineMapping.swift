@@ -3,14 +3,14 @@ internal import TransferClient
 internal import TransferProtocol
 
 extension TransferRequest {
-    /// Whether `text` can be the value of a field.
+    /// Whether `text` is a valid field value.
     static func isValue(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }
 
 extension StatusFeed {
-    /// Updates the status with an event of a download. `Transfer` sets the last phase.
+    /// Updates the status for a download event. `Transfer` sets the final phase.
     func note(_ event: DownloadEvent) {
         switch event {
         case .started(let held): update { $0.advance(to: held) }
@@ -34,7 +34,7 @@ extension StatusFeed {
         }
     }
 
-    /// Updates the status with an event of an upload. `Transfer` sets the last phase.
+    /// Updates the status for an upload event. `Transfer` sets the final phase.
     func note(_ event: UploadEvent) {
         switch event {
         case .started(let total, _):
@@ -132,13 +132,13 @@ extension TransferError {
         decide(error.disposition, error.isResumable ? token : nil)
     }
 
-    /// Keeps the token of a transfer that it continues, or says why nothing does.
+    /// Sets the token of a resumable transfer, or the reason why there is none.
     private mutating func decide(_ disposition: DownloadError.Disposition, _ token: ResumptionToken?) {
         self.token = token
         obstacle =
             switch disposition {
             case .invalidInput: .wrongInput
-            // What was transferred waits for other credentials.
+            // A token remains: the transfer can be resumed with other credentials.
             case .final: token == nil ? .finalFailure : nil
             case .resumable: token == nil ? .nothingKept : nil
             }

@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 
-/// Continues a transfer, in this process or another. It has the URL and the path of the file; the transferred bytes are
-/// recorded on the disk.
+/// Resumes a transfer, in this process or another. Contains the URL and the file path; the transferred bytes are
+/// recorded on disk.
 ///
-/// A token has no credentials, headers or callbacks, which are given again. Its URL may be a secret by itself, if it was signed.
+/// A token has no credentials, headers or callbacks, which must be provided again. Its URL may be secret, if it is
+/// signed.
 public struct ResumptionToken: Hashable, Sendable, Codable {
-    /// Which way a transfer goes.
+    /// The direction of a transfer.
     public enum Direction: String, Hashable, Sendable, Codable {
         /// From the server to the file.
         case download
@@ -13,23 +14,24 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         case upload
     }
 
-    /// Which way the transfer goes.
+    /// The direction of the transfer.
     public var direction: Direction
     /// The URL of the request.
     public var url: String
-    /// The path of the file, absolute; empty for an upload of bytes in memory or of a stream, which is given again.
+    /// The absolute path of the file; empty for an upload of bytes in memory or of a stream, which must be provided
+    /// again.
     public var file: String
     /// The method of an upload.
     public var method: String?
-    /// The SHA-256 that the request named; for an upload without a file that of its bytes.
+    /// The SHA-256 given by the request; for an upload without a file, the SHA-256 of its bytes.
     public var sha256: [UInt8]?
-    /// Whether a download has to be proved.
+    /// Whether a download requires proof.
     public var requiresProof: Bool?
     /// The media type of an upload.
     public var contentType: String?
-    /// Whether sending the upload twice is harmless.
+    /// Whether repeating the upload is harmless.
     public var isRepeatable: Bool?
-    /// The folder that remembers the upload, if it isn't the default.
+    /// The state folder of an upload, if it isn't the default.
     public var stateFolder: String?
 
     init(_ direction: Direction, _ request: TransferRequest, file: String, stateFolder: String?) {
@@ -47,7 +49,7 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         }
     }
 
-    /// Reads what `text` has written.
+    /// Parses a token from the JSON in `text`.
     ///
     /// - Throws: A `TransferError` with the code `.invalidToken`.
     public init(_ text: String) throws {
@@ -66,7 +68,7 @@ public struct ResumptionToken: Hashable, Sendable, Codable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The request that it continues, without headers and credentials.
+    /// The request to resume, without headers and credentials.
     var request: TransferRequest {
         var request = TransferRequest(url)
         request.method = method

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// Hands the newest status of a transfer to whoever reads: one that nobody has read yet is replaced by the next, and the
-/// last one is never left out.
+/// Delivers the latest status of a transfer to its readers: an unread status is replaced by the next, and the last one
+/// is always delivered.
 final class StatusFeed: Sendable {
     private struct State {
         var status = TransferStatus()
-        /// Counts the statuses.
+        /// The number of updates.
         var version = 0
         var error: TransferError?
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -22,7 +22,7 @@ final class StatusFeed: Sendable {
     /// The newest status.
     var status: TransferStatus { state.withLock { $0.status } }
 
-    /// Changes the status, which is then the newest. After the last one nothing is taken.
+    /// Updates the status. Ignored after the last one.
     func update(failure: TransferError? = nil, _ change: (inout TransferStatus) -> Void) {
         let (told, readers) = state.withLock { state -> (TransferStatus?, [CheckedContinuation<Void, Never>]) in
             guard !state.status.isLast else { return (nil, []) }
@@ -36,7 +36,7 @@ final class StatusFeed: Sendable {
         for reader in readers { reader.resume() }
     }
 
-    /// Waits before the transfer begins, and tells so.
+    /// Waits before the transfer starts, and reports the delay.
     ///
     /// - Throws: `.cancelled` with `token`.
     func wait(_ delay: Duration, _ token: ResumptionToken?) async throws(TransferError) {
@@ -58,12 +58,12 @@ final class StatusFeed: Sendable {
         }
     }
 
-    /// The newest status that is newer than `seen`; `nil` behind the last one, and when the task that reads is cancelled.
+    /// The latest status if it is newer than `seen`; `nil` after the last one, and when the reading task is cancelled.
     ///
-    /// - Throws: Why the transfer failed, behind the last status.
+    /// - Throws: The transfer's error, after the last status.
     func next(after seen: inout Int) async throws(TransferError) -> TransferStatus? {
         while !Task.isCancelled {
-            // One look decides: between two the last status might come.
+            // One critical section, so that the last status can't arrive in between.
             let found = state.withLock { state -> Result<TransferStatus?, TransferError>? in
                 if state.version > seen {
                     seen = state.version
@@ -78,7 +78,7 @@ final class StatusFeed: Sendable {
         return nil
     }
 
-    /// Waits for a status that is newer than `seen`, or for the end of the task.
+    /// Waits for a status newer than `seen`, or for cancellation.
     private func change(after seen: Int) async {
         let reader = state.withLock { state in
             state.nextReader += 1

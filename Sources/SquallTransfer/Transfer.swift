@@ -1,17 +1,17 @@
-/// A download under way.
+/// A running download.
 public typealias DownloadTransfer = Transfer<DownloadResult>
-/// An upload under way.
+/// A running upload.
 public typealias UploadTransfer = Transfer<UploadResult>
 
-/// A transfer under way: a value to hold, to watch, to wait for, to pause.
+/// A running transfer: await its result, observe its status, pause or cancel it.
 ///
-/// It runs from the moment that the session returns it, and goes on when nobody holds the value. As a sequence it gives the
-/// newest status whenever there is one, the last one always, and then throws the error that ended it, if one did. Any number
-/// of tasks may read it, each at its own speed.
+/// It starts when the session returns it, and continues even if the value is dropped. As a sequence it yields the
+/// latest status, always including the last one, and then throws the error that ended it, if any. Any number of tasks
+/// may iterate over it, each at its own speed.
 public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
-    /// What it gives.
+    /// The type of the statuses.
     public typealias Element = TransferStatus
-    /// What it throws: a `TransferError`, always.
+    /// The error type: always a `TransferError`.
     public typealias Failure = any Error
 
     private let task: Task<Swift.Result<Result, TransferError>, Never>
@@ -31,9 +31,9 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// What the transfer brought, once it has come to its end. A task that is cancelled while it waits cancels the transfer.
+    /// The result of the transfer, once it has finished. Cancelling a task that awaits it cancels the transfer.
     ///
-    /// - Throws: Why it didn't; `isResumable` tells whether the same transfer can go on.
+    /// - Throws: The reason of the failure; `isResumable` tells whether the transfer can be resumed.
     public var value: Result {
         get async throws {
             try await withTaskCancellationHandler {
@@ -44,26 +44,26 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The newest status.
+    /// The latest status.
     public var status: TransferStatus { feed.status }
 
-    /// Cancels the transfer. The transferred bytes are kept, and `value` throws `.cancelled` with a token; an ephemeral session
-    /// keeps neither.
+    /// Cancels the transfer. Received bytes are kept, and `value` throws `.cancelled` with a token; an ephemeral
+    /// session keeps neither.
     public func cancel() { task.cancel() }
 
-    /// Ends the transfer, and waits until all that was transferred is safe on the disk.
+    /// Stops the transfer, and waits until everything transferred is durable.
     ///
-    /// - Returns: What continues it; `nil` when it had come to its end before, or can't be continued.
+    /// - Returns: a token that resumes it; `nil` when it had already ended, or can't be resumed.
     public func pause() async -> ResumptionToken? {
         task.cancel()
         guard case .failure(let error) = await task.value else { return nil }
         return error.token
     }
 
-    /// Reads the statuses.
+    /// Iterates over the statuses.
     public func makeAsyncIterator() -> Iterator { Iterator(feed: feed) }
 
-    /// Gives the newest status whenever there is one that it hasn't given.
+    /// Yields the latest status that it hasn't yielded yet.
     public struct Iterator: AsyncIteratorProtocol {
         let feed: StatusFeed
         private var seen = 0
@@ -72,9 +72,9 @@ public struct Transfer<Result: Sendable>: AsyncSequence, Sendable {
             self.feed = feed
         }
 
-        /// The newest status that wasn't given; `nil` behind the last one, and when the task that asks is cancelled.
+        /// The latest unread status; `nil` after the last one, and when the task is cancelled.
         ///
-        /// - Throws: Why the transfer failed, behind the last status.
+        /// - Throws: The transfer's error, after the last status.
         public mutating func next() async throws -> TransferStatus? {
             try await feed.next(after: &seen)
         }

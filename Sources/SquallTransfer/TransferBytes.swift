@@ -6,42 +6,43 @@ internal import TransferClient
 public struct TransferResponse: Hashable, Sendable {
     /// The status code, from 200 to 599.
     public var status: Int
-    /// The header fields, in their order.
+    /// The header fields, in order.
     public var headers: [TransferHeader]
-    /// The URL that answered, after redirections.
+    /// The URL that responded, after redirects.
     public var url: String
 
-    /// The values of the fields with this name, in any case, joined by commas (RFC 9110, section 5.3); `nil` where there is none.
+    /// The values of the fields with this name, case-insensitively, joined with commas (RFC 9110, section 5.3); `nil`
+    /// if there are none.
     public subscript(name: String) -> String? {
         let values = headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 }
 
-/// The body of a response, as it comes. It isn't received faster than it is read, and no longer than somebody holds it.
+/// The body of a response as an async sequence, with backpressure. The request is cancelled when the value is dropped.
 ///
-/// For one reader. Its end is the end that the server meant: a connection that breaks off is an error.
+/// For one reader. It ends only when the response is complete: a lost connection is an error.
 public struct TransferBytes: AsyncSequence, Sendable {
-    /// What it gives.
+    /// The element type.
     public typealias Element = UInt8
-    /// What it throws: a `TransferError`, always.
+    /// The error type: always a `TransferError`.
     public typealias Failure = any Error
 
     let source: Source
 
-    /// The parts of the body as they come, each of 1 byte or more, 256 KiB at most.
+    /// The body in chunks as received, each of 1 byte to 256 KiB.
     public var chunks: Chunks { Chunks(source: source) }
 
-    /// Ends the request. Whoever reads gets the code `.cancelled`, unless the end has been read.
+    /// Cancels the request. A reader gets the code `.cancelled`, unless it has read the end.
     public func cancel() { source.cancel() }
 
-    /// Writes the rest of the body to a file, which takes its name once it is whole and on the disk. It can't be resumed; a
-    /// download can.
+    /// Writes the rest of the body to a file, which gets its name when it is complete and durable. It can't be resumed;
+    /// a download can.
     ///
-    /// - Parameter file: The path of the destination file; its folder must exist. A regular file there is replaced, and its
-    ///   permissions are passed on.
-    /// - Returns: The bytes that were written.
-    /// - Throws: A `TransferError`: the failure of the body, `.invalidFile` or `.fileSystem`. Nothing is left then.
+    /// - Parameter file: The path of the destination; its folder must exist. A regular file there is replaced, and its
+    ///   permissions are kept.
+    /// - Returns: The number of bytes written.
+    /// - Throws: A `TransferError`: the failure of the body, `.invalidFile` or `.fileSystem`. Leaves no file then.
     @discardableResult
     public func save(to file: String) async throws -> Int64 {
         let received: ReceivedFile
@@ -66,13 +67,13 @@ public struct TransferBytes: AsyncSequence, Sendable {
         return length
     }
 
-    /// The lines of the body, in UTF-8, without their ends (LF or CR LF). A line of more than 1 MiB is an error.
+    /// The lines of the body, in UTF-8, without their terminators (LF or CR LF). A line longer than 1 MiB is an error.
     public var lines: Lines { Lines(source: source) }
 
-    /// Reads the bytes.
+    /// Iterates over the bytes.
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
-    /// Reads the bytes of a body, one by one.
+    /// Iterates over the bytes of a body.
     public struct Iterator: AsyncIteratorProtocol {
         let source: Source
         private var chunk: [UInt8] = []
@@ -92,36 +93,36 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
     }
 
-    /// The parts of a body.
+    /// The chunks of a body.
     public struct Chunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
-        /// What it gives.
+        /// The element type.
         public typealias Element = [UInt8]
-        /// What it throws: a `TransferError`, always.
+        /// The error type: always a `TransferError`.
         public typealias Failure = any Error
         let source: Source
 
-        /// Reads the parts.
+        /// Iterates over the chunks.
         public func makeAsyncIterator() -> Chunks { self }
 
-        /// The next part; `nil` at the end.
+        /// The next chunk; `nil` at the end.
         public mutating func next() async throws -> [UInt8]? { try await source.next() }
 
     }
 
     /// The lines of a body.
     public struct Lines: AsyncSequence, Sendable {
-        /// What it gives.
+        /// The element type.
         public typealias Element = String
-        /// What it throws: a `TransferError`, always.
+        /// The error type: always a `TransferError`.
         public typealias Failure = any Error
-        /// The bytes of a line that are taken: 1 MiB.
+        /// The maximum length of a line, in bytes: 1 MiB.
         public static let longest = 1 << 20
         let source: Source
 
-        /// Reads the lines.
+        /// Iterates over the lines.
         public func makeAsyncIterator() -> Iterator { Iterator(bytes: TransferBytes.Iterator(source: source)) }
 
-        /// Reads the lines of a body.
+        /// Iterates over the lines of a body.
         public struct Iterator: AsyncIteratorProtocol {
             private var bytes: TransferBytes.Iterator
             private var isAtEnd = false
@@ -148,7 +149,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// Holds the exchange: nobody reads any more once it is gone.
+    /// Owns the request: dropping it cancels the request.
     final class Source: Sendable {
         let handoff: Handoff
         private let task: Task<Void, Never>
@@ -173,8 +174,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
     }
 }
 
-/// Hands the parts of a body from the task that receives to the one that reads: a part that nobody has taken keeps the next
-/// from being received.
+/// Passes body chunks from the receiving to the reading task: an unread chunk blocks further receiving.
 final class Handoff: Sendable {
     private struct State {
         var part: [UInt8]?
@@ -187,7 +187,7 @@ final class Handoff: Sendable {
 
     private let state = Mutex(State())
 
-    /// The head, once it has come.
+    /// Waits for the response head.
     func head() async -> Result<TransferResponse, TransferError> {
         await withCheckedContinuation { continuation in
             let response = state.withLock { state in
@@ -198,7 +198,7 @@ final class Handoff: Sendable {
         }
     }
 
-    /// Gives the head to whoever waits for it; only the first counts.
+    /// Delivers the response head; only the first call counts.
     func give(head response: Result<TransferResponse, TransferError>) {
         let waiting = state.withLock { state in
             if state.response == nil { state.response = response }
@@ -208,7 +208,7 @@ final class Handoff: Sendable {
         waiting?.resume(returning: response)
     }
 
-    /// Gives a part, and waits until it is taken, or until the task is cancelled.
+    /// Delivers a chunk, and waits until it is taken or the task is cancelled.
     func give(_ part: [UInt8]) async {
         guard !part.isEmpty else { return }
         let reader = state.withLock { state in
@@ -234,7 +234,7 @@ final class Handoff: Sendable {
         }
     }
 
-    /// Tells the end, which stays.
+    /// Delivers the end, which persists.
     func end(_ error: TransferError?) {
         let end: Result<[UInt8]?, TransferError> = error.map { .failure($0) } ?? .success(nil)
         let reader = state.withLock { state in
@@ -245,7 +245,7 @@ final class Handoff: Sendable {
         reader?.resume(returning: end)
     }
 
-    /// The next part, waited for; `nil` at the end.
+    /// Waits for the next chunk; `nil` at the end.
     func take() async -> Result<[UInt8]?, TransferError> {
         await withCheckedContinuation { continuation in
             let (result, writer) = state.withLock {

@@ -1,67 +1,67 @@
 internal import HTTPTransport
 internal import TransferClient
 
-/// Settings of a `TransferSession`.
+/// The configuration of a `TransferSession`.
 public struct TransferConfiguration: Sendable {
-    /// Attempts in a row that bring no new byte before a transfer gives up for now; at least 1. Defaults to 10.
+    /// Consecutive attempts without progress before a transfer gives up; at least 1. Defaults to 10.
     public var maximumAttempts = 10
-    /// The longest wait between two attempts. Waits begin at 500 ms, are random, and double. Defaults to 30 s.
+    /// The maximum backoff between two attempts. Backoff starts at 500 ms, doubles, and has full jitter. Defaults to 30
+    /// s.
     public var longestWait: Duration = .seconds(30)
-    /// The longest `Retry-After` (RFC 9110, section 10.2.3) that is waited for. Defaults to 10 min.
+    /// The longest accepted `Retry-After` (RFC 9110, section 10.2.3). Defaults to 10 min.
     public var longestRetryAfter: Duration = .seconds(600)
-    /// How long a transfer may take, waits included; `nil`, the default, for as long as it needs.
+    /// The time limit of a transfer, including backoff; `nil`, the default, for none.
     public var deadline: Duration?
-    /// The longest that connecting may take, TLS included. Defaults to 10 s.
+    /// The time limit for connecting, including TLS. Defaults to 10 s.
     public var connectTimeout: Duration = .seconds(10)
-    /// The longest wait for the head of a response, in downloads, `data` and `bytes`. Defaults to 30 s. An upload waits 60 s
-    /// after the end of its request or an interim response, whatever this says.
+    /// The time limit for a response head in downloads, `data` and `bytes`. Defaults to 30 s. An upload always waits 60
+    /// s after the end of its request or an interim response.
     public var responseTimeout: Duration = .seconds(30)
-    /// Time below 1 KiB/s after which a connection is dropped. Defaults to 15 s.
+    /// How long throughput may stay below 1 KiB/s before a connection is dropped. Defaults to 15 s.
     public var stallTimeout: Duration = .seconds(15)
-    /// The most bytes of content a second that each transfer moves, over all of its connections, and that the body of each
-    /// response of `data` and `bytes` is received at; `nil`, the default, for no limit; at least 1.
+    /// The maximum rate of content in bytes per second, for each transfer over all its connections, and for each
+    /// response of `data` and `bytes`; at least 1. `nil`, the default, for no limit.
     public var maximumRate: Int64?
-    /// The least time between two statuses that differ in progress alone. Defaults to 100 ms.
+    /// The minimum interval between two statuses that differ only in progress. Defaults to 100 ms.
     public var progressInterval: Duration = .milliseconds(100)
-    /// The folder in which unfinished uploads are remembered; it is made if it isn't there. `nil`, the default, is
-    /// `squall-transfer` in `$XDG_STATE_HOME`, or in `~/.local/state`.
+    /// The folder for the state of unfinished uploads, created if missing. `nil`, the default, is `squall-transfer` in
+    /// `$XDG_STATE_HOME`, or in `~/.local/state`.
     public var stateFolder: String?
-    /// The most bytes of a body that `data` takes. Defaults to 64 MiB.
+    /// The maximum size of a body in `data`. Defaults to 64 MiB.
     public var maximumDataBytes = 64 << 20
-    /// The most bytes of a stream that an upload takes; they need room on the disk. Defaults to 16 GiB.
+    /// The maximum size of an uploaded stream, which is spooled to disk. Defaults to 16 GiB.
     public var maximumStreamBytes: Int64 = 16 << 30
-    /// Whether nothing is remembered beyond a transfer, see `ephemeral`. Defaults to `false`.
+    /// Whether nothing is kept after a transfer, see `ephemeral`. Defaults to `false`.
     public var isEphemeral = false
     /// Trusted authorities and the client certificate.
     public var tls = TransferTLS()
-    /// The proxies that requests go through. Defaults to none.
+    /// The proxies. Defaults to none.
     public var proxies = TransferProxies.none
-    /// Whether a transfer waits while the machine has no route to the server, in the phase `waitingForNetwork`, and counts no
-    /// attempts meanwhile; it is tried all the same each 30 s. It waits as long as the deadline permits. Defaults to
-    /// `false`.
+    /// Whether a transfer without a route to the server waits in the phase `waitingForNetwork`, without counting
+    /// attempts; it retries every 30 s anyway, until the deadline. Defaults to `false`.
     public var waitsForConnectivity = false
-    /// Gives credentials for requests that have no `authenticator` of their own. Transfers of one session that are refused together
-    /// ask once for each origin and realm, and share the answer.
+    /// Provides credentials for requests without their own `authenticator`. Concurrent refusals in one session result
+    /// in one call per origin and realm, whose result they share.
     public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
-    /// Told of every status of every transfer that has no observer of its own; on the transfer's task, which waits for it.
+    /// Called with each status of transfers without their own observer, on the transfer's task, which waits for it.
     public var observer: (@Sendable (TransferStatus) -> Void)?
 
-    /// Makes the configuration of the defaults.
+    /// Makes the default configuration.
     public init() {}
 
-    /// The defaults for transfers of which nothing is remembered.
+    /// The default configuration for transfers that keep no state.
     ///
-    /// Within a transfer everything resumes as usual. One that ends without success, paused ones included, has no token. An
-    /// upload makes no `stateFolder`, and doesn't go on with an earlier one; the server keeps what it has until that expires. A
-    /// download removes its partial file and its journal, those included that an earlier transfer left to it. A process that
-    /// is killed may leave both. A stream is spooled in `$TMPDIR`, or in `/var/tmp`.
+    /// Within a transfer everything resumes as usual. An unsuccessful or paused one has no token. An upload creates no
+    /// `stateFolder` and doesn't resume an earlier one; the server keeps its bytes until they expire. A download
+    /// removes its partial file and journal, including those of an earlier transfer. A killed process may leave both. A
+    /// stream is spooled in `$TMPDIR`, or in `/var/tmp`.
     public static var ephemeral: TransferConfiguration {
         var configuration = TransferConfiguration()
         configuration.isEphemeral = true
         return configuration
     }
 
-    /// What the engine takes.
+    /// The engine's configuration.
     var engine: TransferClientConfiguration {
         var engine = TransferClientConfiguration()
         engine.retry.maximumAttempts = max(1, maximumAttempts)
@@ -74,7 +74,7 @@ public struct TransferConfiguration: Sendable {
         engine.progressInterval = progressInterval
         engine.maximumStreamBytes = max(0, maximumStreamBytes)
         engine.keepsUnfinished = !isEphemeral
-        // Beyond 2⁶⁰ bytes a second nothing is limited.
+        // Rates above 2⁶⁰ bytes per second aren't representable and don't limit anything.
         engine.maximumRate = maximumRate.map { .bytesPerSecond(min(max(1, $0), 1 << 60 - 1)) }
         engine.tls = tls.settings
         engine.proxies = proxies.settings
@@ -83,16 +83,16 @@ public struct TransferConfiguration: Sendable {
     }
 }
 
-/// The certificate authorities that a session trusts, and the certificate that it shows. Servers are always checked.
+/// Trusted certificate authorities and the client certificate. Servers are always verified.
 public struct TransferTLS: Sendable {
     var settings = TLSClientSettings()
 
-    /// Trusts the authorities of the system, and shows nothing.
+    /// Trusts the system's authorities, without a client certificate.
     public init() {}
 
-    /// Trusts `authorities` in place of the system's.
+    /// Trusts `authorities` instead of the system's.
     ///
-    /// - Parameter authorities: Certificates in the PEM format (RFC 7468); 1 MiB at most.
+    /// - Parameter authorities: Certificates in PEM format (RFC 7468); at most 1 MiB.
     /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
     public init(authorities: String) throws {
         do throws(TLSSettingsProblem) {
@@ -102,11 +102,11 @@ public struct TransferTLS: Sendable {
         }
     }
 
-    /// Shows a certificate to servers that ask for one.
+    /// Sets the client certificate, sent to servers that request one.
     ///
     /// - Parameters:
-    ///   - certificates: The certificate, and its chain, in the PEM format.
-    ///   - privateKey: Its key, in the PEM format.
+    ///   - certificates: The certificate and its chain, in PEM format.
+    ///   - privateKey: Its key, in PEM format.
     /// - Throws: A `TransferError` with the code `.invalidTLSSettings`.
     public mutating func identify(certificates: String, privateKey: String) throws {
         do throws(TLSSettingsProblem) {

@@ -2,54 +2,54 @@ internal import TransferClient
 
 /// Why a transfer failed.
 ///
-/// The code tells programs what kind of failure it is, and stays the same; the message tells people.
+/// The code is stable and for programs; the message is for people.
 public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// A kind of failure. Others may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name.
         public let rawValue: String
-        /// Makes a code of its name.
+        /// Makes a code from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name.
         public var description: String { rawValue }
 
-        /// The URL can't be used.
+        /// The URL is invalid.
         public static let invalidURL = Code(.invalidURL)
-        /// Something else in the request can't be used.
+        /// Something else in the request is invalid.
         public static let invalidRequest = Code(.invalidRequest)
-        /// The settings for TLS can't be used.
+        /// The TLS settings are invalid.
         public static let invalidTLSSettings = Code(.invalidTLSSettings)
-        /// The destination file can't be written, or the file to be sent can't be read.
+        /// The destination can't be written, or the source can't be read.
         public static let invalidFile = Code(.invalidFile)
-        /// The token can't be used.
+        /// The token is invalid.
         public static let invalidToken = Code(rawValue: "invalid-token")
-        /// The server can't be trusted, or doesn't trust the client.
+        /// The server can't be verified, or rejects the client.
         public static let tlsRefused = Code(.tlsRefused)
-        /// Another transfer, in this process or another, has the file.
+        /// Another transfer, in any process, has the file locked.
         public static let locked = Code(.locked)
-        /// A call to the file system failed; `systemError` tells how.
+        /// A file system call failed; `systemError` has the error number.
         public static let fileSystem = Code(.fileSystem)
-        /// The server refused, and would again; `status` has its status, if it is that.
+        /// The server refused permanently; `status` has its response status, if any.
         public static let refused = Code(.refused)
-        /// The server wants other credentials than it was shown; `status` is 401 or 407.
+        /// The server requires other credentials; `status` is 401 or 407.
         public static let unauthorized = Code(.unauthorized)
-        /// A redirection can't be followed, or there are too many.
+        /// An invalid redirect, or too many.
         public static let redirection = Code(.redirection)
-        /// Too many attempts in a row failed, or the deadline would be missed.
+        /// Too many consecutive failures, or the deadline would pass.
         public static let gaveUp = Code(.gaveUp)
-        /// A download started over too often.
+        /// A download restarted too often.
         public static let tooManyRestarts = Code(.tooManyRestarts)
-        /// What arrived isn't what was sent, by its digest.
+        /// The received bytes don't match the digest.
         public static let digestMismatch = Code(.digestMismatch)
-        /// A complete download isn't proved, and the request demands that.
+        /// A complete download is unverified, and the request requires proof.
         public static let unproved = Code(.unproved)
-        /// The file was changed while it was uploaded.
+        /// The file changed during the upload.
         public static let fileChanged = Code(.fileChanged)
-        /// The stream that was to be uploaded threw an error.
+        /// The uploaded stream threw an error.
         public static let streamFailed = Code(.streamFailed)
-        /// The connection failed; of `data` and `bytes`, which don't retry it.
+        /// The connection failed in `data` or `bytes`, which don't retry.
         public static let connectionFailed = Code(rawValue: "connection-failed")
-        /// A body has more bytes than `data` takes, or a stream more than an upload takes.
+        /// A body exceeds the maximum of `data`, or a stream that of an upload.
         public static let tooLong = Code(.tooLong)
         /// The transfer was cancelled or paused.
         public static let cancelled = Code(.cancelled)
@@ -57,15 +57,15 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code
-    /// What failed, and where, for people. Its words may change.
+    /// A description for people. May change.
     public var message: String
-    /// The status of the response that ended it, if one did.
+    /// The status of the response that ended the transfer, if any.
     public var status: Int?
-    /// The number of the error that a call to the system returned (errno(3)), if one did.
+    /// The error number of a failed system call (errno(3)), if any.
     public var systemError: Int32?
-    /// What continues the transfer; `nil` where nothing does, which `obstacle` explains.
+    /// Resumes the transfer; `nil` if it can't be resumed, see `obstacle`.
     public var token: ResumptionToken?
-    /// Why there is no token; `nil` where there is one.
+    /// Why there is no token; `nil` if there is one.
     public var obstacle: ResumptionObstacle?
 
     init(_ code: Code, _ message: String, status: Int? = nil) {
@@ -77,27 +77,27 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     static func invalidRequest(_ message: String) -> TransferError { TransferError(.invalidRequest, message) }
 
-    /// Whether the same transfer can go on where it stopped.
+    /// Whether the transfer can be resumed.
     public var isResumable: Bool { token != nil }
 
-    /// The message, with the code behind it.
+    /// The message, followed by the code.
     public var description: String { "\(message) (\(code.rawValue))" }
 }
 
-/// Why a transfer can't be continued. Others may be added.
+/// Why a transfer can't be resumed. Others may be added.
 public struct ResumptionObstacle: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name.
     public let rawValue: String
-    /// Makes a reason of its name.
+    /// Makes a reason from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The name.
     public var description: String { rawValue }
 
-    /// The call itself was wrong: nothing was begun.
+    /// The call was invalid: nothing was started.
     public static let wrongInput = ResumptionObstacle(rawValue: "wrong-input")
-    /// The same request fails again, unless something is changed.
+    /// The same request fails again unless something changes.
     public static let finalFailure = ResumptionObstacle(rawValue: "final-failure")
-    /// The transfer keeps nothing: `data` and `bytes`, those of an ephemeral session, and an upload that was still reading its
+    /// The transfer keeps no state: `data` and `bytes`, an ephemeral session, or an upload that was still reading its
     /// stream.
     public static let nothingKept = ResumptionObstacle(rawValue: "nothing-kept")
 }

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
-/// The head of an informational response, which came before the final one (RFC 9110, section 15.2).
+/// An interim response (RFC 9110, section 15.2).
 public struct TransferInformation: Hashable, Sendable {
     /// The status, such as 102, 103 (RFC 8297) or 104.
     public var status: Int
-    /// The header fields, in their order.
+    /// The header fields, in order.
     public var headers: [TransferHeader]
 
     init(_ status: Int, _ fields: HTTPFields) {

@@ -1,24 +1,24 @@
 internal import FoundationEssentials
 internal import TransferProtocol
 
-/// The HTTP proxies that a session goes through.
+/// The HTTP proxies of a session.
 ///
-/// `http` requests are forwarded by the proxy, `https` requests go through a tunnel (CONNECT; RFC 9110, section 9.3.6), so that
-/// the proxy sees the name of the server alone.
+/// A proxy forwards `http` requests. `https` requests use a tunnel (CONNECT; RFC 9110, section 9.3.6), so the proxy
+/// sees only the server's name.
 public struct TransferProxies: Hashable, Sendable {
     var settings = ProxySettings.none
 
-    /// No proxy: servers are asked directly.
+    /// No proxy.
     public static let none = TransferProxies()
 
     private init() {}
 
-    /// Sends all requests through one proxy.
+    /// Uses one proxy for all requests.
     ///
     /// - Parameters:
-    ///   - proxy: `http://[NAME[:PASSWORD]@]HOST[:PORT]`. No text of the value shows the password.
-    ///   - exceptions: The hosts that are asked directly: names, which stand for those below them too, addresses, and `*`, separated by
-    ///     commas, each with a port or without. At most 256.
+    ///   - proxy: `http://[NAME[:PASSWORD]@]HOST[:PORT]`. The password is never printed.
+    ///   - exceptions: The hosts that bypass the proxy: domains including their subdomains, addresses, and `*`,
+    ///   separated by commas, each optionally with a port. At most 256.
     /// - Throws: A `TransferError` with the code `.invalidRequest`.
     public init(_ proxy: String, exceptions: String = "") throws {
         do throws(ProxyProblem) {
@@ -29,8 +29,8 @@ public struct TransferProxies: Hashable, Sendable {
         }
     }
 
-    /// The proxies of the environment: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read as curl does. This machine's
-    /// own host is asked directly.
+    /// The proxies of the environment: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read as curl does.
+    /// Loopback hosts bypass them.
     ///
     /// - Throws: A `TransferError` with the code `.invalidRequest`.
     public static func fromEnvironment() throws -> TransferProxies {

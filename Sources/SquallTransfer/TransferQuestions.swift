@@ -3,20 +3,20 @@ internal import Synchronization
 internal import TransferClient
 internal import TransferProtocol
 
-/// A server that wants credentials (RFC 9110, section 11.6.1): a 401 from the origin of the request's URL.
+/// A 401 from the origin of the request's URL (RFC 9110, section 11.6.1).
 public struct TransferChallenge: Hashable, Sendable {
-    /// The URL that refused.
+    /// The URL that returned 401.
     public var url: String
-    /// The names of the schemes that it offers, such as `Bearer`: at most 4.
+    /// The names of the offered schemes, such as `Bearer`: at most 4.
     public var schemes: [String]
-    /// The first realm that it names.
+    /// The first realm.
     public var realm: String?
-    /// Whether the request carried credentials. They were wrong then, or have expired.
+    /// Whether the request carried credentials, which were then wrong or expired.
     public var wereCredentialsSent: Bool
-    /// The answers in a row that it refused before: 0 to 2.
+    /// The number of preceding refusals in a row: 0 to 2.
     public var previousRefusals: Int
 
-    /// Makes a question, as tests of an answer need it.
+    /// Makes a challenge, for tests.
     public init(
         url: String,
         schemes: [String] = [],
@@ -34,37 +34,37 @@ public struct TransferChallenge: Hashable, Sendable {
 
 /// A URL that a server refused.
 public struct TransferRefusedURL: Hashable, Sendable {
-    /// The URL that refused: the request's, or one that it was redirected to.
+    /// The URL that was refused: the request's, or a redirect's.
     public var url: String
     /// The status of the refusal: 400, 401, 403, 404 or 410.
     public var status: Int
 
-    /// Makes a question, as tests of an answer need it.
+    /// Makes a refused URL, for tests.
     public init(url: String, status: Int) {
         self.url = url
         self.status = status
     }
 }
 
-/// The fate of a response whose head has come. Others may be added.
+/// What to do with a response whose head has arrived. Others may be added.
 public struct ResponseDisposition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name.
     public let rawValue: String
-    /// Makes a disposition of its name.
+    /// Makes a disposition from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The name.
     public var description: String { rawValue }
 
-    /// Its body is received.
+    /// Receive the body.
     public static let allow = ResponseDisposition(rawValue: "allow")
-    /// The request ends as cancelled. A download keeps what it had.
+    /// Cancel the request. A download keeps what it had received.
     public static let cancel = ResponseDisposition(rawValue: "cancel")
 }
 
-/// Asks the session's authenticator once where several transfers were refused together, and remembers the answer for those whose
-/// refusal comes late.
+/// Calls the session's authenticator once for concurrent refusals, and caches the credentials for refusals that arrive
+/// later.
 actor CredentialDesk {
-    /// Credentials, and how many answers to the same question there were up to this one.
+    /// Credentials, with their ordinal among the results for the same realm.
     typealias Answer = (credentials: TransferCredentials, generation: Int)
 
     private struct Entry {
@@ -76,15 +76,15 @@ actor CredentialDesk {
     private var entries: [String: Entry] = [:]
     private var lastWaiter = 0
 
-    /// The origins and realms that are remembered: 64. Beyond, nothing is shared.
+    /// The maximum number of cached origins and realms: 64. Beyond it nothing is shared.
     static let mostEntries = 64
 
-    /// The credentials for a challenge; `nil` where the caller has none, and when the task is cancelled. The question is cancelled
-    /// with the last task that waits for its answer.
+    /// The credentials for a challenge; `nil` when the caller has none, or the task is cancelled. The call is cancelled
+    /// with the last task that waits for it.
     ///
     /// - Parameters:
-    ///   - seen: The generation of the credentials that the server has refused: 0 for none.
-    ///   - ask: Asks the caller.
+    ///   - seen: The generation of the refused credentials: 0 for none.
+    ///   - ask: Calls the caller.
     func credentials(
         for challenge: TransferChallenge,
         origin: String,
@@ -115,7 +115,7 @@ actor CredentialDesk {
     }
 
     private func settle(_ key: String, _ found: TransferCredentials?) {
-        // A question that was cancelled has nobody who waits for its answer.
+        // A cancelled call has no waiters.
         guard !Task.isCancelled, var entry = entries[key] else { return }
         let answer = found.map { ($0, (entry.answer?.generation ?? 0) + 1) }
         let waiters = entry.waiters.values
@@ -135,13 +135,13 @@ actor CredentialDesk {
 }
 
 extension TransferSession {
-    /// The questions that the engine asks for a request.
+    /// The engine's callbacks for a request.
     func callbacks(for request: TransferRequest, isForUpload: Bool) -> TransferCallbacks {
         var callbacks = TransferCallbacks()
         let answer = { @Sendable (credentials: TransferCredentials) -> DownloadCredentials? in
             var answered = request
             answered.credentials = credentials
-            // A field of the caller's would take the place of the answer.
+            // A caller's field would override the new credentials.
             answered.headers.removeAll { $0.name.lowercased() == "authorization" }
             return try? answered.downloadCredentials(isForUpload: isForUpload)
         }

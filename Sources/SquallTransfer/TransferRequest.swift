@@ -1,41 +1,40 @@
 internal import HTTPTypes
 internal import TransferProtocol
 
-/// What is to be transferred, and what the server is told with it.
+/// The target of a transfer, with its headers, credentials and callbacks.
 ///
-/// Credentials and the fields in `headers` go to the origin of `url` alone (RFC 9110, section 4.3.1), and no more once a
-/// redirection has left it.
+/// Credentials and `headers` are sent only to the origin of `url` (RFC 9110, section 4.3.1), and no longer once a
+/// redirect has left it.
 public struct TransferRequest: Sendable {
-    /// An absolute `http` or `https` URL without a user name.
+    /// An absolute `http` or `https` URL without user information.
     public var url: String
-    /// The method (RFC 9110, section 9). `nil`, the default, is GET for `data` and `bytes`, and PUT for an upload. A download
-    /// is always a GET.
+    /// The method (RFC 9110, section 9). `nil`, the default, is GET for `data` and `bytes`, and PUT for an upload. A
+    /// download is always a GET.
     public var method: String?
-    /// Fields that every request carries in addition. Those that a transfer needs for itself, such as `Range`, are refused.
+    /// Additional fields of every request. Fields that the transfer sets itself, such as `Range`, are rejected.
     public var headers: [TransferHeader] = []
     /// The credentials to send.
     public var credentials: TransferCredentials?
-    /// The SHA-256 of the file, 32 bytes, where the caller knows it. A download is compared with it. The file of an upload
-    /// isn't read for it before it is sent; bytes in memory and streams are compared with it before anything is sent.
+    /// The SHA-256 of the file, 32 bytes, if known. A download is verified against it. The file of an upload isn't
+    /// hashed before it is sent; bytes in memory and streams are compared before anything is sent.
     public var sha256: [UInt8]?
-    /// Whether a complete download that nothing proves is a failure.
+    /// Whether an unverified complete download is a failure.
     public var requiresProof = false
-    /// Whether sending an upload twice is harmless although its method isn't idempotent (RFC 9110, section 9.2.2).
+    /// Whether repeating an upload is harmless although its method isn't idempotent (RFC 9110, section 9.2.2).
     public var isRepeatable = false
-    /// The media type of what is uploaded.
+    /// The media type of the uploaded content.
     public var contentType = "application/octet-stream"
-    /// The time that a download or an upload waits before it begins, in the phase `waiting`. The deadline counts from its
-    /// beginning. `data` and `bytes` ignore it.
+    /// The delay before a download or upload starts, in the phase `waiting`. It counts towards the deadline only from
+    /// the start. Ignored by `data` and `bytes`.
     public var delay: Duration = .zero
-    /// Gives credentials when the server refuses the ones that it was shown, or none, in place of the configuration's; `nil` as an
-    /// answer ends the transfer. It isn't asked about servers of another origin than the URL's, and 3 times in a row at most. When the
-    /// transfer is cancelled, so is the task that asks.
+    /// Provides credentials after a 401, instead of the configuration's authenticator; `nil` fails the transfer. Not
+    /// called for other origins than the URL's. Called at most 3 times in a row. Cancelled with the transfer.
     public var authenticator: (@Sendable (TransferChallenge) async -> TransferCredentials?)?
-    /// Gives a URL in the place of one that the server refused, such as one that was signed and has expired; `nil` as an answer ends
-    /// the transfer. 3 times in a row at most. Of downloads and uploads; `data` and `bytes` ignore it.
+    /// Provides a URL to replace a refused one, such as an expired signed URL; `nil` fails the transfer. Called at most
+    /// 3 times in a row. Ignored by `data` and `bytes`.
     public var urlRefresher: (@Sendable (TransferRefusedURL) async -> String?)?
-    /// Decides on the head of a response: in a download on each whose body would be received from the first byte, in `data` and
-    /// `bytes` on the final one. A `cancel` ends the request with the code `.cancelled`.
+    /// Decides on the head of a response: in a download on each whose body would be received from the first byte, in
+    /// `data` and `bytes` on the final one. `cancel` ends the request with the code `.cancelled`.
     public var onResponse: (@Sendable (TransferResponse) async -> ResponseDisposition)?
 
     /// Makes a request for `url`.
@@ -46,12 +45,12 @@ public struct TransferRequest: Sendable {
 
 /// A header field.
 public struct TransferHeader: Hashable, Sendable {
-    /// Its name, in any case.
+    /// The name, in any case.
     public var name: String
-    /// Its value, without the white space around it.
+    /// The value, without surrounding white space.
     public var value: String
 
-    /// Makes a field of a name and a value.
+    /// Makes a field from a name and a value.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -67,7 +66,7 @@ public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebu
 
     let kind: Kind
 
-    /// A name and a password, for the Basic scheme (RFC 7617).
+    /// A user name and password, for the Basic scheme (RFC 7617).
     public static func basic(name: String, password: String) -> TransferCredentials {
         TransferCredentials(kind: .basic(name: name, password: password))
     }
@@ -81,12 +80,12 @@ public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebu
     public var description: String { "(confidential)" }
     /// The same for every value.
     public var debugDescription: String { description }
-    /// Without children.
+    /// No children, so that dumps don't show credentials.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension TransferRequest {
-    /// What the engine takes for the headers and the credentials.
+    /// The engine's form of headers and credentials.
     func downloadCredentials(isForUpload: Bool) throws(TransferError) -> DownloadCredentials {
         guard headers.count < RequestField.most else {
             throw .invalidRequest("more than \(RequestField.most - 1) headers")
@@ -120,7 +119,7 @@ extension TransferRequest {
         _ value: String,
         _ isForUpload: Bool
     ) throws(TransferError) -> RequestField {
-        // A name is checked before it is shown: whoever mixes up both parts would read a secret in a log.
+        // The name is validated before it is printed: a caller may have swapped it with a secret value.
         guard !name.contains(":"), HTTPField.Name(name) != nil else {
             throw .invalidRequest("the name of a header is no token")
         }

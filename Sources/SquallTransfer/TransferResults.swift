@@ -1,47 +1,47 @@
-/// A download that came to its end: the file is complete, checked, on the disk and in its place.
+/// A completed download: the file is complete, verified, durable and renamed.
 public struct DownloadResult: Hashable, Sendable {
-    /// The path of the file, absolute.
+    /// The absolute path of the file.
     public var file: String
     /// The length of the file.
     public var bytes: Int64
     /// The SHA-256 of the file: 32 bytes.
     public var sha256: [UInt8]
-    /// Whether the file was compared with a digest, of the server (`Repr-Digest`, RFC 9530) or of the caller.
+    /// Whether the file matched a digest, of the server (`Repr-Digest`, RFC 9530) or of the caller.
     public var isVerified: Bool
-    /// Why the file isn't proved, as a clause; `nil` where a digest, or validators that agree, vouch for it.
+    /// Why the file is unverified, as a clause; `nil` if a digest or agreeing validators prove it.
     public var doubt: String?
-    /// The URL that answered, after redirections.
+    /// The URL that responded, after redirects.
     public var url: String
-    /// How many connections were tried.
+    /// Connections attempted.
     public var connections: Int
-    /// How often the server went on at an offset.
+    /// How often the server resumed at an offset.
     public var resumptions: Int
-    /// How often held bytes were thrown away.
+    /// How often received bytes were discarded.
     public var restarts: Int
-    /// The bytes that an earlier run had left.
+    /// Bytes taken over from an earlier run.
     public var bytesHeldAtStart: Int64
-    /// The bytes that were received more than once, or for nothing.
+    /// Bytes received more than once, or in vain.
     public var bytesRepeated: Int64
-    /// How long it took, waits included.
+    /// The duration, including backoff.
     public var duration: Duration
 }
 
-/// An upload that came to its end: the server has accepted the whole.
+/// A completed upload: the server has accepted all of it.
 public struct UploadResult: Hashable, Sendable {
-    /// What proves that the server has the file. Others may be added.
+    /// The evidence that the server has the file. Others may be added.
     public struct Proof: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name.
         public let rawValue: String
-        /// Makes a proof of its name.
+        /// Makes a proof from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name.
         public var description: String { rawValue }
 
-        /// The server told a digest, and it is the file's.
+        /// The server's digest matches the file's.
         public static let digest = Proof(rawValue: "digest")
-        /// The target accepted the whole, and told no digest.
+        /// The target accepted the upload without a digest.
         public static let accepted = Proof(rawValue: "accepted")
-        /// The server says that it has the whole; the response of the target was lost.
+        /// The server reports the upload complete; the target's response was lost.
         public static let complete = Proof(rawValue: "complete")
     }
 
@@ -49,20 +49,20 @@ public struct UploadResult: Hashable, Sendable {
     public var bytes: Int64
     /// The SHA-256 of the file: 32 bytes.
     public var sha256: [UInt8]
-    /// What proves that the server has the file.
+    /// The evidence that the server has the file.
     public var proof: Proof
     /// The status of the target's response; `nil` when it was lost.
     public var status: Int?
-    /// The interop version of the draft that the upload ended in; `nil` for an ordinary upload.
+    /// The interop version of the draft in which the upload ended; `nil` for a plain upload.
     public var dialect: Int?
-    /// How many connections were tried.
+    /// Connections attempted.
     public var connections: Int
-    /// How often the upload went on at an offset.
+    /// How often the upload resumed at an offset.
     public var resumptions: Int
-    /// How often the upload started anew.
+    /// How often the upload restarted.
     public var restarts: Int
-    /// The bytes that were sent more than once, or for nothing.
+    /// Bytes sent more than once, or in vain.
     public var bytesRepeated: Int64
-    /// How long it took, waits included.
+    /// The duration, including backoff.
     public var duration: Duration
 }

@@ -3,15 +3,15 @@ internal import TransferClient
 internal import TransferProtocol
 
 extension TransferSession {
-    /// Sends one request and brings its response, whatever its status, with the whole body. A failed connection isn't retried.
-    /// After a 401 that the authenticator answers, the request is sent again.
+    /// Sends one request and returns the final response, whatever its status, with the complete body. A failed
+    /// connection isn't retried. After a 401 the request is repeated if the authenticator has credentials.
     ///
     /// - Parameters:
-    ///   - request: What to ask for. Redirections are followed, 10 at most.
-    ///   - body: What the request carries.
+    ///   - request: The request. Up to 10 redirects are followed.
+    ///   - body: The content of the request.
     /// - Returns: The body and the head of the response.
-    /// - Throws: A `TransferError`: `.connectionFailed` where the connection failed or broke off, `.tooLong` where the body
-    ///   has more bytes than `maximumDataBytes`.
+    /// - Throws: A `TransferError`: `.connectionFailed` when the connection failed or was lost, `.tooLong` when the
+    ///   body exceeds `maximumDataBytes`.
     public func data(
         for request: TransferRequest,
         body: [UInt8]? = nil
@@ -38,14 +38,14 @@ extension TransferSession {
         return (data, response)
     }
 
-    /// Sends one request and brings the head of its response, whatever its status, with the body as it comes. A failed
-    /// connection isn't retried. After a 401 that the authenticator answers, the request is sent again.
+    /// Sends one request and returns the final response head, whatever its status, with the body as a stream. A failed
+    /// connection isn't retried. After a 401 the request is repeated if the authenticator has credentials.
     ///
     /// - Parameters:
-    ///   - request: What to ask for. Redirections are followed, 10 at most.
-    ///   - body: What the request carries.
-    /// - Returns: The body, which throws where it breaks off, and the head of the response.
-    /// - Throws: A `TransferError`: `.connectionFailed` where the connection failed.
+    ///   - request: The request. Up to 10 redirects are followed.
+    ///   - body: The content of the request.
+    /// - Returns: The body, which throws if the connection is lost, and the head of the response.
+    /// - Throws: A `TransferError`: `.connectionFailed` when the connection failed.
     public func bytes(
         for request: TransferRequest,
         body: [UInt8]? = nil
@@ -79,7 +79,7 @@ extension TransferSession {
 }
 
 extension TransferRequest {
-    /// What the engine takes.
+    /// The engine's form of the request.
     fileprivate func exchange(_ body: [UInt8]?) throws(TransferError) -> ExchangeRequest {
         guard let method = HTTPRequest.Method(rawValue: method ?? "GET") else {
             throw .invalidRequest("the method is no token")
@@ -104,7 +104,7 @@ extension TransferRequest {
 }
 
 extension TransferError {
-    /// Runs what fails as an exchange does.
+    /// Runs `body` and converts its error.
     static func ofExchange<Value>(
         _ body: () async throws(DownloadError) -> Value
     ) async throws(TransferError) -> Value {
@@ -115,7 +115,7 @@ extension TransferError {
         }
     }
 
-    /// Names the failure of an exchange, which keeps nothing.
+    /// Converts the failure of a single request, which keeps no state.
     init(ofExchange error: DownloadError) {
         self.init(error, nil)
         if case .gaveUp(_, let setback) = error { (code, message) = (.connectionFailed, setback.description) }

@@ -1,14 +1,15 @@
 extension TransferSession {
-    /// Uploads a file, through as many connections as it takes (draft-ietf-httpbis-resumable-upload).
+    /// Uploads a file over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
-    /// Where the server speaks one of the drafts, an upload that was interrupted, killed included, is continued by the same
-    /// call. Otherwise it is an ordinary upload, which starts anew after a failure if it may be repeated.
+    /// If the server supports one of the drafts, the same call resumes an interrupted upload, even of a killed process.
+    /// Otherwise it is a plain upload, which restarts after a failure if it may be repeated.
     ///
     /// - Parameters:
     ///   - request: The target.
-    ///   - file: The path of a regular file. It must not change meanwhile.
-    ///   - observer: Told of every status, in place of the configuration's; on the transfer's task, which waits for it.
-    /// - Returns: The transfer, which has begun.
+    ///   - file: The path of a regular file. It must not change during the upload.
+    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
+    ///   it.
+    /// - Returns: The running transfer.
     public func upload(
         _ request: TransferRequest,
         from file: String,
@@ -17,16 +18,17 @@ extension TransferSession {
         upload(request, .file(Self.absolute(file)), stateFolder: configuration.stateFolder, observer)
     }
 
-    /// Uploads bytes in memory, through as many connections as it takes (draft-ietf-httpbis-resumable-upload).
+    /// Uploads bytes in memory over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
-    /// They are remembered by their SHA-256 and their length: the same bytes to the same URL go on where an earlier upload
-    /// was interrupted, in another process too. They aren't copied, and are held until the transfer ends.
+    /// They are identified by SHA-256 and length: the same bytes to the same URL resume an interrupted upload, even in
+    /// another process. They aren't copied, and are retained until the transfer ends.
     ///
     /// - Parameters:
     ///   - request: The target.
-    ///   - bytes: What to upload.
-    ///   - observer: Told of every status, in place of the configuration's; on the transfer's task, which waits for it.
-    /// - Returns: The transfer, which has begun. A token of it goes on by `resumeUpload(_:from:)`.
+    ///   - bytes: The content.
+    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
+    ///   it.
+    /// - Returns: The running transfer. Its token is resumed by `resumeUpload(_:from:)`.
     public func upload(
         _ request: TransferRequest,
         from bytes: [UInt8],
@@ -35,19 +37,19 @@ extension TransferSession {
         upload(request, .memory(bytes), stateFolder: configuration.stateFolder, observer)
     }
 
-    /// Uploads a stream, such as an `AsyncStream` or the `chunks` of a response, through as many connections as it takes.
+    /// Uploads a stream, such as an `AsyncStream` or the `chunks` of a response, over as many connections as needed.
     ///
-    /// The upload begins when the stream has ended: it is read into a file without a name in the `stateFolder` first, with
-    /// one chunk in memory, and asked for the next one when that is written. Then it goes on like bytes in memory. So it
-    /// takes as much room on the disk as it has bytes, `maximumStreamBytes` at most.
+    /// The stream is first spooled to an unnamed file in the `stateFolder`, one chunk at a time, and then uploaded like
+    /// bytes in memory. It needs disk space for all its bytes, at most `maximumStreamBytes`.
     ///
-    /// A stream that throws ends the transfer with `.streamFailed`, and nothing was sent. A chunk of any length will do.
+    /// A stream that throws ends the transfer with `.streamFailed` before anything is sent. Chunks may have any length.
     ///
     /// - Parameters:
     ///   - request: The target.
-    ///   - chunks: What to upload. It is read once.
-    ///   - observer: Told of every status, in place of the configuration's; on the transfer's task, which waits for it.
-    /// - Returns: The transfer, which has begun. A token of it goes on by `resumeUpload(_:from:)`, with the same bytes.
+    ///   - chunks: The content. It is iterated once.
+    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
+    ///   it.
+    /// - Returns: The running transfer. Its token is resumed by `resumeUpload(_:from:)`, with the same bytes.
     public func upload<Chunks: AsyncSequence & Sendable>(
         _ request: TransferRequest,
         from chunks: Chunks,
@@ -56,14 +58,14 @@ extension TransferSession {
         upload(request, .stream(of: chunks), stateFolder: configuration.stateFolder, observer)
     }
 
-    /// Goes on with the upload of a file.
+    /// Resumes the upload of a file.
     ///
     /// - Parameters:
-    ///   - token: What an earlier transfer left.
-    ///   - adjust: Puts in what no token has: headers, credentials and callbacks. With another URL the upload begins anew.
-    ///   - observer: Told of every status, in place of the configuration's.
-    /// - Returns: The transfer, which has begun.
-    /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is a download's, or has no file.
+    ///   - token: The token of an earlier transfer.
+    ///   - adjust: Adds what a token lacks: headers, credentials and callbacks. With another URL the upload restarts.
+    ///   - observer: Called with each status, instead of the configuration's.
+    /// - Returns: The running transfer.
+    /// - Throws: A `TransferError` with the code `.invalidToken` when the token is a download's, or has no file.
     public func resumeUpload(
         _ token: ResumptionToken,
         adjust: (inout TransferRequest) -> Void = { _ in },
@@ -78,15 +80,15 @@ extension TransferSession {
         return try resume(token, .file(Self.absolute(token.file)), adjust, observer)
     }
 
-    /// Goes on with the upload of bytes in memory, or of a stream.
+    /// Resumes the upload of bytes in memory, or of a stream.
     ///
     /// - Parameters:
-    ///   - token: What an earlier transfer left.
+    ///   - token: The token of an earlier transfer.
     ///   - bytes: The bytes of that transfer. With others the transfer fails with `.invalidRequest`.
-    ///   - adjust: Puts in what no token has: headers, credentials and callbacks. With another URL the upload begins anew.
-    ///   - observer: Told of every status, in place of the configuration's.
-    /// - Returns: The transfer, which has begun.
-    /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is a download's, or a file's.
+    ///   - adjust: Adds what a token lacks: headers, credentials and callbacks. With another URL the upload restarts.
+    ///   - observer: Called with each status, instead of the configuration's.
+    /// - Returns: The running transfer.
+    /// - Throws: A `TransferError` with the code `.invalidToken` when the token is a download's, or a file's.
     public func resumeUpload(
         _ token: ResumptionToken,
         from bytes: [UInt8],
@@ -96,15 +98,15 @@ extension TransferSession {
         try resume(token, .memory(bytes), adjust, observer)
     }
 
-    /// Goes on with the upload of a stream, or of bytes in memory. The stream is read from its beginning.
+    /// Resumes the upload of a stream, or of bytes in memory. The stream is read from its start.
     ///
     /// - Parameters:
-    ///   - token: What an earlier transfer left.
+    ///   - token: The token of an earlier transfer.
     ///   - chunks: A stream of the same bytes. With others the transfer fails with `.invalidRequest`.
-    ///   - adjust: Puts in what no token has: headers, credentials and callbacks. With another URL the upload begins anew.
-    ///   - observer: Told of every status, in place of the configuration's.
-    /// - Returns: The transfer, which has begun.
-    /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is a download's, or a file's.
+    ///   - adjust: Adds what a token lacks: headers, credentials and callbacks. With another URL the upload restarts.
+    ///   - observer: Called with each status, instead of the configuration's.
+    /// - Returns: The running transfer.
+    /// - Throws: A `TransferError` with the code `.invalidToken` when the token is a download's, or a file's.
     public func resumeUpload<Chunks: AsyncSequence & Sendable>(
         _ token: ResumptionToken,
         from chunks: Chunks,

@@ -12,12 +12,12 @@ internal import TransferProtocol
 /// let result = try await transfer.value
 /// ```
 ///
-/// A value without connections of its own: any number of transfers may run at once, to different files.
+/// Holds no connections: any number of transfers may run concurrently, to different files.
 public struct TransferSession: Sendable {
-    /// A session with the configuration of the defaults.
+    /// A session with the default configuration.
     public static let shared = TransferSession()
 
-    /// Its limits and habits.
+    /// The configuration.
     public let configuration: TransferConfiguration
     let client: TransferClient
     let desk = CredentialDesk()
@@ -28,17 +28,18 @@ public struct TransferSession: Sendable {
         client = TransferClient(configuration: configuration.engine)
     }
 
-    /// Downloads a file, through as many connections as it takes (RFC 9110, sections 13 to 15).
+    /// Downloads a file over as many connections as needed (RFC 9110, sections 13 to 15).
     ///
-    /// The bytes grow in `.NAME.squall-part` beside the file, with a journal in `.NAME.squall-journal`. An earlier transfer
-    /// that was interrupted, killed included, is continued. What lies at `file` stays until the new one is complete, and
-    /// is then replaced. Parts are only ever joined under one strong validator (RFC 9110, section 13.1.5).
+    /// The bytes are written to `.NAME.squall-part` next to the file, with a journal in `.NAME.squall-journal`. An
+    /// interrupted earlier transfer, even of a killed process, is resumed. A file at `file` stays until the new one is
+    /// complete and replaces it. Ranges are combined only under one strong validator (RFC 9110, section 13.1.5).
     ///
     /// - Parameters:
-    ///   - request: What to download.
-    ///   - file: The path of the destination file; its folder must exist.
-    ///   - observer: Told of every status, in place of the configuration's; on the transfer's task, which waits for it.
-    /// - Returns: The transfer, which has begun.
+    ///   - request: The request.
+    ///   - file: The path of the destination; its folder must exist.
+    ///   - observer: Called with each status, instead of the configuration's; on the transfer's task, which waits for
+    ///   it.
+    /// - Returns: The running transfer.
     public func download(
         _ request: TransferRequest,
         to file: String,
@@ -67,14 +68,14 @@ public struct TransferSession: Sendable {
         }
     }
 
-    /// Goes on with a download.
+    /// Resumes a download.
     ///
     /// - Parameters:
-    ///   - token: What an earlier transfer left.
-    ///   - adjust: Puts in what no token has, headers and credentials, or the new URL of a file whose old one has expired.
-    ///   - observer: Told of every status, in place of the configuration's.
-    /// - Returns: The transfer, which has begun.
-    /// - Throws: A `TransferError` with the code `.invalidToken`, when the token is an upload's.
+    ///   - token: The token of an earlier transfer.
+    ///   - adjust: Adds what a token lacks, headers and credentials, or a new URL for an expired one.
+    ///   - observer: Called with each status, instead of the configuration's.
+    /// - Returns: The running transfer.
+    /// - Throws: A `TransferError` with the code `.invalidToken` when the token is an upload's.
     public func resumeDownload(
         _ token: ResumptionToken,
         adjust: (inout TransferRequest) -> Void = { _ in },
@@ -86,13 +87,13 @@ public struct TransferSession: Sendable {
         return download(request, to: token.file, observer: observer)
     }
 
-    /// A path that stays the same when the process changes its folder.
+    /// A path that doesn't depend on the working directory.
     static func absolute(_ path: String) -> String {
         guard !path.isEmpty, !path.hasPrefix("/") else { return path }
         return FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// The folder of unfinished uploads of whoever names none. The XDG specification has relative paths ignored.
+    /// The default state folder. The XDG specification ignores relative paths.
     static func defaultStateFolder() throws(TransferError) -> String {
         let environment = ProcessInfo.processInfo.environment
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/squall-transfer" }

@@ -1,58 +1,58 @@
-/// Where a transfer stands.
+/// The status of a transfer.
 ///
-/// A whole picture, not a change: a status that wasn't read can be left out, and the newest tells everything.
+/// A snapshot: statuses may be skipped, and the latest is complete.
 public struct TransferStatus: Hashable, Sendable {
-    /// What the transfer is doing. Others may be added.
+    /// The phase of a transfer. Others may be added.
     public struct Phase: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name.
         public let rawValue: String
-        /// Makes a phase of its name.
+        /// Makes a phase from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name.
         public var description: String { rawValue }
 
-        /// Files are being opened, and hashed; the stream of an upload is read.
+        /// Opening and hashing files, or reading the stream of an upload.
         public static let preparing = Phase(rawValue: "preparing")
-        /// It asks, and bytes move.
+        /// Sending requests and moving bytes.
         public static let transferring = Phase(rawValue: "transferring")
-        /// An attempt failed; the next follows after `nextAttempt`.
+        /// Waiting after a failed attempt; the next follows after `nextAttempt`.
         public static let waiting = Phase(rawValue: "waiting")
-        /// The network is away, and the transfer waits for it: `TransferConfiguration.waitsForConnectivity`.
+        /// Waiting for the network: `TransferConfiguration.waitsForConnectivity`.
         public static let waitingForNetwork = Phase(rawValue: "waiting-for-network")
-        /// It has come to its end. The last status.
+        /// Finished successfully. The last status.
         public static let finished = Phase(rawValue: "finished")
-        /// It has failed; the reason is thrown. The last status.
+        /// Failed; the error is thrown. The last status.
         public static let failed = Phase(rawValue: "failed")
-        /// It was paused or cancelled. The last status.
+        /// Paused or cancelled. The last status.
         public static let cancelled = Phase(rawValue: "cancelled")
     }
 
-    /// What the transfer is doing.
+    /// The current phase.
     public var phase = Phase.preparing
-    /// The bytes that are done: held of a download, acknowledged by the server of an upload. Smaller than before only when the
-    /// transfer started over.
+    /// The bytes received by a download, or acknowledged by the server in an upload. Decreases only when the transfer
+    /// restarts.
     public var completedBytes: Int64 = 0
-    /// The bytes of an upload that were handed to connections up to here, acknowledged or not; else `completedBytes`.
+    /// The bytes of an upload written to connections, acknowledged or not; otherwise `completedBytes`.
     public var sentBytes: Int64 = 0
-    /// The bytes of the whole; `nil` until the length is known.
+    /// The total size; `nil` until known.
     public var totalBytes: Int64?
-    /// How often the transfer went on at an offset.
+    /// How often the transfer resumed at an offset.
     public var resumptions = 0
-    /// How often it started over.
+    /// How often it restarted.
     public var restarts = 0
-    /// How long the transfer waits before its next attempt, in the phase `waiting`.
+    /// The delay before the next attempt, in the phase `waiting`.
     public var nextAttempt: Duration?
-    /// Why the last attempt failed, or why it started over, as a clause.
+    /// Why the last attempt failed, or why the transfer restarted, as a clause.
     public var setback: String?
-    /// The last informational response. That of an upload's progress isn't shown: `completedBytes` has it.
+    /// The latest interim response, except for upload progress, which is in `completedBytes`.
     public var informational: TransferInformation?
-    /// The URL that the transfer was redirected to.
+    /// The URL of the last redirect.
     public var redirectedTo: String?
 
-    /// Whether it is the last status of the transfer.
+    /// Whether this is the last status of the transfer.
     public var isLast: Bool { phase == .finished || phase == .failed || phase == .cancelled }
 
-    /// Fraction completed, from 0 to 1; `nil` until the length is known.
+    /// The completed fraction, from 0 to 1; `nil` until the size is known.
     public var fraction: Double? {
         guard let totalBytes else { return nil }
         return totalBytes == 0 ? 1 : min(1, max(0, Double(completedBytes) / Double(totalBytes)))

@@ -3,13 +3,13 @@ internal import HTTPTypes
 internal import SystemPackage
 internal import TransferClient
 
-/// Where the content of an upload comes from.
+/// The source of an upload's content.
 enum UploadOrigin: Sendable {
     /// The absolute path of a file.
     case file(String)
     /// Bytes in memory.
     case memory([UInt8])
-    /// A stream, as what reads it into a file without a name in a folder.
+    /// A stream, as a function that spools it to an unnamed file in a folder.
     case stream(@Sendable (TransferClient, FilePath) async throws(UploadError) -> UploadContent)
 
     /// A stream of chunks.
@@ -20,7 +20,7 @@ enum UploadOrigin: Sendable {
         }
     }
 
-    /// The file of a token.
+    /// The file path for a token.
     var file: String {
         switch self {
         case .file(let path): path
@@ -59,7 +59,7 @@ extension TransferSession {
         }
     }
 
-    /// What continues an upload; `nil` where nothing does: in an ephemeral session, and before a stream has been read.
+    /// A token that resumes an upload; `nil` in an ephemeral session, and before a stream has been read.
     private func token(
         for request: TransferRequest,
         _ source: UploadOrigin,
@@ -88,14 +88,14 @@ extension TransferSession {
         if let named { absolute(named) } else { try defaultStateFolder() }
     }
 
-    /// The folder for streams of a session that remembers nothing. What lies in `/tmp` may be in memory.
+    /// The spool folder of an ephemeral session. `/tmp` may be in memory.
     private static var temporaryFolder: FilePath {
         FilePath(ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/var/tmp")
     }
 }
 
 extension TransferRequest {
-    /// What the engine takes for an upload.
+    /// The engine's form of an upload request.
     fileprivate func upload(rememberedIn folder: FilePath?) throws(TransferError) -> UploadRequest {
         var given = UploadRequest(url: url, journalFolder: folder)
         if let name = method {
@@ -116,7 +116,7 @@ extension TransferRequest {
 }
 
 extension TransferError {
-    /// Names the failure of reading a stream, of which nothing is kept.
+    /// Converts a failure to spool a stream, which keeps no state.
     fileprivate init(ofSpooling error: UploadError) {
         self.init(error, nil)
         if obstacle != .wrongInput { obstacle = .nothingKept }

@@ -1,31 +1,31 @@
 import TransferProtocol
 import Units
 
-/// A transfer that an `AttemptLoop` drives: it names its next request, makes it, and tells what the outcome asks for.
+/// A transfer driven by an `AttemptLoop`: chooses its next request, sends it, and decides on the outcome.
 protocol AttemptedTransfer: AnyObject {
     associatedtype Request: Sendable
     associatedtype Summary: Sendable
     associatedtype Setback: AttemptSetback
     associatedtype Failure: AttemptFailure where Failure.Setback == Setback
 
-    /// The bytes that needn't be transferred again: held by a download, acknowledged to an upload.
+    /// The bytes that needn't be transferred again: received by a download, or acknowledged by the server.
     var committed: Int64 { get }
-    /// Whether the next request throws committed bytes away.
+    /// Whether the next request discards committed bytes.
     var startsOver: Bool { get }
     /// The host of the last request.
     var host: String { get }
 
-    /// Decides what comes next.
+    /// Decides on the next step.
     func nextStep() async throws(Failure) -> AttemptStep<Request, Summary>
-    /// Makes one request, and decides on its response.
+    /// Sends one request and decides on its response.
     func attempt(_ request: Request) async -> AttemptOutcome<Setback, Failure>
-    /// Called before the wait that precedes the next attempt, which may be zero.
+    /// Called before the backoff before the next attempt, which may be zero.
     func willWait(_ delay: Duration, after setback: Setback, by rule: RetryRule) async throws(Failure)
-    /// Called before a wait for a route to the host.
+    /// Called before waiting for a route to the host.
     func willWaitForNetwork()
-    /// Takes other credentials for all requests to come.
+    /// Replaces the credentials of all later requests.
     func use(_ credentials: DownloadCredentials)
-    /// Takes another URL for all requests to come.
+    /// Replaces the URL of all later requests.
     func use(_ url: DownloadURL)
 }
 
@@ -43,9 +43,9 @@ enum AttemptStep<Request: Sendable, Summary: Sendable>: Sendable {
 enum AttemptOutcome<Setback: Sendable, Failure: Error>: Sendable {
     /// Decide on the next step.
     case proceed
-    /// Try again: at once where the next request asks for something else, and after `retryAfter` at the soonest.
+    /// Retry: immediately when the next request is a different one, and no sooner than `retryAfter`.
     case failedForNow(Setback, retryAfter: Duration? = nil, isImmediate: Bool = false)
-    /// The server refused. Other credentials or another URL may help; without them the transfer has failed.
+    /// The server refused. Fails unless the caller provides other credentials or another URL.
     case refused(AttemptRefusal, Setback, Failure)
     /// The transfer has failed.
     case failed(Failure)
@@ -53,7 +53,7 @@ enum AttemptOutcome<Setback: Sendable, Failure: Error>: Sendable {
 
 /// A reason for another attempt.
 protocol AttemptSetback: Sendable {
-    /// Whether a network that is away can be the reason.
+    /// Whether a lost network may be the cause.
     var mayBeOfNetwork: Bool { get }
 }
 
@@ -69,17 +69,17 @@ protocol AttemptFailure: Error {
 struct AttemptRefusal: Sendable {
     var status: Int
     var url: DownloadURL
-    /// What a 401 or a 407 asks for.
+    /// The challenge of a 401 or 407.
     var challenge: DownloadChallenge?
     var use: CredentialUse
-    /// Whether the server may be shown credentials that the caller gives for the URL of the request.
+    /// Whether the request went to the caller's origin, so that credentials may be sent.
     var isAtOrigin: Bool
-    /// Whether another URL can take the place of the one that refused.
+    /// Whether the caller may replace the URL.
     var canMove = true
 }
 
-/// Drives a transfer from attempt to attempt: counts them, waits between them, keeps the deadline, and asks the caller for
-/// credentials and URLs. What is to be done is the transfer's decision.
+/// Drives a transfer from attempt to attempt: schedules retries, enforces the deadline, and asks the caller for
+/// credentials and URLs. The decisions are the transfer's.
 ///
 /// Used by a single task, in order.
 final class AttemptLoop {
@@ -88,13 +88,13 @@ final class AttemptLoop {
     private let network: (any ConnectivityMonitor)?
     private let deadline: Duration?
     private var schedule: RetrySchedule
-    /// The refusals in a row that the caller had an answer to, and the committed bytes at the first of them.
+    /// Consecutive refusals that the caller resolved, and the committed bytes at the first of them.
     private var answered = 0
     private var committedAtRefusal: Int64 = -1
 
-    /// The refusals in a row, without a new byte, that the caller is asked about: 3.
+    /// The maximum number of consecutive refusals without progress passed to the caller: 3.
     static let mostRefusals = 3
-    /// A network that seems to be away is tried after this time all the same: 30 s.
+    /// The maximum wait for the network before the next attempt: 30 s.
     static let longestNetworkWait = Duration.seconds(30)
 
     init(
@@ -119,13 +119,13 @@ final class AttemptLoop {
     /// The time left until the deadline; `nil` without one.
     var remaining: Duration? { schedule.remaining(at: clock.now()) }
 
-    /// The transfer has got to `offset`.
+    /// The transfer has reached `offset`.
     func reached(_ offset: Int64) { schedule.reached(offset) }
 
-    /// Committed bytes were thrown away.
+    /// Committed bytes were discarded.
     func restarted() { schedule.restarted() }
 
-    /// Works until the transfer is complete, or until no further attempt makes sense.
+    /// Runs until the transfer is complete or has failed.
     func run<Transfer: AttemptedTransfer>(
         _ transfer: Transfer
     ) async throws(Transfer.Failure) -> Transfer.Summary {
@@ -157,7 +157,7 @@ final class AttemptLoop {
         }
     }
 
-    /// Counts a failed attempt, and waits until the next is due.
+    /// Records a failed attempt and waits until the next is due.
     func wait<Transfer: AttemptedTransfer>(
         _ transfer: Transfer,
         after setback: Transfer.Setback,
@@ -185,7 +185,7 @@ final class AttemptLoop {
         }
     }
 
-    /// Waits for the network where the caller wants that and it is away. Such an attempt doesn't count.
+    /// Waits for the network if the configuration has a monitor and it is down. Such an attempt doesn't count.
     private func hasWaitedForNetwork<Transfer: AttemptedTransfer>(
         _ transfer: Transfer,
         _ setback: Transfer.Setback
@@ -199,7 +199,7 @@ final class AttemptLoop {
         return true
     }
 
-    /// Asks the caller about a refusal; `false` where nothing can be done about it.
+    /// Passes a refusal to the caller; `false` if it can't be resolved.
     private func isAnswered<Transfer: AttemptedTransfer>(
         _ refusal: AttemptRefusal,
         of transfer: Transfer

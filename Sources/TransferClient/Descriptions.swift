@@ -2,7 +2,7 @@ import TransferProtocol
 import Units
 
 extension DownloadURLProblem: CustomStringConvertible {
-    /// What is wrong, and what to write instead. It repeats nothing of the URL, in which a password may stand.
+    /// The problem and its remedy. Repeats nothing of the URL, which may contain a password.
     public var description: String {
         switch self {
         case .noScheme: "it doesn't start with http:// or https://"
@@ -19,7 +19,7 @@ extension DownloadURLProblem: CustomStringConvertible {
 }
 
 extension DownloadSetback: CustomStringConvertible {
-    /// What happened, as a clause.
+    /// The failure as a clause.
     public var description: String {
         switch self {
         case .connectFailed(let words): "the connection failed: \(words)"
@@ -43,7 +43,7 @@ extension DownloadSetback: CustomStringConvertible {
 }
 
 extension DownloadRejection: CustomStringConvertible {
-    /// What was wrong with the answer, as a clause.
+    /// The problem as a clause.
     public var description: String {
         switch self {
         case .unaskedPartialContent: "the server sent a part that nobody asked for"
@@ -78,7 +78,7 @@ extension DownloadRestartReason: CustomStringConvertible {
 }
 
 extension DownloadFailure: CustomStringConvertible {
-    /// What the server did, and what to do about it.
+    /// What the server did, and the remedy.
     public var description: String {
         switch self {
         case .status(let status): "the server answered \(status); check the URL"
@@ -92,7 +92,7 @@ extension DownloadFailure: CustomStringConvertible {
 }
 
 extension DownloadChallenge {
-    /// What the server asked for.
+    /// The challenge as a sentence.
     func sentence(_ use: CredentialUse) -> String {
         let realm = realm.map { " for \($0.quoted)" } ?? ""
         let schemes = schemes.isEmpty ? "" : " (\(schemes.joined(separator: ", ").shortened(to: 60)))"
@@ -110,7 +110,7 @@ extension DownloadChallenge {
 }
 
 extension RetryRule: CustomStringConvertible {
-    /// Why the wait is as long as it is, as a clause.
+    /// The reason for a delay, as a clause.
     public var description: String {
         switch self {
         case .progress(let bytes): "\(bytes) new byte\(bytes == 1 ? "" : "s")"
@@ -136,7 +136,7 @@ extension RetryRule: CustomStringConvertible {
 }
 
 extension DownloadDoubt: CustomStringConvertible {
-    /// Why the file isn't proved, as a clause.
+    /// Why the file is unverified, as a clause.
     public var description: String {
         switch self {
         case .lengthUnknown: "the server told no length, and the end of the connection may have been a cut"
@@ -150,7 +150,7 @@ extension DownloadDoubt: CustomStringConvertible {
 }
 
 extension RetryLimit: CustomStringConvertible {
-    /// Which limit was reached, as a clause.
+    /// The limit as a clause.
     public var description: String {
         switch self {
         case .attempts(let count): "gave up after \(count) attempt\(count == 1 ? "" : "s") without progress"

@@ -3,55 +3,55 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-/// Why a download didn't come to its end. What was received stays beside the destination unless said otherwise.
+/// Why a download failed. Received bytes stay next to the destination unless noted.
 public enum DownloadError: Error, Hashable, Sendable {
-    /// The URL can't be used.
+    /// The URL is invalid.
     case invalidURL(String, DownloadURLProblem)
-    /// The settings for TLS can't be used.
+    /// The TLS settings are invalid.
     case invalidTLSSettings(TLSSettingsProblem)
-    /// There is no way to talk to a server by TLS: its host, and why.
+    /// TLS can't be established with this host.
     case tlsRefused(host: String, TLSFailure)
     /// The destination can't be a file: the path, and why.
     case invalidDestination(String, String)
-    /// The expected digest has another length than 32 bytes.
+    /// The expected digest isn't 32 bytes long.
     case invalidDigest(count: Int)
-    /// Another download, in this process or another, writes to the same destination: the path of its partial file.
+    /// Another download, in any process, writes to the same destination: the path of its partial file.
     case locked(String)
-    /// A call to the file system failed.
+    /// A file system call failed.
     case fileSystem(call: String, path: String, Errno)
-    /// The server refused, and would again.
+    /// The server refused permanently.
     case refused(DownloadFailure)
-    /// More redirections than are followed.
+    /// Too many redirects.
     case tooManyRedirections(Int)
-    /// A redirection to a URL that can't be used: the `Location`, and why.
+    /// A redirect to an invalid URL: the `Location`, and why.
     case invalidRedirection(String, DownloadURLProblem)
-    /// A limit of the retry policy is reached; the last setback.
+    /// A limit of the retry policy was reached; the last failure.
     case gaveUp(RetryLimit, DownloadSetback)
     /// The file started over more often than allowed; the last reason.
     case tooManyRestarts(Int, DownloadRestartReason)
-    /// The complete file is a wrong one, twice in a row or for certain. It is moved aside: `file` is its path, which is
-    /// empty where nothing unfinished is kept.
+    /// The complete file has the wrong digest, twice in a row or beyond doubt. It is moved to the path `file`, which is
+    /// empty when unfinished files aren't kept.
     case digestMismatch(DownloadVerification, expected: [UInt8], actual: [UInt8], file: String)
-    /// The complete file was a wrong one by the server's digest, and came again without a digest. It is moved aside: `file` is
-    /// its path, which is empty where nothing unfinished is kept.
+    /// The file had the wrong digest by the server's account and came without a digest when fetched again. It is moved
+    /// to the path `file`, which is empty when unfinished files aren't kept.
     case digestMissing(file: String)
-    /// The file is complete as far as HTTP can tell, and the request demands a proof. What was received is removed if the
-    /// doubt is a suspicion, else it stays.
+    /// The file is complete as far as HTTP can tell, but the request requires proof. Received bytes are removed if the
+    /// reason casts doubt on them; otherwise they stay.
     case unproved(DownloadDoubt)
     /// The task was cancelled.
     case cancelled
 
-    /// What the caller can make of an error.
+    /// How the caller can react to an error.
     public enum Disposition: Hashable, Sendable {
-        /// It failed for now; the same call goes on where this one stopped. The command exits with 75.
+        /// Failed for now; the same call resumes. The command exits with 75.
         case resumable
-        /// It fails again, unless something is changed. The command exits with 1.
+        /// Fails again unless something changes. The command exits with 1.
         case final
-        /// The call itself was wrong. The command exits with 2.
+        /// The call was invalid. The command exits with 2.
         case invalidInput
     }
 
-    /// What the caller can make of this error.
+    /// How the caller can react to this error.
     public var disposition: Disposition {
         switch self {
         case .invalidURL, .invalidTLSSettings, .invalidDestination, .invalidDigest: .invalidInput
@@ -72,7 +72,7 @@ public enum DownloadError: Error, Hashable, Sendable {
 }
 
 extension DownloadError: CustomStringConvertible {
-    /// What went wrong, and where.
+    /// The error and its location.
     public var description: String {
         switch self {
         case .invalidURL(let url, let problem): "\(Self.shown(url)) can't be downloaded: \(problem.description)"
@@ -101,10 +101,10 @@ extension DownloadError: CustomStringConvertible {
         }
     }
 
-    /// The characters of a URL that a person is shown; what is longer is cut.
+    /// The maximum number of URL characters shown; longer ones are truncated.
     public static let shownCharacters = 200
 
-    /// A URL on one line between quotes, without what stands in front of an `@`, for that may be a password.
+    /// A quoted URL on one line, without anything before an `@`, which may be a password.
     private static func shown(_ url: String) -> String {
         var shown = url
         if let sign = url.unicodeScalars.lastIndex(of: "@") {
@@ -114,7 +114,7 @@ extension DownloadError: CustomStringConvertible {
         return "“\(shown.shortened(to: shownCharacters))”"
     }
 
-    /// Where a wrong file lies, as the end of a sentence.
+    /// The location of a wrong file, as the end of a sentence.
     private static func place(_ file: String) -> String { file.isEmpty ? "" : "; the file lies in “\(file)”" }
 
     private static func hex(_ bytes: [UInt8]) -> String {
@@ -123,7 +123,7 @@ extension DownloadError: CustomStringConvertible {
 }
 
 extension DownloadVerification {
-    /// Whose other digest it is, in front of that.
+    /// Names the source of the other digest.
     fileprivate var expectation: String {
         switch self {
         case .server: "the server says"

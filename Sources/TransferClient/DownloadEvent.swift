@@ -1,32 +1,31 @@
 import HTTPTypes
 import TransferProtocol
 
-/// What happens during a download, in the order in which it happens.
+/// The events of a download, in order.
 public enum DownloadEvent: Hashable, Sendable {
-    /// The partial file is open and locked; it holds so many trusted bytes of an earlier run.
+    /// The partial file is open and locked, with this many verified bytes from an earlier run.
     case started(held: Int64)
-    /// So many bytes of the file are held now. Events that follow each other closely are left out, never the last one
-    /// of a connection.
+    /// This many bytes have been received. Closely spaced events are dropped, except for the last of each connection.
     case progress(received: Int64, total: Int64?)
-    /// The server goes on at this offset.
+    /// The server resumed at this offset.
     case resumed(offset: Int64)
-    /// The attempt failed; the next one follows after this time, by this rule.
+    /// The attempt failed; the next follows after this delay, by this rule.
     case retrying(in: Duration, DownloadSetback, RetryRule)
-    /// The held bytes were thrown away, and the file starts over.
+    /// The received bytes were discarded, and the file restarts.
     case restarted(DownloadRestartReason)
-    /// The server sent the request on to this URL.
+    /// The server redirected to this URL.
     case redirected(url: String)
-    /// An informational response came before the final one (RFC 9110, section 15.2).
+    /// An interim response (RFC 9110, section 15.2).
     case informed(status: Int, fields: HTTPFields)
-    /// The network is away. The next attempt follows when there is a route again, and at the latest after 30 s.
+    /// The network is down. The next attempt follows when there is a route, at most 30 s later.
     case waitingForNetwork
-    /// The digest of the complete file is right.
+    /// The digest of the complete file matches.
     case verified(DownloadVerification)
-    /// The file is complete and in its place. Always the last event, and only sent on success.
+    /// The file is complete and renamed. Always the last event, and only on success.
     case finished(DownloadSummary)
 }
 
-/// Whose digest a file was compared with.
+/// The source of a digest that a file was verified with.
 public enum DownloadVerification: String, Hashable, Sendable {
     /// The server's `Repr-Digest`.
     case server
@@ -34,31 +33,31 @@ public enum DownloadVerification: String, Hashable, Sendable {
     case caller
 }
 
-/// A download that came to its end.
+/// A completed download.
 public struct DownloadSummary: Hashable, Sendable {
     /// The length of the file.
     public var bytes: Int64
     /// The SHA-256 of the file: 32 bytes.
     public var sha256: [UInt8]
-    /// The digests that the file was compared with, all of them equal.
+    /// The digests that the file matched.
     public var verified: Set<DownloadVerification>
-    /// How many connections were tried, redirections included.
+    /// Connections attempted, including those for redirects.
     public var connections: Int
-    /// How many times the server went on at an offset.
+    /// How often the server resumed at an offset.
     public var resumptions: Int
-    /// How many times held bytes were thrown away.
+    /// How often received bytes were discarded.
     public var restarts: Int
-    /// The bytes that an earlier run had left and this one trusted.
+    /// Bytes taken over from an earlier run.
     public var heldAtStart: Int64
-    /// The bytes of all bodies that were read, repeated and thrown away ones included.
+    /// Body bytes read, including repeated and discarded ones.
     public var bytesReceived: Int64
-    /// What vouches for the file.
+    /// The evidence that the file is correct.
     public var proof: DownloadProof
-    /// The URL that answered, after redirections.
+    /// The URL that responded, after redirects.
     public var finalURL: String
-    /// How long it took, waits included.
+    /// The duration, including backoff.
     public var duration: Duration
 
-    /// The bytes that were received more than once, or for nothing.
+    /// Bytes received more than once, or in vain.
     public var bytesRepeated: Int64 { max(0, bytesReceived - max(0, bytes - heldAtStart)) }
 }

@@ -9,21 +9,21 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-/// One connection, one request, one response.
+/// One request and its response, on a fresh connection.
 struct DownloadExchange: Sendable {
     private let connector: HTTPConnector
     private let proxies: ProxySettings
     private let requirement: HTTP1Requirement
     let limits: ResponseLimits
 
-    /// Deadlines beyond it are as good as none: some 30 years.
+    /// A longer deadline is treated as this: some 30 years.
     private static let longestRemaining = Duration.seconds(1_000_000_000)
 
-    /// Makes an exchange that begins now.
+    /// Makes an attempt that starts now.
     ///
     /// - Parameters:
-    ///   - remaining: What is left until the deadline of the transfer, connecting included; `nil` without one.
-    ///   - requirement: Whether the server requires HTTP/1.1. The exchange sets it.
+    ///   - remaining: The time left until the transfer's deadline, including connecting; `nil` without one.
+    ///   - requirement: Whether the server requires HTTP/1.1. The attempt updates it.
     init(
         _ configuration: TransferClientConfiguration,
         group: any EventLoopGroup,
@@ -54,13 +54,13 @@ struct DownloadExchange: Sendable {
         )
     }
 
-    /// The parts of a final response: a head, parts of its body, and its end with the trailers.
+    /// The parts of a response: heads, body parts, and the end with the trailers.
     typealias Parts = NIOAsyncChannelInboundStream<HTTPResponsePart>
 
-    /// Sends the request, with `fields` in addition to its own or in their place, and hands the response's parts to
-    /// `receive`; the connection is closed when it returns.
+    /// Sends the request, with `fields` added to or replacing its own, and passes the response parts to `receive`.
+    /// Closes the connection when it returns.
     ///
-    /// Throws what `receive` throws, and whatever kept the connection from being made; `setback(of:)` names it.
+    /// Throws the errors of `receive` and of the connection; `setback(of:)` classifies them.
     func perform<Outcome: Sendable>(
         _ ask: DownloadAsk,
         at url: DownloadURL,
@@ -72,7 +72,7 @@ struct DownloadExchange: Sendable {
         return try await perform(ask.method, at: url, headerFields, receive: receive)
     }
 
-    /// The same with a method, all of its fields, and a body.
+    /// The same with a method, all fields, and a body.
     func perform<Outcome: Sendable>(
         _ method: HTTPRequest.Method,
         at url: DownloadURL,
@@ -101,7 +101,7 @@ struct DownloadExchange: Sendable {
         )
         return try await noting {
             try await wrapped.executeThenClose { inbound, outbound in
-                // A server that answers and closes before it has read is still to be listened to.
+                // A server may respond and close before it has read the request.
                 let parts: [HTTPRequestPart] =
                     body.map { [.head(request), .body($0), .end(nil)] } ?? [.head(request), .end(nil)]
                 try? await outbound.write(contentsOf: parts)
@@ -110,7 +110,7 @@ struct DownloadExchange: Sendable {
         }
     }
 
-    /// Does `body`, and remembers for the next connection that a server asks for HTTP/1.1.
+    /// Runs `body` and records if the server requires HTTP/1.1.
     func noting<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -120,7 +120,7 @@ struct DownloadExchange: Sendable {
         }
     }
 
-    /// Names what a thrown error means for the next attempt; `nil` for a cancellation.
+    /// Classifies an error for the retry decision; `nil` for a cancellation.
     static func setback(of error: any Error) -> DownloadSetback? {
         switch error {
         case let error as WatchError: error.setback
@@ -150,13 +150,13 @@ struct DownloadExchange: Sendable {
         return .connectionLost(TLSFailure(error)?.description ?? words(of: error))
     }
 
-    /// Why TLS can't be had with this server, as long as nothing is changed.
+    /// The reason why TLS can't be established with this server without changes.
     static func refusal(of error: any Error) -> TLSFailure? {
         guard let failure = TLSFailure(error), failure.isFinal else { return nil }
         return failure
     }
 
-    /// The 407 of a proxy that was asked for a tunnel.
+    /// The challenge of a proxy that refused a tunnel with 407.
     static func proxyChallenge(of error: any Error) -> DownloadChallenge? {
         guard let failure = error as? HTTPProxyFailure, failure.status == 407 else { return nil }
         var fields: HTTPFields = [:]
@@ -164,18 +164,18 @@ struct DownloadExchange: Sendable {
         return DownloadChallenge(status: 407, fields)
     }
 
-    /// Whether an error after the end of a response means that more bytes came.
+    /// Whether an error after the end of a response means that excess bytes arrived.
     static func isSurplus(_ error: any Error) -> Bool {
         error is HTTPParserError || error is HTTP1TypeConversionError || error is NIOHTTPDecoderError
     }
 
-    /// "Connection reset by peer (errno 104)" where the error comes from the system.
+    /// For a system error: "Connection reset by peer (errno 104)".
     private static func words(of error: any Error) -> String {
         guard let error = error as? IOError else { return String(describing: error) }
         return "\(Errno(rawValue: error.errnoCode)) (errno \(error.errnoCode))"
     }
 
-    /// The setback of a connection to a proxy, which its words name.
+    /// Classifies a failed connection to a proxy; the message names it.
     private static func connectSetback(of error: NIOConnectionError, to proxy: HTTPProxy) -> DownloadSetback {
         guard case .connectFailed(let words) = connectSetback(of: error) else { return connectSetback(of: error) }
         return .connectFailed("the proxy \(proxy) can't be reached: \(words)")
@@ -193,7 +193,7 @@ struct DownloadExchange: Sendable {
         return .unreachable("the name \(error.host) can't be looked up: \(words(of: lookup))")
     }
 
-    /// Connects for a request to `url`, through its proxy if it has one, with a handler of `watch` as the last.
+    /// Connects for a request to `url`, through its proxy if any, with the handler of `watch` as the last.
     func connect(
         to url: DownloadURL,
         watch: @escaping @Sendable () -> any ChannelHandler
@@ -212,7 +212,7 @@ struct DownloadExchange: Sendable {
         }
     }
 
-    /// The error of a connection, or, whatever the connection says of it, that the deadline ended it.
+    /// The error of a connection, or a passed deadline that caused it.
     func explained(_ error: any Error) -> any Error {
         guard !(error is CancellationError), let deadline = limits.deadline, NIODeadline.now() >= deadline else {
             return error
@@ -220,8 +220,8 @@ struct DownloadExchange: Sendable {
         return WatchError(setback: .outOfTime)
     }
 
-    /// Makes the channel's parts awaitable, and begins to read. On the channel's loop. Fails where the channel has been closed:
-    /// its parts would only end, and say nothing of the reason.
+    /// Wraps the channel's parts in an async sequence and starts reading. Called on the channel's loop. Throws when the
+    /// channel is closed: its parts would only end, without an error.
     static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
         guard channel.isActive else {
             throw WatchError(setback: .connectionLost("it was closed before the answer"))
@@ -235,7 +235,7 @@ struct DownloadExchange: Sendable {
                 )
             )
         )
-        // A channel that was closed meanwhile says so to whoever reads the parts.
+        // If the channel closes meanwhile, the reader of the parts gets the error.
         try? channel.syncOptions?.setOption(.autoRead, value: true)
         channel.read()
         return wrapped

@@ -1,14 +1,15 @@
 import TransferProtocol
 
-/// What to download.
+/// A download request.
 public struct DownloadRequest: Hashable, Sendable {
-    /// An absolute `http` URL without a user name.
+    /// An absolute `http` or `https` URL without user information.
     public var url: String
-    /// What the caller shows of itself, and to whom.
+    /// The credentials and fields of the caller.
     public var credentials: DownloadCredentials
-    /// The SHA-256 that the file must have, 32 bytes, when the caller knows it.
+    /// The expected SHA-256, 32 bytes, if known.
     public var expectedSHA256: [UInt8]?
-    /// Whether a complete file that isn't proved is a failure. Without a digest the server is asked about it at the end.
+    /// Whether an unverified complete file is a failure. Without a digest the server is asked for confirmation at the
+    /// end.
     public var requiresProof: Bool
 
     /// Makes a request.

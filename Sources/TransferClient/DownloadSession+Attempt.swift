@@ -6,21 +6,22 @@ import TransferProtocol
 import Units
 
 extension DownloadSession {
-    /// So many redirections are followed in a row, at most.
+    /// The maximum number of consecutive redirects.
     static let mostRedirections = 10
 
     typealias Outcome = AttemptOutcome<DownloadSetback, DownloadError>
 
-    /// The end of one exchange.
+    /// The outcome of one HTTP attempt.
     private enum Exchanged: Sendable {
         case redirected(location: String)
         case ended(Outcome)
     }
 
-    /// Sends one request, follows its redirections, and writes what comes.
+    /// Sends one request, follows its redirects, and writes the response.
     ///
-    /// The rest is asked of the URL that served bytes last, since another mirror may have another state of the file. Where
-    /// that brings nothing, the way starts at the URL that was asked for: the last one may have expired.
+    /// The rest is requested from the URL that last served bytes, since another mirror may have another state of the
+    /// file. If that makes no progress, the redirects are followed again from the original URL: the last one may have
+    /// expired.
     func send(_ ask: DownloadAsk) async -> Outcome {
         guard ask.isOfHeld, isLastURLOpen, finalURL != url else {
             return await send(ask, along: start)
@@ -38,7 +39,7 @@ extension DownloadSession {
         }
     }
 
-    /// Sends one request along the redirections after those of `start`.
+    /// Sends one request along the redirects after `start`.
     private func send(_ ask: DownloadAsk, along start: RequestTrail) async -> Outcome {
         var trail = start
         for _ in 0...Self.mostRedirections {
@@ -86,7 +87,7 @@ extension DownloadSession {
         }
     }
 
-    /// The outcome that a decision stands for.
+    /// The outcome of a decision.
     private func outcome(of conclusion: DownloadConclusion, at trail: RequestTrail) -> Outcome {
         switch conclusion {
         case .complete: return .proceed
@@ -106,7 +107,7 @@ extension DownloadSession {
         }
     }
 
-    /// Reads one response: decides on its head, writes its body, decides on its end.
+    /// Reads one response: decides on its head, writes its body, and decides at its end.
     private func receive(
         _ parts: DownloadExchange.Parts,
         _ spoken: HTTPProtocol,
@@ -141,7 +142,7 @@ extension DownloadSession {
         }
     }
 
-    /// The head of the final response, after those of informational ones; `nil` where the connection ends before it.
+    /// The final response head after interim ones; `nil` if the connection ends before it.
     private func finalHead(_ iterator: inout DownloadExchange.Parts.AsyncIterator) async throws -> HTTPResponse? {
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { return nil }
@@ -158,7 +159,7 @@ extension DownloadSession {
         )
     }
 
-    /// Writes a body that was accepted, and decides on its end.
+    /// Writes an accepted body and decides at its end.
     private func receive(
         _ iterator: inout DownloadExchange.Parts.AsyncIterator,
         _ head: DownloadResponseHead,
@@ -180,7 +181,7 @@ extension DownloadSession {
             case .head: return .failedForNow(.malformedResponse("a second head"))
             case .body(let buffer):
                 guard try await write(buffer, &check) else { return outcome(of: state.overlapDiffered(), at: trail) }
-                // What lies beyond the body's end may never end itself.
+                // Excess bytes may never end by themselves.
                 if state.isBodyTooLong { return outcome(of: try await bodyEnded(), at: trail) }
             case .end(let trailers):
                 let conclusion = try await bodyEnded(trailers)
@@ -193,7 +194,7 @@ extension DownloadSession {
         return .failedForNow(.connectionLost("it was closed in the middle of the answer"))
     }
 
-    /// Writes a body in the place of damaged bytes, and compares them with the journal.
+    /// Writes a body over damaged bytes and verifies them against the journal.
     private func repair(
         from offset: Int64,
         _ iterator: inout DownloadExchange.Parts.AsyncIterator,
@@ -227,8 +228,8 @@ extension DownloadSession {
         return conclusion
     }
 
-    /// Looks for bytes after a response that completes the file, which only a digest could vouch for otherwise: the length
-    /// that its head named may be wrong then. Waits for the end of the connection for a moment.
+    /// Looks for excess bytes after a complete response without a digest: the announced length may then be wrong. Waits
+    /// briefly for the end of the connection.
     private func noteSurplus(
         after conclusion: DownloadConclusion,
         _ iterator: inout DownloadExchange.Parts.AsyncIterator,
@@ -246,7 +247,7 @@ extension DownloadSession {
         try await recordWhatIsKnown()
     }
 
-    /// Empties the file for a whole representation, before its first byte is written.
+    /// Empties the file for a full representation, before its first byte is written.
     private func startOver(_ decision: DownloadHeadDecision, _ target: DownloadURL) async throws(DownloadError) {
         finalURL = target
         isLastURLOpen = true
@@ -270,8 +271,8 @@ extension DownloadSession {
         lastCheckpoint = configuration.clock.now()
     }
 
-    /// Writes the new bytes of a part of the body, piece by piece where a rate limits them; `false` when those that only
-    /// repeat differ from the ones held.
+    /// Writes the new bytes of a body part, in chunks when rate-limited; `false` when the overlap differs from the
+    /// received bytes.
     private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
         guard let pacer else { return try await writePiece(buffer, &check) }
         var rest = buffer
@@ -295,12 +296,12 @@ extension DownloadSession {
 }
 
 extension HTTPResponse.Status {
-    /// Whether a final response follows (RFC 9110, section 15.2).
+    /// Whether another response follows (RFC 9110, section 15.2).
     var isInterim: Bool { kind == .informational && code != 101 }
 }
 
 extension DownloadFailure {
-    /// The status of an answer without the file; `nil` where something else is wrong.
+    /// The response status of a failure; `nil` for other failures.
     fileprivate var status: Int? {
         switch self {
         case .status(let status): status
@@ -311,7 +312,8 @@ extension DownloadFailure {
 }
 
 extension DownloadError {
-    /// The setback in place of a failure that the way from the URL that was asked for may not have; `nil` for other failures.
+    /// The transient failure to report when the redirects from the original URL may avoid this one; `nil` for other
+    /// failures.
     fileprivate var setbackOfLastURL: DownloadSetback? {
         switch self {
         case .tlsRefused(_, let failure): .connectFailed(failure.description)

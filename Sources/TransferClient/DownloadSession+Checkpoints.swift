@@ -2,7 +2,7 @@ import TransferProtocol
 import Units
 
 extension DownloadSession {
-    /// Starts a checkpoint beside the transfer when one is due; at most one runs at a time.
+    /// Starts a concurrent checkpoint when one is due; at most one runs at a time.
     func checkpointIfDue() async throws(DownloadError) {
         let now = configuration.clock.now()
         let isDue =
@@ -13,8 +13,8 @@ extension DownloadSession {
         startCheckpoint(at: now)
     }
 
-    /// Starts a checkpoint beside the next attempt if there is enough to promise. Many bytes, and those before a long wait,
-    /// are promised at once.
+    /// Starts a checkpoint concurrent with the next attempt if it is worthwhile. Waits for it when there are many bytes
+    /// or the backoff is long.
     func checkpointBeforeAttempt(in delay: Duration) async throws(DownloadError) {
         guard file.unpromised < Self.mostUnpromised, delay < Self.shortestCheckpointedWait else {
             return try await checkpoint()
@@ -24,11 +24,11 @@ extension DownloadSession {
         startCheckpoint(at: configuration.clock.now())
     }
 
-    /// An attempt that ended starts only after this many bytes, 1 MiB, have been promised.
+    /// An attempt doesn't start with more than this many bytes, 1 MiB, uncommitted.
     private static let mostUnpromised: Int64 = 1 << 20
-    /// Fewer new bytes than this, 64 KiB, aren't worth a checkpoint before the next attempt.
+    /// Fewer new bytes than this, 64 KiB, don't justify a checkpoint before an attempt.
     private static let fewestPromised: Int64 = 64 << 10
-    /// Before a wait of at least 100 ms all bytes are promised.
+    /// Before a backoff of at least 100 ms everything is committed.
     private static let shortestCheckpointedWait = Duration.milliseconds(100)
 
     private func startCheckpoint(at now: Moment) {
@@ -36,35 +36,35 @@ extension DownloadSession {
         runningCheckpoint = RunningCheckpoint(of: file, on: surroundings.executor)
     }
 
-    /// Throws what a checkpoint that has ended threw.
+    /// Rethrows the error of a finished checkpoint.
     func settleIfDone() async throws(DownloadError) {
         if runningCheckpoint?.isDone == true { try await settle() }
     }
 
-    /// Waits for the checkpoint that runs, if one does; throws what it threw.
+    /// Waits for the running checkpoint, if any; rethrows its error.
     func settle() async throws(DownloadError) {
         guard let running = runningCheckpoint else { return }
         runningCheckpoint = nil
         try await running.finish().get()
     }
 
-    /// Promises everything that is held, now.
+    /// Commits everything received, now.
     func checkpoint() async throws(DownloadError) {
         try await settle()
         lastCheckpoint = configuration.clock.now()
         try await file.checkpoint()
     }
 
-    /// Waits until what an earlier run left has been compared with the journal.
+    /// Waits until the bytes of an earlier run have been verified against the journal.
     ///
-    /// - Returns: whether all of it is held as it came; else the next step fetches what isn't.
+    /// - Returns: whether all of them are intact; otherwise the next step fetches the damaged ones.
     func isPrefixSound() async throws(DownloadError) -> Bool {
         guard let running = verification else { return true }
         verification = nil
         return try await act(on: running.value.get())
     }
 
-    /// Compares on, after damaged bytes were replaced.
+    /// Continues the verification after damaged bytes were replaced.
     func verifyRepair() async throws(DownloadError) -> Bool { try await act(on: file.verify()) }
 
     private func act(on damage: Range<Int64>?) async throws(DownloadError) -> Bool {
@@ -74,7 +74,7 @@ extension DownloadSession {
         return false
     }
 
-    /// Begins to compare what an earlier run left with the journal, beside the first request.
+    /// Starts verifying the bytes of an earlier run, concurrent with the first request.
     func startVerification() {
         verification = Task.detached(executorPreference: surroundings.executor) { [file] in
             do throws(DownloadError) {
@@ -85,14 +85,14 @@ extension DownloadSession {
         }
     }
 
-    /// Stops comparing what is about to be thrown away.
+    /// Stops verifying bytes that are about to be discarded.
     func stopVerification() async {
         verification?.cancel()
         _ = await verification?.value
         verification = nil
     }
 
-    /// Notes in the journal what a response told in addition.
+    /// Journals metadata that a response added.
     func recordWhatIsKnown() async throws(DownloadError) {
         guard let recorded, let representation = state.representation else { return }
         let source = JournalSource(url: url.text, finalURL: finalURL.text, representation: representation)
@@ -102,7 +102,7 @@ extension DownloadSession {
         self.recorded = source
     }
 
-    /// Sends a `progress` event, unless one was sent just before.
+    /// Sends a `progress` event, unless one was just sent.
     func reportProgress(isLast: Bool = false) {
         let now = configuration.clock.now()
         guard isLast || now - lastProgress >= configuration.progressInterval else { return }

@@ -3,7 +3,7 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-/// One download from its first connection to its last: carries out what `DownloadState` decides.
+/// One download over all its connections: carries out the decisions of `DownloadState`.
 ///
 /// Used by a single task, in order.
 final class DownloadSession {
@@ -14,12 +14,12 @@ final class DownloadSession {
     let onEvent: @Sendable (DownloadEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
-    /// Holds the content to a rate, if there is one.
+    /// The rate limiter, if any.
     let pacer: TransferPacer?
 
-    /// The URL that the caller named, whose origin alone is shown credentials.
+    /// The caller's original URL; credentials go only to its origin.
     let namedURL: DownloadURL
-    /// The URL that is asked: the named one, or one that the caller gave in its place.
+    /// The current URL: the original one or the caller's replacement.
     var url: DownloadURL
     var credentials: DownloadCredentials
     /// The host of the last request.
@@ -27,18 +27,18 @@ final class DownloadSession {
     var state: DownloadState
     var summary = Tally()
     var finalURL: DownloadURL
-    /// What the journal says of the source, to be told when more is known.
+    /// The source as last journalled.
     var recorded: JournalSource?
     var lastProgress: Moment
     var lastCheckpoint: Moment
     var runningCheckpoint: RunningCheckpoint?
-    /// Compares what an earlier run left with the journal, until somebody needs to know.
+    /// The concurrent verification of bytes from an earlier run.
     var verification: Task<Result<Range<Int64>?, DownloadError>, Never>?
-    /// Whether the last URL that served bytes may be asked first, and not the one that leads there.
+    /// Whether the last URL that served bytes is tried first.
     var isLastURLOpen = true
     private var hasAsked = false
 
-    /// What is counted on the way.
+    /// The counters of a download.
     struct Tally {
         var connections = 0
         var resumptions = 0
@@ -93,7 +93,7 @@ final class DownloadSession {
         )
     }
 
-    /// Works until the file is in its place, or until no further attempt makes sense.
+    /// Runs until the file is complete and renamed, or has failed.
     func run(after remains: PartialFileRemains) async throws(DownloadError) -> DownloadSummary {
         onEvent(.started(held: state.length))
         if case .unusable(let reason) = remains {
@@ -109,7 +109,7 @@ final class DownloadSession {
         }
     }
 
-    /// Checks a complete file and puts it in its place; `nil` where another request has to follow.
+    /// Verifies a complete file and renames it; `nil` when another request must follow.
     private func conclude() async throws(DownloadError) -> DownloadSummary? {
         guard try await isPrefixSound() else { return nil }
         try await settle()
@@ -118,7 +118,8 @@ final class DownloadSession {
         return try await finish()
     }
 
-    /// Whether the complete file has no digest yet, and the server may have learnt it meanwhile or has to confirm the file.
+    /// Whether the complete file has no digest yet, and the server may have computed one meanwhile or must confirm the
+    /// file.
     private var isAnswerWanted: Bool {
         guard !hasAsked, request.expectedSHA256 == nil, let known = state.representation else { return false }
         return known.digest == nil && known.strongValidator != nil
@@ -126,8 +127,8 @@ final class DownloadSession {
                 || configuration.clock.now() - startedAt >= configuration.lateDigestInterval)
     }
 
-    /// Asks for the digest of the complete file and for its validators: once, or until there is an answer if a proof is
-    /// required. No answer takes anything back that is held.
+    /// Requests the digest and validators of the complete file: once, or until there is a response if proof is
+    /// required. No response discards received bytes.
     private func askAboutComplete() async throws(DownloadError) {
         hasAsked = true
         let complete = state
@@ -146,21 +147,21 @@ final class DownloadSession {
         }
     }
 
-    /// Promises the complete file where no range could bring the rest of it after a crash before its last step.
+    /// Commits the complete file when no range request could fetch its end again after a crash.
     private func keepComplete() async throws(DownloadError) {
         guard state.representation?.strongValidator == nil else { return }
         try await recordWhatIsKnown()
         try await checkpoint()
     }
 
-    /// Whether the file was put together in a way that may be wrong, so that fetching it again may help.
+    /// Whether the file was assembled in a way that may be wrong, so that fetching it again may help.
     private func mayBeMixed(_ evidence: DownloadEvidence) -> Bool {
         guard summary.resumptions > 0 || summary.heldAtStart > 0 else { return false }
         if case .none = DownloadProof(evidence, isDigestRight: false) { return true }
         return false
     }
 
-    /// Checks the complete file and puts it in its place; `nil` when it is wrong and is to be fetched once more.
+    /// Verifies the complete file and renames it; `nil` when it is wrong and must be fetched again.
     private func finish() async throws(DownloadError) -> DownloadSummary? {
         let actual = file.sha256
         let expectations: [(DownloadVerification, [UInt8]?)] = [
@@ -171,7 +172,7 @@ final class DownloadSession {
             guard let expected else { continue }
             guard expected == actual else {
                 summary.digestMismatches += 1
-                // Where the server itself vouches for these bytes, or they came in one piece, fetching them again can't help.
+                // When the server vouches for these bytes, or they came in one piece, fetching them again can't help.
                 let evidence = state.representation?.evidence ?? DownloadEvidence()
                 if summary.digestMismatches > 1 || verified.contains(.server)
                     || (source == .caller && !mayBeMixed(evidence))
@@ -198,7 +199,7 @@ final class DownloadSession {
         return finished
     }
 
-    /// Where a complete file goes that is a wrong one; empty when it is removed.
+    /// The path for a complete file with a wrong digest; empty when it is removed.
     private var asidePath: String { configuration.keepsUnfinished ? file.paths.aside.string : "" }
 
     private func makeSummary(
@@ -221,8 +222,8 @@ final class DownloadSession {
         )
     }
 
-    /// Leaves the partial file as the next run can best use it. What fails now costs the newest bytes only, and the
-    /// error that is thrown anyway says more.
+    /// Leaves the partial file in the best state for the next run. A failure here only costs the newest bytes, and the
+    /// original error is more useful.
     private func keepWhatIsHeld(after error: DownloadError) async {
         await stopVerification()
         guard configuration.keepsUnfinished else {
@@ -233,8 +234,7 @@ final class DownloadSession {
         case .digestMismatch, .digestMissing: try? await file.setAside()
         case .unproved(let doubt) where doubt.isSuspicion: try? await file.discard()
         case .fileSystem:
-            // After a failed write or synchronization only the promises made before it hold (a page that couldn't be
-            // written may be gone), so none is added.
+            // After a failed write or sync only earlier commits hold (unwritable pages may be lost), so none is added.
             _ = await runningCheckpoint?.finish()
         default:
             try? await settle()
@@ -248,7 +248,7 @@ final class DownloadSession {
 }
 
 extension DownloadSession {
-    /// The way of a request from the URL that the caller named to the one that is asked.
+    /// The redirect chain from the caller's original URL to the current one.
     var start: RequestTrail {
         var trail = RequestTrail(namedURL)
         if url != namedURL { trail.follow(url) }

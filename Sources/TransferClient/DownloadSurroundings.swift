@@ -5,26 +5,25 @@ import NIOHTTPTypes
 import TransferProtocol
 import Units
 
-/// What a download works with: its limits, the network, and where its tasks run.
+/// The dependencies of a download: limits, network, and executor.
 struct DownloadSurroundings: Sendable {
     var configuration: TransferClientConfiguration
-    /// Where the waits between attempts are drawn from.
+    /// The seed for backoff jitter.
     var seed: UInt64
-    /// Makes the connection for one request, with what is left until the deadline.
+    /// Makes the connection for one request, given the time until the deadline.
     var exchange: @Sendable (_ remaining: Duration?) -> any DownloadExchanging
-    /// The questions that it asks its caller.
+    /// The caller's callbacks.
     var callbacks = TransferCallbacks()
-    /// Where tasks beside the download run; `nil` for the usual place.
+    /// The executor of concurrent tasks; `nil` for the default.
     var executor: (any TaskExecutor)?
 }
 
-/// One request of a download and its response.
+/// A request of a download and its response.
 protocol DownloadExchanging: Sendable {
-    /// Sends the request, with `fields` in addition to its own or in their place, and hands the response's parts to
-    /// `receive`; nothing is left open when it returns.
+    /// Sends the request, with `fields` added to or replacing its own, and passes the response parts to `receive`.
+    /// Leaves nothing open when it returns.
     ///
-    /// Throws what `receive` throws, and whatever kept the request from being answered; `DownloadExchange.setback(of:)` names
-    /// it.
+    /// Throws the errors of `receive` and of the connection; `DownloadExchange.setback(of:)` classifies them.
     func perform<Outcome: Sendable>(
         _ ask: DownloadAsk,
         at url: DownloadURL,

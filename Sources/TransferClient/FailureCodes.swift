@@ -1,40 +1,40 @@
 import TransferProtocol
 
-/// A kind of failure of a transfer, for programs. The raw values stay the same; others may be added.
+/// A kind of transfer failure, for programs. Raw values are stable; others may be added.
 public enum TransferFailureCode: String, CaseIterable, Hashable, Sendable {
-    /// The URL can't be used.
+    /// The URL is invalid.
     case invalidURL = "invalid-url"
-    /// Something else in the request can't be used.
+    /// Something else in the request is invalid.
     case invalidRequest = "invalid-request"
-    /// The settings for TLS can't be used.
+    /// The TLS settings are invalid.
     case invalidTLSSettings = "invalid-tls-settings"
-    /// The file to be can't be written, or the file to be sent can't be read.
+    /// The destination can't be written, or the source can't be read.
     case invalidFile = "invalid-file"
-    /// The server can't be trusted, or doesn't trust the client.
+    /// The server can't be verified, or rejects the client.
     case tlsRefused = "tls-refused"
-    /// Another transfer has the file.
+    /// Another transfer has the file locked.
     case locked
-    /// A call to the file system failed.
+    /// A file system call failed.
     case fileSystem = "file-system"
-    /// The server refused, and would again.
+    /// The server refused permanently.
     case refused
-    /// The server wants other credentials than it was shown.
+    /// The server requires other credentials.
     case unauthorized
-    /// A redirection can't be followed, or there are too many.
+    /// An invalid redirect, or too many.
     case redirection
-    /// Too many attempts in a row failed, or the deadline would be missed.
+    /// Too many consecutive failures, or the deadline would pass.
     case gaveUp = "gave-up"
-    /// A download started over too often.
+    /// A download restarted too often.
     case tooManyRestarts = "too-many-restarts"
-    /// What arrived isn't what was sent, by its digest.
+    /// The received bytes don't match the digest.
     case digestMismatch = "digest-mismatch"
-    /// A complete download isn't proved, and the request demands that.
+    /// A complete download is unverified, and the request requires proof.
     case unproved
-    /// The file was changed while it was uploaded.
+    /// The file changed during the upload.
     case fileChanged = "file-changed"
-    /// The stream that was to be uploaded threw an error.
+    /// The uploaded stream threw an error.
     case streamFailed = "stream-failed"
-    /// A stream has more bytes than an upload takes.
+    /// The stream exceeds the maximum size.
     case tooLong = "too-long"
     /// The transfer was cancelled.
     case cancelled
@@ -62,7 +62,7 @@ extension DownloadError {
         }
     }
 
-    /// The status of the response that ended the download, if one did.
+    /// The status of the response that ended the download, if any.
     public var status: Int? {
         switch self {
         case .refused(.status(let status)), .refused(.redirectWithoutLocation(let status)): status
@@ -71,7 +71,7 @@ extension DownloadError {
         }
     }
 
-    /// Whether the same download goes on where this one stopped: as it is, or with other credentials.
+    /// Whether the same download can be resumed, as it is or with other credentials.
     public var isResumable: Bool { disposition == .resumable || code == .unauthorized }
 }
 
@@ -98,7 +98,7 @@ extension UploadError {
         }
     }
 
-    /// The status of the response that ended the upload, if one did.
+    /// The status of the response that ended the upload, if any.
     public var status: Int? {
         switch self {
         case .refused(.refused(let status)), .refused(.answeredEarly(let status)),
@@ -109,12 +109,12 @@ extension UploadError {
         }
     }
 
-    /// Whether the same upload goes on where this one stopped: as it is, or with other credentials.
+    /// Whether the same upload can be resumed, as it is or with other credentials.
     public var isResumable: Bool { disposition == .resumable || code == .unauthorized }
 }
 
 extension DownloadSetback {
-    /// The kind of setback, in JSON events. It stays the same.
+    /// The stable code in JSON events.
     public var code: String {
         switch self {
         case .connectFailed: "connect-failed"
@@ -138,7 +138,7 @@ extension DownloadSetback {
 }
 
 extension UploadSetback {
-    /// The kind of setback, in JSON events. It stays the same.
+    /// The stable code in JSON events.
     public var code: String {
         switch self {
         case .transport(let setback): setback.code
@@ -154,7 +154,7 @@ extension UploadSetback {
 }
 
 extension DownloadRestartReason {
-    /// The kind of reason, in JSON events. It stays the same.
+    /// The stable code in JSON events.
     public var code: String {
         switch self {
         case .noStrongValidator: "no-strong-validator"
@@ -169,7 +169,7 @@ extension DownloadRestartReason {
 }
 
 extension UploadRestartReason {
-    /// The kind of reason, in JSON events. It stays the same.
+    /// The stable code in JSON events.
     public var code: String {
         switch self {
         case .uploadGone: "upload-gone"

@@ -1,7 +1,7 @@
 import DurableFiles
 import SystemPackage
 
-/// Calls to the file system whose failure names the call, the path and the errno.
+/// File system calls whose errors have call, path and errno.
 enum FileCall {
     /// Runs calls of a `FileSystem`.
     static func run<Value>(_ body: () throws(FileError) -> Value) throws(DownloadError) -> Value {
@@ -27,7 +27,7 @@ enum FileCall {
 }
 
 extension DownloadError {
-    /// The failure of a call; that somebody else has a file is an error of its own.
+    /// Converts an error; a lock held elsewhere has its own case.
     init(_ error: FileError) {
         self =
             error.call == "flock" && error.errno == .wouldBlock
@@ -37,6 +37,6 @@ extension DownloadError {
 }
 
 extension RecordLog.Contents {
-    /// The records as the journals take them.
+    /// The records in the form that journals take.
     var numbered: [(kind: UInt8, payload: [UInt8])] { records.map { ($0.kind, $0.payload) } }
 }

@@ -2,12 +2,12 @@ import NIOCore
 import NIOPosix
 import SystemPackage
 
-/// Runs calls that may block on threads of their own, away from event loops and from the tasks' threads.
+/// Runs blocking calls on a thread pool, away from event loops and the tasks' threads.
 struct FileWorker: Sendable {
-    /// The threads; without them a call is made where it is asked for, as tests of a simulated disk need it.
+    /// The thread pool; without one, calls run inline, as tests with a simulated disk need.
     let pool: NIOThreadPool?
 
-    /// Runs `body` to its end, even when the task is cancelled meanwhile: a checkpoint is never half done.
+    /// Runs `body` to completion, even if the task is cancelled meanwhile: a checkpoint is never left half done.
     func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {
@@ -23,7 +23,7 @@ struct FileWorker: Sendable {
         return try result.get()
     }
 
-    /// Where the links at `path` lead in the end: to what is no link, or to a name that nothing has yet.
+    /// Resolves the symbolic links at `path`: to a non-link, or to a name that doesn't exist yet.
     func target(of path: FilePath) async throws(DownloadError) -> FilePath {
         var target = path
         for _ in 0..<FileWorker.mostLinks {
@@ -31,7 +31,7 @@ struct FileWorker: Sendable {
                 let next = try await uncancelled("readlink", target) { [files, target] in
                     try await files.readlink(path: target.string)
                 }
-                // What an absolute link says takes the place of the whole.
+                // An absolute target replaces the whole path.
                 target = target.removingLastComponent().pushing(FilePath(next))
             } catch .fileSystem(_, _, .invalidArgument) {
                 return target
@@ -42,10 +42,10 @@ struct FileWorker: Sendable {
         throw .fileSystem(call: "readlink", path: path.string, .tooManySymbolicLinkLevels)
     }
 
-    /// So many links are followed, one after the other, at most: as many as the system does.
+    /// The maximum number of links followed: as many as Linux follows.
     private static let mostLinks = 40
 
-    /// Calls of SwiftNIO on these threads.
+    /// File calls of SwiftNIO on these threads.
     var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool ?? .singleton) }
 
     private func uncancelled<Value: Sendable>(

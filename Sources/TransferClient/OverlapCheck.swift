@@ -1,10 +1,10 @@
 import TransferProtocol
 
-/// Compares the first bytes of an early range with the last ones that are held.
+/// Compares the leading bytes of an overlapping range with the last received ones.
 struct OverlapCheck {
     private var expected: ArraySlice<UInt8>
 
-    /// Reads the last `count` bytes of `file`; `DownloadState.longestOverlap` at most.
+    /// Reads the last `count` bytes of `file`; at most `DownloadState.longestOverlap`.
     init(_ count: Int64, of file: PartialFile) async throws(DownloadError) {
         expected = []
         guard count > 0 else { return }
@@ -12,7 +12,7 @@ struct OverlapCheck {
         expected = try await file.bytes(in: length - count..<length)[...]
     }
 
-    /// Whether the next bytes are the ones that are held.
+    /// Whether the next bytes equal the received ones.
     mutating func matches(_ bytes: some Collection<UInt8>) -> Bool {
         let matching = expected.prefix(bytes.count).elementsEqual(bytes)
         expected = expected.dropFirst(bytes.count)

@@ -2,25 +2,25 @@ import DurableFiles
 import SystemPackage
 import TransferProtocol
 
-/// What an earlier run left behind.
+/// The state recovered from an earlier run.
 enum PartialFileRemains: Sendable {
     /// Nothing.
     case nothing
-    /// A prefix that the journal promises, and where it comes from.
+    /// A committed prefix and its source.
     case prefix(JournalSource, length: Int64)
-    /// The same, from another URL than the one that is asked now.
+    /// A committed prefix from another URL than the current one.
     case elsewhere(JournalSource, length: Int64)
-    /// Bytes that can't be used.
+    /// Unusable bytes.
     case unusable(DownloadRestartReason)
 }
 
 extension PartialFile {
-    /// The format of a journal.
+    /// The format of the journal.
     static let format = RecordLog(magic: Journal.magic, version: Journal.version)
 
-    /// Opens and locks the partial file of a destination, and finds what its journal promises for `url`.
+    /// Opens and locks the partial file of a destination, and recovers what its journal committed for `url`.
     ///
-    /// `blockSize` is that of a new journal: a power of two.
+    /// `blockSize` is the block size of a new journal: a power of two.
     static func open(
         _ paths: PartialFilePaths,
         for url: String,
@@ -58,7 +58,7 @@ extension PartialFile {
         do throws(FileError) {
             return (data, try LockedLog.open(paths.journal, format, in: files))
         } catch {
-            // Who has the journal is about to finish; the empty file that was made for nothing goes.
+            // The other lock holder is about to finish; removes the empty file that was just created.
             if (try? data.size()) == 0 { try? files.remove(paths.data) }
             data.close()
             throw DownloadError(error)

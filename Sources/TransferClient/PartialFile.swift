@@ -3,13 +3,13 @@ import Synchronization
 import SystemPackage
 import TransferProtocol
 
-/// The file that a download grows in, and the journal that tells how much of it can be trusted.
+/// The partial file of a download, with the journal of what can be trusted.
 ///
-/// Both lie beside the destination, so that the last step is a rename. Both are locked as long as this value is open,
-/// the partial file first. Bytes are written first, brought to the disk, and only then promised by the journal; a crash
-/// at any moment leaves a journal whose promises hold.
+/// Both are next to the destination, so that the last step is a rename. Both are locked while this value is open, the
+/// partial file first. Bytes are written, synced, and only then committed in the journal; after a crash at any moment
+/// every commit holds.
 ///
-/// One task writes at a time; a checkpoint may run beside it.
+/// One task writes at a time; a checkpoint may run concurrently.
 final class PartialFile: Sendable {
     let paths: PartialFilePaths
     private let files: any FileSystem
@@ -19,34 +19,34 @@ final class PartialFile: Sendable {
     private let blockSize: Int64
     private let contents: Mutex<Contents>
 
-    /// The most bytes of one read.
+    /// The maximum size of one read.
     private static let longestRead: Int64 = 1 << 20
-    /// The journal is written anew when it is longer than twice what it has to be, and this: 64 KiB.
+    /// The journal is rewritten when it exceeds twice its minimum size plus this: 64 KiB.
     private static let journalSlack: Int64 = 64 << 10
 
     private struct Contents {
-        /// The bytes that are held.
+        /// The number of received bytes.
         var length: Int64 = 0
-        /// What was hashed of them: all, once what an earlier run left has been compared with the journal.
+        /// The hash of the received bytes: all of them, once an earlier run's have been verified.
         var hasher: PrefixHasher
-        /// What the journal says; `nil` when it says nothing.
+        /// The current contents of the journal; `nil` when it has none.
         var journal: Journal?
-        /// The length that the journal promises.
+        /// The length that the journal has committed.
         var promised: Int64 = 0
-        /// The hashes that the journal has, in its blocks.
+        /// The number of hashes in the journal.
         var noted = 0
         var notedBlockSize: Int64
-        /// Whether the journal is of an earlier run. What it shows may be in the system's memory alone, after a call that
-        /// failed, so a fresh one takes its place before anything is added.
+        /// Whether the journal is from an earlier run. After a failed sync it may exist only in the page cache, so it
+        /// is replaced before anything is appended.
         var isJournalOld = false
-        /// Whether reads show what is on the disk, and not what an earlier run left in memory alone. Its last synchronization
-        /// may have failed, and the system then shows bytes that it doesn't write any more.
+        /// Whether reads come from the disk. After a failed sync of an earlier run the page cache may show bytes that
+        /// will never be written.
         var isSettled = true
-        /// Whether the names in the folder are on the disk.
+        /// Whether the names in the folder are durable.
         var isNameSafe = false
-        /// Whether bytes that aren't held follow those that are.
+        /// Whether discarded bytes follow the received ones.
         var hasTail = false
-        /// Whether there are bytes of an earlier run that can't be used, and that nothing has taken the place of.
+        /// Whether unusable bytes of an earlier run are still there.
         var isLeft = false
 
         init(blockSize: Int64) {
@@ -73,24 +73,24 @@ final class PartialFile: Sendable {
         contents = Mutex(Contents(blockSize: blockSize))
     }
 
-    /// How many bytes are held.
+    /// The number of received bytes.
     var length: Int64 { contents.withLock { $0.length } }
 
-    /// The length that the journal promises.
+    /// The length that the journal has committed.
     var promised: Int64 { contents.withLock { $0.promised } }
 
-    /// How many bytes the journal doesn't promise yet.
+    /// The number of uncommitted bytes.
     var unpromised: Int64 { contents.withLock { max(0, $0.length - $0.promised) } }
 
-    /// The SHA-256 of the bytes that are held, once they have been verified.
+    /// The SHA-256 of the received bytes, once they have been verified.
     var sha256: [UInt8] { contents.withLock { $0.hasher.digest } }
 
-    /// Whether there are bytes of an earlier run that can't be used, and that nothing has taken the place of.
+    /// Whether unusable bytes of an earlier run are still there.
     var isLeft: Bool { contents.withLock { $0.isLeft } }
 
     // MARK: - What an earlier run left
 
-    /// Decides what of the two files can be trusted. Both stay as they are until something takes the place of what they hold.
+    /// Decides what can be trusted. Both files stay unchanged until their contents are replaced.
     func restore(for url: String) throws(DownloadError) -> PartialFileRemains {
         let size = try FileCall.run { () throws(FileError) in try data.size() }
         contents.withLock { state in
@@ -114,7 +114,7 @@ final class PartialFile: Sendable {
         } catch {
             return unusable
         }
-        // Without a checkpoint a crash came before the first, and the bytes were never promised.
+        // Without a checkpoint the crash came before the first one: nothing was committed.
         guard let checkpoint = read.trusted(fileSize: size), checkpoint.length > 0 else { return .nothing }
         var blocks = read.blocks.count > 0 ? read.blocks : BlockHashes(blockSize: blockSize)
         blocks.cut(to: checkpoint.length)
@@ -134,10 +134,10 @@ final class PartialFile: Sendable {
             : .elsewhere(promise.source, length: checkpoint.length)
     }
 
-    /// Compares what is held with the journal, from where the last call has stopped.
+    /// Verifies received bytes against the journal, from where the last call stopped.
     ///
-    /// - Returns: the first block that isn't as it was promised; `nil` when all is. A block ends where the journal has a
-    ///   hash, or with what is held.
+    /// - Returns: the first damaged block; `nil` when all bytes are intact. A block ends where the journal has a hash,
+    ///   or at the end of the received bytes.
     func verify() async throws(DownloadError) -> Range<Int64>? {
         while true {
             let step = try await worker.run { [self] () throws(DownloadError) in try verifyBlock() }
@@ -176,7 +176,7 @@ final class PartialFile: Sendable {
         return .sound
     }
 
-    /// Has what an earlier run left be read from the disk.
+    /// Makes reads of an earlier run's bytes come from the disk.
     private func settle() throws(DownloadError) {
         guard !contents.withLock({ $0.isSettled }) else { return }
         try FileCall.run { () throws(FileError) in
@@ -186,14 +186,14 @@ final class PartialFile: Sendable {
         contents.withLock { $0.isSettled = true }
     }
 
-    /// Writes bytes in the place of damaged ones that are held. They count once `verify` has found them right.
+    /// Overwrites damaged bytes. They count once `verify` has accepted them.
     func repair(_ bytes: [UInt8], at offset: Int64) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             try FileCall.run { () throws(FileError) in try data.write(bytes, at: offset) }
         }
     }
 
-    /// Gives up what is held beyond `length`, up to where it was verified.
+    /// Discards received bytes beyond `length`, the end of the verified ones.
     func cut(to length: Int64) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             let (hasher, source) = contents.withLock { ($0.hasher, $0.journal?.source) }
@@ -210,10 +210,10 @@ final class PartialFile: Sendable {
 
     // MARK: - What arrives
 
-    /// Throws away what is held, and notes where the bytes to come are from, before any of them is written.
+    /// Discards the received bytes and journals the new source before any of its bytes is written.
     func startOver(_ source: JournalSource) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
-            // An old promise must not outlive the bytes it was made for, so the old journal goes before the new bytes.
+            // An old commit must not outlive its bytes, so the old journal goes before the new bytes.
             try writeJournal(Journal(source: source, checkpoint: nil, blocks: BlockHashes(blockSize: blockSize)))
             if contents.withLock({ $0.hasTail || $0.length > 0 }) {
                 try FileCall.run { () throws(FileError) in try data.resize(to: 0) }
@@ -227,7 +227,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Notes that more is known of the source.
+    /// Journals updated metadata of the source.
     func learn(_ source: JournalSource) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             let (old, isOld) = contents.withLock { ($0.journal, $0.isJournalOld) }
@@ -239,7 +239,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Appends bytes. They are promised by a later checkpoint.
+    /// Appends bytes. A later checkpoint commits them.
     func append(_ bytes: [UInt8]) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             let (offset, hasTail) = contents.withLock { ($0.length, $0.hasTail) }
@@ -256,7 +256,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Brings the bytes that are held to the disk, and promises them. Bytes appended meanwhile are left to the next.
+    /// Syncs the received bytes and commits them. Bytes appended meanwhile are left for the next checkpoint.
     func checkpoint() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             let (length, hasher, promised, isNameSafe) = contents.withLock {
@@ -274,12 +274,12 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Whether the journal is so much longer than these hashes that it is written anew.
+    /// Whether the journal is long enough to be rewritten.
     private func isJournalLong(for blocks: BlockHashes) -> Bool {
         journal.size > 2 * Int64(blocks.count) * 32 + Self.journalSlack
     }
 
-    /// Promises a length, with the hashes that the journal hasn't got yet.
+    /// Commits a length, with the hashes that the journal lacks.
     private func note(_ checkpoint: JournalCheckpoint, _ blocks: BlockHashes) throws(DownloadError) {
         let source = contents.withLock { state in
             while state.notedBlockSize < blocks.blockSize {
@@ -304,17 +304,17 @@ final class PartialFile: Sendable {
 
     // MARK: - The end
 
-    /// Puts the complete file in its place. Nothing may be called after it but `close()`.
+    /// Syncs the complete file and renames it. Only `close()` may be called afterwards.
     ///
-    /// The bytes are on the disk when it returns. Its name is as well, if the file system does what it is asked: that it
-    /// doesn't takes nothing from the file.
+    /// The bytes are durable when it returns. So is the name, unless the file system can't sync folders, which isn't an
+    /// error.
     func finish() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             if contents.withLock({ $0.hasTail }) {
                 try FileCall.run { () throws(FileError) in try data.resize(to: length) }
             }
             try FileCall.run { () throws(FileError) in try data.synchronizeData() }
-            // The download may have taken long: something else may be in its place by now.
+            // The download may have taken long: the destination may have changed.
             switch try FileCall.run({ () throws(FileError) in try files.kind(of: paths.destination) }) {
             case nil: break
             case .regular:
@@ -330,7 +330,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Fails when the name of the partial file is another file's by now: what would be renamed isn't what was written.
+    /// Throws when the partial file's name refers to another file by now: the rename would move the wrong one.
     private func checkName() throws(DownloadError) {
         guard try FileCall.run({ () throws(FileError) in try data.hasName(paths.data) }) else {
             throw .invalidDestination(
@@ -340,8 +340,8 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Moves the complete file aside, which is a wrong one, in the place of an earlier one. Nothing may be called after it but
-    /// `close()`.
+    /// Moves a complete file with a wrong digest aside, replacing an earlier one. Only `close()` may be called
+    /// afterwards.
     func setAside() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             try checkName()
@@ -352,7 +352,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Removes both files. Nothing may be called after it but `close()`.
+    /// Removes both files. Only `close()` may be called afterwards.
     func discard() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             try FileCall.run { () throws(FileError) in
@@ -362,7 +362,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Removes all names that this file may have had, as far as it can. Nothing may be called after it but `close()`.
+    /// Removes all names that this file may have, ignoring errors. Only `close()` may be called afterwards.
     func removeNames() async {
         _ = try? await worker.run { [self] () throws(DownloadError) in
             for path in [paths.data, paths.journal, FilePath(paths.journal.string + AtomicReplacement.suffix)] {
@@ -371,16 +371,16 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Closes both files, and gives the lock up. To be called once, as the last.
+    /// Closes both files and releases the locks. Called once, last.
     func close() async {
-        // A failed close leaves nothing to do: what counts was brought to the disk before.
+        // A failed close loses nothing: important data was synced before.
         _ = try? await worker.run { [data, journal] () throws(DownloadError) in
             journal.close()
             data.close()
         }
     }
 
-    /// The bytes of a range that is held.
+    /// The bytes of a received range.
     func bytes(in range: Range<Int64>) async throws(DownloadError) -> [UInt8] {
         try await worker.run { [self] () throws(DownloadError) in
             try FileCall.run { () throws(FileError) in try data.read(range.count, at: range.lowerBound) }
@@ -393,7 +393,7 @@ final class PartialFile: Sendable {
         try FileCall.run { () throws(FileError) in try journal.append(RecordLog.Record(record)) }
     }
 
-    /// Writes the journal anew. The first record of an empty one needs no other file for that.
+    /// Rewrites the journal. A single first record is simply appended.
     private func writeJournal(_ new: Journal) throws(DownloadError) {
         let records = new.records.map { RecordLog.Record($0) }
         try FileCall.run { () throws(FileError) in

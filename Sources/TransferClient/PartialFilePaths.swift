@@ -1,19 +1,19 @@
 import SystemPackage
 
-/// Where a download lies while it grows, and where it goes in the end.
+/// The paths of a download's files.
 struct PartialFilePaths: Sendable {
-    /// The file to be.
+    /// The destination.
     let destination: FilePath
-    /// The folder of them all.
+    /// The folder of all files.
     let folder: FilePath
-    /// The bytes so far: `.NAME.squall-part`.
+    /// The received bytes: `.NAME.squall-part`.
     let data: FilePath
-    /// What is known of them: `.NAME.squall-journal`.
+    /// The journal: `.NAME.squall-journal`.
     let journal: FilePath
     /// A complete file whose digest was wrong: `.NAME.squall-mismatch`.
     let aside: FilePath
 
-    /// Where the links at `destination` lead. Fails when something is there that a download must not replace.
+    /// Resolves links at `destination`. Throws when a file there must not be replaced.
     static func following(_ destination: FilePath, _ worker: FileWorker) async throws(DownloadError) -> PartialFilePaths
     {
         try await worker.run { () throws(DownloadError) in
@@ -22,7 +22,7 @@ struct PartialFilePaths: Sendable {
         return try PartialFilePaths(destination: await worker.target(of: destination))
     }
 
-    /// Fails when the destination, which is no link, can't name a file.
+    /// Throws when the destination, not a link, can't name a file.
     init(destination: FilePath) throws(DownloadError) {
         guard let name = destination.lastComponent, name.kind == .regular else {
             throw .invalidDestination(destination.string, "it names no file")
@@ -35,7 +35,7 @@ struct PartialFilePaths: Sendable {
         aside = folder.appending(".\(name.string).squall-mismatch")
     }
 
-    /// Fails when something is at `destination`, or where a link there leads, that a download must not replace.
+    /// Throws when something at `destination`, or where a link there leads, must not be replaced.
     static func checkReplaceable(_ destination: FilePath, followingLinks: Bool) throws(DownloadError) {
         let type: FileType
         do throws(Errno) {

@@ -1,20 +1,20 @@
 import NIOCore
 
-/// Measures how long a transfer's own side held it up since the last look.
+/// Measures how long the local side has paused a transfer.
 struct PauseMeter {
     private var start: NIODeadline?
     private var total = TimeAmount.zero
 
-    /// The transfer's own side wants nothing from here on; a second call changes nothing.
+    /// The local side stops reading or writing; idempotent.
     mutating func pause(at now: NIODeadline = .now()) { start = start ?? now }
 
-    /// The transfer is wanted again; a second call changes nothing.
+    /// The local side continues; idempotent.
     mutating func resume(at now: NIODeadline = .now()) {
         if let start { total = total + (now - start) }
         start = nil
     }
 
-    /// Returns the time that was paused since the last call.
+    /// Returns the paused time since the last call.
     mutating func takeTotal(at now: NIODeadline = .now()) -> Duration {
         if start != nil {
             resume(at: now)

@@ -1,12 +1,12 @@
 import Crypto
 import TransferProtocol
 
-/// The SHA-256 of a file as it grows, with the hashes of its beginnings.
+/// The SHA-256 of a growing file, with the hashes of its prefixes.
 struct PrefixHasher: Sendable {
     private var sha256 = SHA256()
     /// The bytes hashed.
     private(set) var length: Int64 = 0
-    /// The hashes of the beginnings up to `length`.
+    /// The hashes of the prefixes up to `length`.
     private(set) var blocks: BlockHashes
 
     init(blockSize: Int64) { blocks = BlockHashes(blockSize: blockSize) }

@@ -2,7 +2,7 @@ import DurableFiles
 import NIOPosix
 import SystemPackage
 
-/// A file that a body is written to as it comes, and that takes its name once it is whole.
+/// A file that a body is streamed to and that is renamed when complete.
 package final class ReceivedFile: Sendable {
     private let worker: FileWorker
     private let files = SystemFiles()
@@ -17,7 +17,7 @@ package final class ReceivedFile: Sendable {
         self.worker = worker
     }
 
-    /// Makes an empty file beside `path`, under a name of its own.
+    /// Creates an empty file next to `path`, under a unique temporary name.
     ///
     /// - Throws: `.fileSystem` where the system refuses.
     package static func make(for path: FilePath) async throws(DownloadError) -> ReceivedFile {
@@ -40,7 +40,7 @@ package final class ReceivedFile: Sendable {
         }
     }
 
-    /// Brings the bytes to the disk, and puts the file in its place.
+    /// Syncs the file and renames it.
     package func finish() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             try FileCall.run { () throws(FileError) in

@@ -5,49 +5,49 @@ import Synchronization
 import TransferProtocol
 import Units
 
-/// The limits that one connection is held to.
+/// The limits of one connection.
 struct ResponseLimits: Sendable {
     var firstByte: Duration
     var stall: DownloadStallRule
-    /// When the transfer's time is up; `nil` for no limit.
+    /// When the transfer's deadline passes; `nil` for none.
     var deadline: NIODeadline?
 
-    /// The interim responses that may come before the final one: 64.
+    /// The maximum number of interim responses: 64.
     static let mostInformational = 64
-    /// The longest field line, in bytes.
+    /// The maximum size of a field line, in bytes.
     static let longestField = 16 << 10
-    /// The longest head or trailer section, in bytes.
+    /// The maximum size of a header or trailer section, in bytes.
     static let longestHead = 64 << 10
-    /// The most field lines of a head or a trailer section.
+    /// The maximum number of field lines in a header or trailer section.
     static let mostFields = 128
-    /// The most bytes that one read of the socket brings, and so the most of one part of a body.
+    /// The maximum size of one socket read, and so of one body part.
     static let longestRead = 256 << 10
-    /// Reading stops when so many parts wait to be written, 4 MiB and the last burst of reads at most, and starts again
-    /// at `fewestParts`.
+    /// Reading stops at this many queued parts, at most 4 MiB plus the last burst of reads, and resumes at
+    /// `fewestParts`.
     static let mostParts = 16
     static let fewestParts = 4
-    /// The end of the connection is waited for so long after the end of a response: 100 ms.
+    /// How long to wait for the connection to close after the end of a response: 100 ms.
     static let lingering = Duration.milliseconds(100)
 }
 
-/// Why a connection was given up by its own watch.
+/// Why the timeout handler closed a connection.
 struct WatchError: Error {
     var setback: DownloadSetback
 }
 
-/// The reason that a watch had, kept for a reader that begins to listen only after it.
+/// Holds the handler's error for a reader that starts later.
 final class WatchVerdict: Sendable {
     private let first = Mutex<WatchError?>(nil)
 
-    /// The first reason; `nil` while there is none.
+    /// The first error, if any.
     var error: WatchError? { first.withLock { $0 } }
 
     func gaveUp(_ error: WatchError) { first.withLock { $0 = $0 ?? error } }
 }
 
-/// Counts interim responses, joins the body's parts of one read, and gives a connection up that is too slow.
+/// Enforces the timeouts of a response, limits interim responses, and coalesces the body parts of one read.
 ///
-/// Time counts against the server only while a read is wanted: a full disk queue stalls nobody.
+/// Time counts against the server only while a read is pending: local backpressure isn't a stall.
 final class ResponseWatch: ChannelDuplexHandler {
     typealias InboundIn = HTTPResponsePart
     typealias InboundOut = HTTPResponsePart
@@ -110,7 +110,7 @@ final class ResponseWatch: ChannelDuplexHandler {
             context.fireChannelRead(data)
         case .body(var buffer):
             bytes += Int64(buffer.readableBytes)
-            // Small chunks are joined; what would grow beyond one read goes on its own.
+            // Small chunks are coalesced, up to the size of one read.
             if (pending?.readableBytes ?? 0) + buffer.readableBytes > ResponseLimits.longestRead { flush(context) }
             if pending?.writeBuffer(&buffer) == nil { pending = buffer }
         case .end:

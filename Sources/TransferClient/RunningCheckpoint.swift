@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A checkpoint that runs beside a transfer, and once more if bytes came that it was too late for.
+/// A checkpoint that runs concurrently, and once more if bytes arrived too late for it.
 final class RunningCheckpoint: Sendable {
     private enum State {
         case running
@@ -11,7 +11,7 @@ final class RunningCheckpoint: Sendable {
     private final class Progress: Sendable {
         let state = Mutex(State.running)
 
-        /// Whether another round is wanted; without one the checkpoint is done.
+        /// Whether another round was requested; otherwise the checkpoint is done.
         func startsAgain() -> Bool {
             state.withLock { state in
                 switch state {
@@ -29,7 +29,7 @@ final class RunningCheckpoint: Sendable {
     private let progress = Progress()
     private let task: Task<Result<Void, DownloadError>, Never>
 
-    /// Starts a checkpoint of `file` on an executor, or on the usual one.
+    /// Starts a checkpoint of `file` on an executor, or on the default one.
     init(of file: PartialFile, on executor: (any TaskExecutor)?) {
         task = Task.detached(executorPreference: executor) { [progress] in
             do throws(DownloadError) {
@@ -42,10 +42,10 @@ final class RunningCheckpoint: Sendable {
         }
     }
 
-    /// Whether nothing is left to wait for.
+    /// Whether the checkpoint has finished.
     var isDone: Bool { progress.state.withLock { $0 == .done } }
 
-    /// Has the file's bytes of now promised as well; `false` when the checkpoint is done already.
+    /// Requests another round for the bytes of now; `false` when the checkpoint is already done.
     func repeats() -> Bool {
         progress.state.withLock { state in
             guard state != .done else { return false }
@@ -54,6 +54,6 @@ final class RunningCheckpoint: Sendable {
         }
     }
 
-    /// Waits for the end, and tells how it went.
+    /// Waits for the checkpoint and returns its result.
     func finish() async -> Result<Void, DownloadError> { await task.value }
 }

@@ -1,19 +1,19 @@
 import HTTPTypes
 import TransferProtocol
 
-/// The questions that a transfer asks its caller on the way. Each is asked on the transfer's task, which waits for the answer.
+/// The callbacks of a transfer. Each runs on the transfer's task, which waits for it.
 public struct TransferCallbacks: Sendable {
-    /// Gives credentials for a server that refused the ones it was shown, or none (RFC 9110, section 11.6.1); `nil` ends the
-    /// transfer. It isn't asked about servers of another origin than the URL's. At most 3 times in a row.
+    /// Provides credentials after a 401 (RFC 9110, section 11.6.1); `nil` fails the transfer. Not called for other
+    /// origins than the URL's. Called at most 3 times in a row.
     public var authenticate: (@Sendable (AuthenticationQuestion) async -> DownloadCredentials?)?
-    /// Gives a URL in the place of one that a server refused with 400, 401, 403, 404 or 410, such as one that was signed and
-    /// has expired; `nil` ends the transfer. At most 3 times in a row.
+    /// Provides a URL to replace one refused with 400, 401, 403, 404 or 410, such as an expired signed URL; `nil` fails
+    /// the transfer. Called at most 3 times in a row.
     public var refreshURL: (@Sendable (RefusedURL) async -> String?)?
-    /// Decides on the head of a response whose body would be received from the first byte; `false` ends a download as
-    /// cancelled, before anything that it holds is thrown away.
+    /// Decides on the head of a response whose body would be received from the first byte; `false` cancels a download
+    /// before received bytes are discarded.
     public var accepts: (@Sendable (ExchangeResponse) async -> Bool)?
 
-    /// Makes callbacks that ask nothing.
+    /// Makes empty callbacks.
     public init() {}
 
     func credentials(for refusal: AttemptRefusal, previousRefusals: Int) async -> DownloadCredentials? {
@@ -36,21 +36,21 @@ public struct TransferCallbacks: Sendable {
     }
 }
 
-/// A 401, to a caller that may have credentials for it.
+/// A 401 for which the caller may have credentials.
 public struct AuthenticationQuestion: Sendable {
-    /// The URL that refused.
+    /// The URL that returned 401.
     public var url: String
-    /// What it asks for.
+    /// The server's challenge.
     public var challenge: DownloadChallenge
     /// Whether the request carried credentials.
     public var wereCredentialsSent: Bool
-    /// The answers in a row that were refused before: 0 to 2.
+    /// The number of preceding refusals in a row: 0 to 2.
     public var previousRefusals: Int
 }
 
-/// A URL that a server refused.
+/// The refused URL.
 public struct RefusedURL: Sendable {
-    /// The URL that refused: the request's, or one that it was redirected to.
+    /// The URL that was refused: the request's, or a redirect's.
     public var url: String
     /// The status of the refusal.
     public var status: Int

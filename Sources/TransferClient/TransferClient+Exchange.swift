@@ -4,13 +4,13 @@ import NIOCore
 import TransferProtocol
 import Units
 
-/// A request that is sent once, and whose response is the caller's, whatever it is.
+/// A request that is sent once; the caller gets any response.
 package struct ExchangeRequest: Sendable {
     package var method: HTTPRequest.Method
     package var url: String
     package var fields: HTTPFields
     package var credentials: DownloadCredentials
-    /// What it carries; `nil` for nothing.
+    /// The content; `nil` for none.
     package var body: [UInt8]?
 
     package init(
@@ -34,19 +34,19 @@ public struct ExchangeResponse: Sendable {
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
-    /// The URL that answered, after redirections.
+    /// The URL that responded, after redirects.
     public var url: String
 }
 
 extension TransferClient {
-    /// Sends one request, follows its redirections (RFC 9110, section 15.4), and hands the head of the final response and the
-    /// parts of its body to the caller, which are not asked for faster than `onBody` takes them.
+    /// Sends one request, follows redirects (RFC 9110, section 15.4), and passes the final response head and body parts
+    /// to the caller, with backpressure from `onBody`.
     ///
     /// - Parameters:
-    ///   - callbacks: The questions that it asks on the way; a refusal that is answered is followed by the request again.
-    ///   - onHead: Told once.
-    ///   - onBody: Told of each part; `false` ends the exchange.
-    /// - Throws: A `DownloadError`; `.gaveUp` after one attempt where the connection failed, or broke off in the body.
+    ///   - callbacks: The caller's callbacks; a resolved refusal repeats the request.
+    ///   - onHead: Called once.
+    ///   - onBody: Called for each part; `false` stops the response.
+    /// - Throws: A `DownloadError`; `.gaveUp` after one attempt when the connection failed or ended in the body.
     package func exchange(
         _ request: ExchangeRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
@@ -79,7 +79,7 @@ extension TransferClient {
         }
     }
 
-    /// What a response asks for.
+    /// The effect of a response.
     private enum Answer: Sendable {
         case done
         case redirection(RedirectionTarget)
@@ -92,7 +92,7 @@ extension TransferClient {
         case authenticated(DownloadCredentials)
     }
 
-    /// Credentials for a server that refused a request; `nil` where the refusal is the caller's.
+    /// Credentials for a refused request; `nil` passes the refusal on to the caller.
     private func credentials(
         for head: HTTPResponse,
         _ request: ExchangeRequest,
@@ -111,7 +111,7 @@ extension TransferClient {
         return await callbacks.credentials(for: refusal, previousRefusals: refusals)
     }
 
-    /// One exchange on the way. The request is changed for a redirection that is to be followed.
+    /// One request of the chain. Rewrites `request` for a redirect.
     private func exchange(
         _ request: inout ExchangeRequest,
         _ trail: RequestTrail,
@@ -190,7 +190,7 @@ extension TransferClient {
     }
 }
 
-/// Where a response sends a request on to.
+/// The target of a redirect.
 private struct RedirectionTarget: Sendable {
     let location: String
     private let status: Int
@@ -203,8 +203,8 @@ private struct RedirectionTarget: Sendable {
         status = head.status.code
     }
 
-    /// Whether the next request is a GET without a body: after a 303, and after a 301 or 302 of a POST (RFC 9110, section
-    /// 15.4).
+    /// Whether the next request is a GET without a body: after a 303, and after a 301 or 302 in response to POST (RFC
+    /// 9110, section 15.4).
     func isGet(after method: HTTPRequest.Method) -> Bool {
         switch status {
         case 303: method != .head

@@ -6,19 +6,19 @@ import Synchronization
 import SystemPackage
 import TransferProtocol
 
-/// A client for transfers that survive bad networks: by HTTP/1.1, and over TLS by HTTP/2 with servers that know it.
+/// A client for transfers that survive bad networks, over HTTP/1.1, and HTTP/2 where TLS negotiates it.
 ///
-/// A value without connections of its own: any number of transfers may run at once, to different destinations.
+/// Holds no connections: any number of transfers may run concurrently, to different destinations.
 public struct TransferClient: Sendable {
-    /// Its limits and habits.
+    /// The configuration.
     public let configuration: TransferClientConfiguration
     let eventLoopGroup: any EventLoopGroup
     let threadPool: NIOThreadPool
     let tls: TLSClient
     private let numbers = TransferNumbers()
 
-    /// Makes a client. Connections live on `eventLoopGroup`; files are read and written on the threads of `threadPool`,
-    /// which must be running. Both belong to the caller.
+    /// Makes a client. Connections use `eventLoopGroup`; files are read and written on `threadPool`, which must be
+    /// running. The caller owns both.
     public init(
         configuration: TransferClientConfiguration = TransferClientConfiguration(),
         eventLoopGroup: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup,
@@ -30,26 +30,26 @@ public struct TransferClient: Sendable {
         tls = TLSClient(configuration.tls)
     }
 
-    /// Downloads a file, through as many connections as it takes (RFC 9110, sections 13 to 15).
+    /// Downloads a file over as many connections as needed (RFC 9110, sections 13 to 15).
     ///
-    /// The bytes grow in `.NAME.squall-part` beside `destination`, with a journal in `.NAME.squall-journal`. An earlier
-    /// run that was interrupted, killed included, is continued. A file at `destination` stays until the new one is
-    /// complete, and is then replaced. Parts are only ever joined under one strong validator (section 13.1.5); a server
-    /// that sends none, or leaves its tag out of a 206, makes the download start over. From another URL than before the rest
-    /// has to repeat the last 64 KiB as well. What is held stays until a response has come that takes its place. Where the server sends
-    /// `Repr-Digest` (RFC 9530), or the caller names a digest, the file is checked; after a mismatch it is fetched once
-    /// more, and isn't believed without a digest then; a file that stays wrong is moved to `.NAME.squall-mismatch`.
+    /// The bytes are written to `.NAME.squall-part` next to `destination`, with a journal in `.NAME.squall-journal`. An
+    /// interrupted earlier run, even if killed, is resumed. A file at `destination` stays until the new one is complete
+    /// and replaces it. Ranges are combined only under one strong validator (section 13.1.5); a server without one, or
+    /// one that omits its tag from a 206, makes the download restart. From another URL than before, the next range must
+    /// also repeat the last 64 KiB. Received bytes stay until a response replaces them. The file is verified against
+    /// the server's `Repr-Digest` (RFC 9530) and the caller's digest; after a mismatch it is fetched once more and no
+    /// longer accepted without a digest. A file that stays wrong is moved to `.NAME.squall-mismatch`.
     ///
     /// - Parameters:
-    ///   - request: What to download.
-    ///   - destination: The file to be; its folder must exist. A link is followed once, at the start, and everything lies
-    ///     where it leads. What is no regular file there is refused.
-    ///   - callbacks: The questions that it asks on the way.
-    ///   - onEvent: Called for each event, in order, on the task of the download, which waits for it; it should return
-    ///     soon. Progress is reported now and then, everything else always.
-    /// - Returns: What it took, once the file is complete, checked, on the disk and in its place.
-    /// - Throws: A `DownloadError`, whose `disposition` tells whether calling again continues. A cancelled task throws
-    ///   `.cancelled` once what is held is on the disk.
+    ///   - request: The download request.
+    ///   - destination: The destination; its folder must exist. Symbolic links are resolved once, at the start.
+    ///   Anything but a regular file there is refused.
+    ///   - callbacks: The caller's callbacks.
+    ///   - onEvent: Called for each event, in order, on the download's task, which waits for it; it should return
+    ///   quickly. Progress events are throttled.
+    /// - Returns: A summary, once the file is complete, verified, durable and renamed.
+    /// - Throws: A `DownloadError`, whose `disposition` tells whether calling again resumes. A cancelled task throws
+    ///   `.cancelled` once received bytes are durable.
     public func download(
         _ request: DownloadRequest,
         to destination: FilePath,
@@ -87,10 +87,10 @@ public struct TransferClient: Sendable {
         }
     }
 
-    /// A seed for the waits of the next transfer. Those that fail together don't try again together.
+    /// A seed for the jitter of the next transfer, so that transfers that fail together don't retry together.
     func nextSeed() -> UInt64 { configuration.seed &+ numbers.next() &* 0x9E37_79B9_7F4A_7C15 }
 
-    /// Reads a URL, and for `https` the authorities.
+    /// Parses a URL and, for `https`, loads the trusted authorities.
     func preparedURL(_ text: String) async throws(DownloadError) -> DownloadURL {
         let url: DownloadURL
         do throws(DownloadURLProblem) {
@@ -102,7 +102,7 @@ public struct TransferClient: Sendable {
         return url
     }
 
-    /// Reads the authorities that are trusted, before anything is changed on the disk.
+    /// Loads the trusted authorities before anything on disk changes.
     private func prepareTLS() async throws(DownloadError) {
         let result = try? await threadPool.runIfActive { [tls] () -> TLSSettingsProblem? in
             do throws(TLSSettingsProblem) {
@@ -120,6 +120,6 @@ public struct TransferClient: Sendable {
 private final class TransferNumbers: Sendable {
     private let last = Atomic<UInt64>(0)
 
-    /// 0 for the first transfer, and one more for each.
+    /// The next number, from 0.
     func next() -> UInt64 { last.add(1, ordering: .relaxed).oldValue }
 }

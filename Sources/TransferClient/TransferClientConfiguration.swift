@@ -2,56 +2,53 @@ import HTTPTransport
 import TransferProtocol
 import Units
 
-/// The limits and habits of a client.
+/// The configuration of a client.
 public struct TransferClientConfiguration: Sendable {
-    /// How often and how soon a transfer is tried again.
+    /// The retry policy.
     public var retry = RetryPolicy()
-    /// When a body is given up as too slow.
+    /// The minimum throughput of a body.
     public var stall = DownloadStallRule()
-    /// How long connecting may take, names looked up and the handshake of TLS included: 10 s unless told otherwise.
+    /// The time limit for connecting, including name resolution and TLS handshake: 10 s by default.
     public var connectLimit: Duration = .seconds(10)
-    /// How long the final head of a response may take once connected: 30 s unless told otherwise.
+    /// The time limit for the final response head after connecting: 30 s by default.
     public var firstByteLimit: Duration = .seconds(30)
-    /// So many new bytes are brought safely to the disk together: 8 MiB unless told otherwise.
+    /// A checkpoint is due after this many new bytes: 8 MiB by default.
     public var checkpointBytes = ByteCount.mebibytes(8)
-    /// New bytes are brought safely to the disk after this time at the latest, while bytes come: 2 s unless told
-    /// otherwise.
+    /// A checkpoint is due after this time while bytes arrive: 2 s by default.
     public var checkpointInterval: Duration = .seconds(2)
-    /// The least time between two `progress` events: 100 ms unless told otherwise.
+    /// The minimum interval between `progress` events: 100 ms by default.
     public var progressInterval: Duration = .milliseconds(100)
-    /// How often one download may start over before it fails: 10 unless told otherwise.
+    /// The maximum number of restarts of one download: 10 by default.
     public var maximumRestarts = 10
-    /// A download that took this long and was told no digest asks for one at its end, by a HEAD: 10 s unless told otherwise.
-    /// A server that computes digests of large files meanwhile may know it by then.
+    /// A download that took this long without a digest requests one at the end, by HEAD: 10 s by default. The server
+    /// may have computed it meanwhile.
     public var lateDigestInterval: Duration = .seconds(10)
-    /// How long an upload waits for the next response once all is sent: 60 s unless told otherwise.
+    /// The time limit for the next response after an upload's content is sent: 60 s by default.
     public var uploadResponseLimit: Duration = .seconds(60)
-    /// How long the content of an upload waits at most for the server to name the upload's URL: 500 ms unless told
-    /// otherwise.
+    /// How long a creation's content waits for the server to name the upload resource: 500 ms by default.
     public var uploadHoldLimit: Duration = .milliseconds(500)
-    /// The most bytes of content a second that one transfer moves, over all of its connections; `nil`, the default, for no
-    /// limit. What is sent or received by the way, such as heads and TLS, doesn't count.
+    /// The maximum rate of content of one transfer, over all its connections; `nil`, the default, for no limit. Heads
+    /// and TLS overhead don't count.
     public var maximumRate: BitRate?
-    /// The proxies that requests go through.
+    /// The proxy settings.
     public var proxies = ProxySettings.none
-    /// The bytes of a stream that are taken for an upload: 16 GiB unless told otherwise.
+    /// The maximum size of an uploaded stream, in bytes: 16 GiB by default.
     public var maximumStreamBytes: Int64 = 16 << 30
-    /// Whether a download that ends without success leaves what it has for the next; without that it removes its partial
-    /// file and its journal.
+    /// Whether an unsuccessful download keeps its partial file and journal for the next one.
     public var keepsUnfinished = true
-    /// Whom `https` URLs are trusted to, and what is shown to them.
+    /// The TLS settings: trusted authorities and client certificate.
     public var tls = TLSClientSettings()
-    /// Tells when the network is away, which is then waited for, and no attempt is counted meanwhile; `nil`, the default, to try
-    /// on and give up.
+    /// Detects a lost network, so that a transfer waits for it instead of counting attempts; `nil`, the default, for
+    /// none.
     public var connectivity: (any ConnectivityMonitor)?
-    /// Where the waits between attempts are drawn from; a new one for each configuration unless set.
+    /// The seed for backoff jitter; random by default.
     public var seed = UInt64.random(in: .min ... .max)
-    /// The time to work by.
+    /// The clock.
     public var clock = TransferClock.system
 
-    /// Makes the configuration of the defaults.
+    /// Makes the default configuration.
     public init() {}
 
-    /// The host that a connection for `url` is made to: the server's, or its proxy's.
+    /// The host that a connection for `url` goes to: the server or its proxy.
     func nextHop(to url: DownloadURL) -> String { proxies.proxy(for: url)?.host ?? url.host }
 }

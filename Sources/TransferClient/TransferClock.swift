@@ -1,16 +1,16 @@
 import FoundationEssentials
 import Units
 
-/// The time that a client works by. Tests hand in their own.
+/// The clock of a client, replaceable in tests.
 public struct TransferClock: Sendable {
     /// A monotonic clock.
     public var now: @Sendable () -> Moment
     /// The wall clock in seconds since 1970, for dates in header fields.
     public var secondsSince1970: @Sendable () -> Int64
-    /// Waits; throws when the task is cancelled meanwhile.
+    /// Sleeps; throws when the task is cancelled.
     public var sleep: @Sendable (Duration) async throws -> Void
 
-    /// Makes a clock of its parts.
+    /// Makes a clock.
     public init(
         now: @escaping @Sendable () -> Moment,
         secondsSince1970: @escaping @Sendable () -> Int64,

@@ -1,14 +1,14 @@
 import Synchronization
 import TransferProtocol
 
-/// Holds the content of one transfer to a rate, over all of its connections.
+/// Limits the rate of one transfer's content, over all its connections.
 final class TransferPacer: Sendable {
-    /// The bytes that move at a time.
+    /// The chunk size.
     let pieceLength: Int
     private let limiter: Mutex<RateLimiter>
     private let clock: TransferClock
 
-    /// A pacer for the rate of `configuration`; `nil` where there is none.
+    /// Makes a pacer for the rate of `configuration`; `nil` without one.
     init?(_ configuration: TransferClientConfiguration) {
         guard let rate = configuration.maximumRate else { return nil }
         let limiter = RateLimiter(rate: rate)
@@ -17,7 +17,7 @@ final class TransferPacer: Sendable {
         clock = configuration.clock
     }
 
-    /// Waits until the rate allows `bytes` more; throws `.cancelled` when the task is cancelled meanwhile.
+    /// Waits until the rate admits `bytes` more; throws `.cancelled` when the task is cancelled.
     func admit(_ bytes: Int) async throws(DownloadError) {
         let delay = limiter.withLock { $0.admit(bytes, at: clock.now()) }
         guard delay > .zero else { return }

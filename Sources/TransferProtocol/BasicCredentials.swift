@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A name and a password for the Basic scheme (RFC 7617).
+/// A user name and password for the Basic scheme (RFC 7617).
 public struct BasicCredentials: Hashable, Sendable, Confidential {
-    /// The bytes of a name and a password that are taken, together: 4,096.
+    /// The maximum size of name and password together, in bytes: 4,096.
     public static let longest = 4_096
 
     private let name: String
@@ -18,16 +18,16 @@ public struct BasicCredentials: Hashable, Sendable, Confidential {
         self.password = password
     }
 
-    /// The value for `Authorization`, with the name and the password in UTF-8.
+    /// The value of `Authorization`, in UTF-8.
     var fieldValue: String { "Basic " + Data("\(name):\(password)".utf8).base64EncodedString() }
 }
 
-/// Why a name and a password can't be sent. It repeats nothing of them.
+/// Why a user name and password can't be sent. Contains neither.
 public enum CredentialProblem: Error, Hashable, Sendable {
-    /// The name has a colon, which ends it (RFC 7617, section 2).
+    /// The name contains a colon, the separator (RFC 7617, section 2).
     case colonInName
-    /// There is a control character.
+    /// A control character.
     case controlCharacter
-    /// They are longer than `BasicCredentials.longest` together.
+    /// Together longer than `BasicCredentials.longest`.
     case tooLong
 }

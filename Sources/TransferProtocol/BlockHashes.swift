@@ -1,22 +1,22 @@
-/// The hashes of a file's beginnings: SHA-256 of the first block, of the first two, and so on.
+/// SHA-256 hashes of a file's prefixes: of the first block, the first two, and so on.
 ///
-/// They find the first block that isn't as it was, and prove the one that takes its place. To make them costs nothing
-/// but the end of a hash for each block, for the hash of the whole is computed anyway.
+/// They locate the first block that was damaged on disk and verify its replacement. They cost one hash finalization per
+/// block, since the hash of the file is computed anyway.
 public struct BlockHashes: Hashable, Sendable {
-    /// The bytes of a block at first: 1 MiB.
+    /// The initial block size: 1 MiB.
     public static let smallestBlock: Int64 = 1 << 20
-    /// The most hashes, 16,384: then every second one goes, and a block is twice as long.
+    /// The maximum number of hashes, 16,384. At the limit every second one is dropped and the block size doubles.
     public static let most = 16_384
-    /// The bytes of a hash.
+    /// The size of a hash in bytes.
     static let hashBytes = 32
     static let longestBlock: Int64 = 1 << 50
 
-    /// The bytes of a block: a power of two.
+    /// The block size in bytes: a power of two.
     public private(set) var blockSize: Int64
-    /// The hashes, one behind the other.
+    /// The concatenated hashes.
     private(set) var bytes: [UInt8] = []
 
-    /// Makes an empty list. `blockSize` is a power of two, 2^50 at most.
+    /// Makes an empty list. `blockSize` is a power of two, at most 2^50.
     public init(blockSize: Int64 = Self.smallestBlock) {
         precondition(Self.isBlockSize(blockSize), "A block has a power of two of bytes")
         self.blockSize = blockSize
@@ -29,28 +29,28 @@ public struct BlockHashes: Hashable, Sendable {
     /// The number of hashes.
     public var count: Int { bytes.count / Self.hashBytes }
 
-    /// The length of the longest beginning that has a hash.
+    /// The length of the longest hashed prefix.
     public var end: Int64 { Int64(count) * blockSize }
 
-    /// The hash of the first `(index + 1) * blockSize` bytes.
+    /// The hash of the prefix of `(index + 1) * blockSize` bytes.
     public subscript(index: Int) -> ArraySlice<UInt8> {
         bytes[(index * Self.hashBytes)..<((index + 1) * Self.hashBytes)]
     }
 
-    /// Appends the hash of the first `end + blockSize` bytes: 32 bytes.
+    /// Appends the hash of the prefix of `end + blockSize` bytes: 32 bytes.
     public mutating func append(_ hash: some Collection<UInt8>) {
         precondition(hash.count == Self.hashBytes, "SHA-256 has 32 bytes")
         bytes += hash
         if count >= Self.most { coarsen() }
     }
 
-    /// Drops the hashes of beginnings longer than `length`.
+    /// Drops the hashes of prefixes longer than `length`.
     public mutating func cut(to length: Int64) {
         let kept = Int(min(Int64(count), max(0, length) / blockSize))
         bytes.removeSubrange((kept * Self.hashBytes)...)
     }
 
-    /// Takes over hashes that were noted later than these; `false` when they don't follow.
+    /// Applies hashes that were recorded later; `false` when there is a gap.
     mutating func apply(_ part: BlockHashesPart) -> Bool {
         while blockSize < part.blockSize { coarsen() }
         guard blockSize == part.blockSize, part.first <= count else { return false }
@@ -69,19 +69,19 @@ public struct BlockHashes: Hashable, Sendable {
     }
 }
 
-/// Some hashes of a `BlockHashes` that follow each other.
+/// A run of consecutive hashes from a `BlockHashes`.
 public struct BlockHashesPart: Hashable, Sendable {
-    /// The most hashes of a part: 1,024, so that it fits a record.
+    /// The maximum number of hashes in a part: 1,024, so that it fits into a record.
     public static let most = 1_024
 
-    /// The bytes of a block: a power of two.
+    /// The block size in bytes: a power of two.
     public let blockSize: Int64
     /// The index of the first hash.
     public let first: Int64
-    /// The hashes, one behind the other.
+    /// The concatenated hashes.
     let bytes: [UInt8]
 
-    /// The hashes from the index `first` on, as many as a part can have; `nil` when there is none.
+    /// The hashes from index `first` on, up to the maximum of a part; `nil` when there are none.
     public init?(of hashes: BlockHashes, from first: Int) {
         guard first >= 0, first < hashes.count else { return nil }
         let last = min(hashes.count, first + Self.most)
@@ -90,7 +90,7 @@ public struct BlockHashesPart: Hashable, Sendable {
         bytes = Array(hashes.bytes[(first * BlockHashes.hashBytes)..<(last * BlockHashes.hashBytes)])
     }
 
-    /// The index behind the last hash.
+    /// The index after the last hash.
     public var end: Int { Int(first) + bytes.count / BlockHashes.hashBytes }
 
     var encoded: [UInt8] {
@@ -100,7 +100,7 @@ public struct BlockHashesPart: Hashable, Sendable {
         return encoded + bytes
     }
 
-    /// Reads what `encoded` wrote; `nil` for anything else.
+    /// Decodes the output of `encoded`; `nil` for anything else.
     init?(_ encoded: ArraySlice<UInt8>) {
         guard encoded.count > 16, (encoded.count - 16) % BlockHashes.hashBytes == 0,
             let blockSize = Int64(exactly: encoded.prefix(8).littleEndianNumber),

@@ -1,15 +1,15 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// What the next request of a download asks for.
+/// The next request of a download.
 public enum DownloadAsk: Hashable, Sendable {
-    /// The whole representation, without a range. The reason is `nil` when nothing was held before.
+    /// A request without a range. The reason is `nil` when nothing had been received.
     case whole(DownloadRestartReason?)
-    /// The bytes from `offset` on, provided that the representation is still the one that the validator names.
+    /// The bytes from `offset` on, if the representation still matches the validator.
     case rest(from: Int64, DownloadValidator)
-    /// These bytes once more, under the same condition: what is held in their place isn't what came.
+    /// These bytes again, under the same condition: they were damaged on disk.
     case block(Range<Int64>, DownloadValidator)
-    /// The head alone, to learn whether the bytes that are held are the whole.
+    /// A HEAD, to learn whether the received bytes are the complete representation.
     case probe
 
     /// The request's method.
@@ -20,7 +20,7 @@ public enum DownloadAsk: Hashable, Sendable {
         }
     }
 
-    /// Whether bytes are asked for that belong to those that are held: a range, under a condition.
+    /// Whether the request is conditional on the received bytes: a range with `If-Range`.
     public var isOfHeld: Bool {
         switch self {
         case .rest, .block: true
@@ -28,10 +28,10 @@ public enum DownloadAsk: Hashable, Sendable {
         }
     }
 
-    /// The request's own header fields.
+    /// The request-specific header fields.
     ///
-    /// No coding is accepted, for an offset into a coded representation is another offset; the digest of the whole is
-    /// asked for (RFC 9530); and nothing more is sent over the connection.
+    /// Only `identity` is accepted, since offsets into an encoded representation differ. A digest of the full
+    /// representation is requested (RFC 9530).
     public var fields: HTTPFields {
         var fields: HTTPFields = [
             .accept: "*/*",
@@ -52,10 +52,10 @@ public enum DownloadAsk: Hashable, Sendable {
     }
 }
 
-/// What a download does next.
+/// The next step of a download.
 public enum DownloadStep: Hashable, Sendable {
     /// Send this request.
     case ask(DownloadAsk)
-    /// Nothing is missing: check the digest and put the file in its place.
+    /// Nothing is missing: verify the digest and rename the file.
     case finish
 }

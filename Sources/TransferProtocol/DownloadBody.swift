@@ -1,12 +1,12 @@
-/// The account of one response's body: where its bytes belong, and whether they are as many as the head said.
+/// Tracks one response body: where its bytes belong, and whether their number matches the head.
 public struct DownloadBody: Hashable, Sendable {
-    /// What to do with some bytes of the body, in this order.
+    /// What to do with a chunk of the body, in this order.
     public struct Portion: Hashable, Sendable {
-        /// How many bytes only repeat what is held.
+        /// Bytes that repeat received ones.
         public var dropped: Int
-        /// How many bytes are new.
+        /// New bytes.
         public var kept: Int
-        /// How many bytes lie beyond what the head said; they must not be written.
+        /// Bytes beyond the announced end; they must not be written.
         public var excess: Int
 
         /// Makes a portion.
@@ -19,19 +19,19 @@ public struct DownloadBody: Hashable, Sendable {
 
     /// The offset of the body's next byte in the representation.
     private(set) var position: Int64
-    /// The offset up to which bytes are held already when the body starts.
+    /// The offset up to which bytes had been received when the body started.
     private let held: Int64
-    /// The offset behind the body's last byte, as far as the head tells.
+    /// The offset after the body's last byte, if the head announced it.
     let end: Int64?
-    /// How the body's end is told.
+    /// How the end of the body is marked.
     let framing: DownloadFraming
-    /// Whether `end` comes from an earlier response of the same representation, not from this one's head.
+    /// Whether `end` comes from an earlier response rather than this head.
     var isEndRemembered = false
-    /// Whether the digest that is known comes from an earlier response, so that this one's trailers may tell a newer.
+    /// Whether the known digest comes from an earlier response, so that trailers may replace it.
     var isDigestRemembered = false
-    /// Whether the body takes the place of damaged bytes, and brings no new ones.
+    /// Whether the body replaces damaged bytes and adds no new ones.
     var isRepair = false
-    /// Whether more came than the head said.
+    /// Whether the body exceeded its announced length.
     private(set) var isTooLong = false
 
     init(from first: Int64, held: Int64, end: Int64?, framing: DownloadFraming) {
@@ -41,7 +41,7 @@ public struct DownloadBody: Hashable, Sendable {
         self.framing = framing
     }
 
-    /// Whether the body ended before the offset that the head named.
+    /// Whether the body ended before its announced end.
     var isTooShort: Bool { end.map { position < $0 } ?? false }
 
     mutating func take(_ count: Int) -> Portion {

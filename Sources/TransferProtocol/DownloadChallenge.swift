@@ -1,19 +1,19 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// What a 401 or a 407 asks for (RFC 9110, section 11.6).
+/// The challenge of a 401 or 407 (RFC 9110, section 11.6).
 public struct DownloadChallenge: Hashable, Sendable {
-    /// Whether a proxy asks (407), and not the server (401).
+    /// Whether the challenge is a proxy's (407) rather than the server's (401).
     public let isFromProxy: Bool
-    /// The names of the schemes, in the order of the field: at most `mostSchemes`.
+    /// The scheme names, in field order; at most `mostSchemes`.
     public private(set) var schemes: [String] = []
     /// The first realm, as the server wrote it.
     public private(set) var realm: String?
 
-    /// The schemes that are kept: 4.
+    /// The maximum number of schemes kept: 4.
     static let mostSchemes = 4
 
-    /// Reads the challenges of a response with the status 401 or 407. Malformed ones are skipped.
+    /// Parses the challenges of a 401 or 407. Skips malformed ones.
     public init(status: Int, _ fields: HTTPFields) {
         isFromProxy = status == 407
         var scanner = FieldScanner(fields[isFromProxy ? .proxyAuthenticate : .wwwAuthenticate] ?? "")

@@ -1,32 +1,32 @@
-/// What to do about the head of a response.
+/// The decision on a response head.
 public enum DownloadHeadDecision: Hashable, Sendable {
-    /// Write the body where the held bytes end.
+    /// Append the body to the received bytes.
     case append
-    /// Compare the first bytes of the body, this many, with the last ones that are held; append what follows.
+    /// Compare this many leading bytes of the body with the last received ones; append the rest.
     case appendDropping(Int64)
-    /// Write the body from this offset, in the place of bytes that are held and damaged.
+    /// Write the body at this offset, over damaged bytes.
     case repair(from: Int64)
-    /// Nothing is held: write the body from offset 0.
+    /// Nothing has been received: write the body from offset 0.
     case begin
-    /// Throw the held bytes away before the first byte of the body is written, then write from offset 0.
+    /// Discard the received bytes when the first byte of the body is written, then write from offset 0.
     case truncateAndRestart(DownloadRestartReason)
-    /// Send the same request to the target of this `Location`.
+    /// Send the same request to this `Location`.
     case follow(location: String)
-    /// Leave the body unread: the attempt is over.
+    /// Don't read the body: the attempt is over.
     case conclude(DownloadConclusion)
 }
 
-/// What the end of an attempt asks for: of a head whose body isn't read, or of a body that was.
+/// The outcome of an attempt, after a head with an unread body or after the body.
 public enum DownloadConclusion: Hashable, Sendable {
-    /// The bytes are all there: check the digest and put the file in its place.
+    /// All bytes are there: verify the digest and rename the file.
     case complete
-    /// The part is complete and the file isn't: take the next step.
+    /// The range is complete but the file isn't: take the next step.
     case askForMore
-    /// Close the connection and take the next step at once. Counts as an attempt.
+    /// Close the connection and take the next step immediately. Counts as an attempt.
     case askAgain(DownloadSetback)
-    /// Close the connection and take the next step after a wait, which is no shorter than `after`.
+    /// Close the connection and take the next step after a backoff of at least `after`.
     case retry(after: Duration?, DownloadSetback)
-    /// Give up, and keep what is held.
+    /// Give up and keep the received bytes.
     case fail(DownloadFailure)
 }
 
@@ -42,96 +42,96 @@ extension DownloadHeadDecision {
     package static func fail(_ failure: DownloadFailure) -> DownloadHeadDecision { .conclude(.fail(failure)) }
 }
 
-/// Why the bytes that were held are thrown away.
+/// Why received bytes are discarded.
 public enum DownloadRestartReason: Hashable, Sendable {
-    /// The server names no state of the representation by which a range could be asked for safely.
+    /// The server sends no strong validator, so a range request isn't safe.
     case noStrongValidator
-    /// The representation isn't the one that the bytes came from.
+    /// The representation has changed.
     case representationChanged
-    /// The server sent the whole, unchanged, though a range was asked for.
+    /// The server ignored `Range` and sent the full representation, unchanged.
     case rangeIgnored
-    /// The server's partial answers can't be used.
+    /// The server's partial responses are unusable.
     case rangeUnusable(DownloadRejection)
     /// The digest of the complete file was wrong.
     case digestMismatch
-    /// The journal beside the partial file can't be read, or doesn't fit the file.
+    /// The journal can't be read, or doesn't match the partial file.
     case journalUnusable
     /// The partial file came from another URL.
     case differentURL
 }
 
-/// Why the head or the body of a response isn't used.
+/// Why a response isn't used.
 public enum DownloadRejection: Hashable, Sendable {
-    /// A 206, and no range was asked for.
+    /// A 206 without a range request.
     case unaskedPartialContent
-    /// Several ranges in one, and one was asked for.
+    /// A multipart response to a single range.
     case multipart
-    /// No valid `Content-Range`, or one that doesn't fit the status.
+    /// No valid `Content-Range`, or one that doesn't match the status.
     case noContentRange
-    /// The range isn't named by the validator that the held bytes came with.
+    /// The response lacks the validator of the received bytes.
     case noValidator
-    /// The range starts after the first byte that is missing.
+    /// The range starts after the first missing byte.
     case startsLate(asked: Int64, got: Int64)
-    /// The range starts earlier than the bytes that can be compared reach.
+    /// The range starts before the bytes that can be compared.
     case startsEarly(asked: Int64, got: Int64)
-    /// The range ends before the first byte that is missing.
+    /// The range ends before the first missing byte.
     case nothingNew
     /// `Content-Length` and `Content-Range` disagree.
     case lengthsDisagree
-    /// The bytes that overlap with those held differ from them.
+    /// The overlap differs from the received bytes.
     case overlapDiffers
-    /// The body is longer than its head said.
+    /// The body is longer than announced.
     case bodyTooLong
-    /// 416 for a range that the representation has.
+    /// 416 for a range within the representation.
     case rangeRefused
     /// A transfer coding that was never offered.
     case transferCoding(String)
 }
 
-/// Why an attempt brought no complete file, though another one may.
+/// Why an attempt failed in a way that a retry may fix.
 public enum DownloadSetback: Hashable, Sendable {
-    /// No connection, or none that takes the request, of which the server has processed nothing: the system's words.
+    /// No connection, or one that failed before the server processed the request: the system's message.
     case connectFailed(String)
-    /// No route to the host, or nobody to ask for its address: the system's words.
+    /// No route to the host, or no name server: the system's message.
     case unreachable(String)
-    /// No connection within the limit.
+    /// The connection wasn't established in time.
     case connectTimedOut
-    /// The connection ended early: the system's words.
+    /// The connection ended early: the system's message.
     case connectionLost(String)
-    /// No final head within the limit.
+    /// No final response head in time.
     case firstByteTimedOut
-    /// The body came slower than the stall rule allows.
+    /// The throughput fell below the minimum.
     case stalled
-    /// The deadline of the transfer came.
+    /// The deadline of the transfer passed.
     case outOfTime
-    /// The bytes aren't HTTP, or exceed a limit: the parser's words.
+    /// An invalid HTTP response, or one above a limit: the parser's message.
     case malformedResponse(String)
-    /// A status that asks to come back later.
+    /// A retryable status.
     case status(Int)
-    /// An answer that can't be used.
+    /// An unusable response.
     case rejected(DownloadRejection)
-    /// The body ended, in order, before the bytes that its head promised.
+    /// The body ended, properly framed, before its announced length.
     case bodyTooShort
-    /// The response ended, as its head said, before the end of the file.
+    /// The response was complete, but the file isn't.
     case partOnly
-    /// The representation isn't the one that the held bytes came from.
+    /// The representation isn't the one of the received bytes.
     case representationChanged
-    /// Another URL answered than the one that the held bytes came from.
+    /// The response came from another URL than the received bytes.
     case differentURL
-    /// Whether the held bytes are the whole must be asked.
+    /// Whether the received bytes are complete must be queried.
     case completenessUnknown
-    /// Bytes that are held aren't what came, so the disk has changed them.
+    /// Received bytes were damaged on disk.
     case heldBytesDamaged
 }
 
 /// Why no further attempt is made.
 public enum DownloadFailure: Hashable, Sendable {
-    /// A status that no repetition changes.
+    /// A status that a retry wouldn't change.
     case status(Int)
-    /// 401 or 407: what is asked for, and whether the request carried credentials.
+    /// 401 or 407: the challenge, and whether the request carried credentials.
     case unauthorized(DownloadChallenge, CredentialUse)
-    /// A content coding, though none was accepted: the bytes wouldn't be the file's.
+    /// A content coding although only `identity` was accepted: the bytes wouldn't be the file's.
     case contentEncoding(String)
-    /// A redirection without a target.
+    /// A redirect without `Location`.
     case redirectWithoutLocation(status: Int)
 }

@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// What a transfer may show of its caller, and to whom.
+/// The credentials of a transfer and the rules for sending them.
 ///
-/// A name with its password, and fields that the caller adds, go to the origin of the URL alone (RFC 9110, section 4.3.1:
-/// scheme, host and port), and no more once a redirection has left it. A `.netrc` is asked anew for each host. Nothing here
-/// is written into a journal or shown in a text.
+/// A user name with password, and fields added by the caller, are sent only to the origin of the URL (RFC 9110, section
+/// 4.3.1: scheme, host and port), and no longer once a redirect has left it. A `.netrc` is looked up for each host.
+/// Credentials are never journalled or printed.
 public struct DownloadCredentials: Hashable, Sendable, Confidential {
     /// No credentials.
     public static let none = DownloadCredentials()
@@ -13,15 +13,15 @@ public struct DownloadCredentials: Hashable, Sendable, Confidential {
     private let fields: [RequestField]
     private let netrc: Netrc?
 
-    /// Makes credentials of a name with its password, of fields, of which one may be `Authorization` in its place, and of a
-    /// `.netrc` for hosts that neither is for.
+    /// Makes credentials from a user name with password, from fields (possibly `Authorization`), and from a `.netrc`
+    /// for hosts that neither applies to.
     public init(basic: BasicCredentials? = nil, fields: [RequestField] = [], netrc: Netrc? = nil) {
         self.basic = basic
         self.fields = fields
         self.netrc = netrc
     }
 
-    /// The fields that a request at the end of `trail` carries in addition.
+    /// The additional fields of a request at the end of `trail`.
     public func fields(for trail: RequestTrail) -> [HTTPField] {
         let given = fields.filter { !trail.hasLeftOrigin || $0.isHarmless }
         return given.map { HTTPField(name: $0.name, value: $0.value) } + (authorization(for: trail).map { [$0] } ?? [])
@@ -40,13 +40,13 @@ public struct DownloadCredentials: Hashable, Sendable, Confidential {
             if let basic { return HTTPField(name: .authorization, value: basic.fieldValue) }
         }
         guard !trail.hasLostTLS else { return nil }
-        // “default” means the hosts that the caller names, and none that a server names.
+        // The `default` entry applies to hosts named by the caller, not by a server.
         let found = netrc?.credentials(for: trail.current.host, orDefault: !trail.hasLeftOrigin)
         return found.map { HTTPField(name: .authorization, value: $0.fieldValue) }
     }
 }
 
-/// A value that no text shows anything of, not even one that a debugger or an interpolation makes.
+/// A value whose contents never appear in descriptions or dumps.
 public protocol Confidential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Confidential {
@@ -60,7 +60,7 @@ extension Confidential {
 
 /// Whether a request carried credentials.
 public enum CredentialUse: Hashable, Sendable {
-    /// There were none for it.
+    /// There were none.
     case none
     /// It carried some.
     case sent
@@ -68,24 +68,25 @@ public enum CredentialUse: Hashable, Sendable {
     case withheld
 }
 
-/// The way of a request through its redirections.
+/// The redirects of a request.
 public struct RequestTrail: Hashable, Sendable {
-    /// Where it began: the URL that the caller named.
+    /// The URL that the caller gave.
     public let first: DownloadURL
-    /// Where it leads now.
+    /// The current URL.
     public private(set) var current: DownloadURL
-    /// Whether it has been at another origin than the first. It stays so: who redirects back may have chosen where to.
+    /// Whether the chain has left the first origin. Sticky: a foreign origin may have chosen the URL that it redirects
+    /// back to.
     public private(set) var hasLeftOrigin = false
     /// Whether it went from `https` to `http`.
     public private(set) var hasLostTLS = false
 
-    /// A way that begins at `url`.
+    /// A chain that starts at `url`.
     public init(_ url: DownloadURL) {
         first = url
         current = url
     }
 
-    /// Follows a redirection.
+    /// Follows a redirect.
     public mutating func follow(_ url: DownloadURL) {
         if current.scheme == .https, url.scheme == .http { hasLostTLS = true }
         if !url.hasSameOrigin(as: first) { hasLeftOrigin = true }

@@ -1,11 +1,11 @@
 import HTTPTypes
 
 extension DownloadState {
-    /// Decides about the head of a final response to `ask`. `now` is the wall clock in seconds since 1970, for a
-    /// `Retry-After` that is a date.
+    /// Decides on the head of a final response to `ask`. `now` is the wall clock in seconds since 1970, for a
+    /// `Retry-After` with a date.
     ///
-    /// After `append`, `appendDropping`, `begin` and `truncateAndRestart` the body is to be told to `received(_:)` and
-    /// then to `bodyEnded(trailers:)` or `bodyCut()`; after every other action the body is to be left unread.
+    /// After `append`, `appendDropping`, `begin` and `truncateAndRestart` the body is passed to `received(_:)` and then
+    /// to `bodyEnded(trailers:)` or `bodyCut()`; after every other decision it is left unread.
     public mutating func decide(on head: DownloadResponseHead, to ask: DownloadAsk, now: Int64) -> DownloadHeadDecision
     {
         body = nil
@@ -17,11 +17,11 @@ extension DownloadState {
                 return .fail(.redirectWithoutLocation(status: head.status))
             }
             return .follow(location: location)
-        // It says nothing of the file, so another request must not ask the same.
+        // Authentication is about the request, so no other request form is tried.
         case 401, 407:
             return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
-            // Only a condition can fail so; without one it is a status like any other.
+            // Only a precondition fails this way; without one it is a status like any other.
             guard ask.isOfHeld else { return decideOnRefusal(head, ask) }
             return .conclude(want(.representationChanged, because: .representationChanged))
         case 416: return decideOnUnsatisfied(head, ask)
@@ -31,20 +31,20 @@ extension DownloadState {
         }
     }
 
-    /// A status that no repetition changes. A server that only dislikes the HEAD may still serve the whole.
+    /// A status that a retry wouldn't change. A server that only rejects HEAD may still serve a GET.
     private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
         guard ask == .probe else { return .fail(.status(head.status)) }
         return .conclude(want(.rangeUnusable(.rangeRefused), because: .status(head.status)))
     }
 
-    /// 200: a whole representation, whatever was asked for.
+    /// 200: a full representation, whatever was requested.
     private mutating func decideOnWhole(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
         if case .unsupported(let coding) = head.framing {
             return .retry(after: nil, .rejected(.transferCoding(coding)))
         }
         var new = DownloadRepresentation(head)
         if head.fields[.contentRange] != nil {
-            // Not defined for 200 (RFC 9110, section 14.4); harmless only when it names the whole.
+            // Undefined for 200 (RFC 9110, section 14.4); harmless only when it covers the full representation.
             guard case .bytes(let first, let last, let total) = head.contentRange, first == 0,
                 total ?? last + 1 == last + 1, head.contentLength ?? last + 1 == last + 1
             else { return .retry(after: nil, .rejected(.lengthsDisagree)) }
@@ -56,7 +56,7 @@ extension DownloadState {
         let hadTotal = new.total != nil
         let hadDigest = new.digest != nil
         if var known = representation {
-            // A total that only the end of a connection told may be that of a cut.
+            // A total that was inferred from the end of a connection may be a truncation.
             if known.evidence.isLengthUnknown { known.total = nil }
             if known.isConfirmed(by: new, head) { new.complete(from: known) }
             new.isDigestOwed = known.isDigestOwed
@@ -84,7 +84,7 @@ extension DownloadState {
         }
     }
 
-    /// 206: every check that stands between a partial answer and a spliced file (RFC 9110, section 15.3.7).
+    /// 206: every check needed before combining ranges (RFC 9110, section 15.3.7).
     private mutating func decideOnPart(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
         let offset: Int64
         switch ask {
@@ -116,12 +116,12 @@ extension DownloadState {
             return .repair(from: first)
         }
         guard last >= length else { return reject(.nothingNew) }
-        // Dropping relies on the bytes being the same, so the answer itself must name the representation.
+        // Dropping requires identical bytes, so the response itself must carry the validator.
         guard first == offset || (length - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
             return reject(.startsEarly(asked: offset, got: first))
         }
         if first == length, case .lastModified = known.strongValidator, new.lastModified == nil {
-            // That the server kept to If-Range is all that speaks for these bytes: they have to repeat some as well.
+            // Only the server's honouring of If-Range supports these bytes: the range must also overlap.
             phase = .continuing(repeating: true)
             return .askAgain(.rejected(.noValidator))
         }
@@ -131,7 +131,7 @@ extension DownloadState {
         return first == length ? .append : .appendDropping(length - first)
     }
 
-    /// 416: what is held is the whole, or belongs to something else (RFC 9110, section 15.5.17).
+    /// 416: the received bytes are complete, or belong to another representation (RFC 9110, section 15.5.17).
     private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision
     {
         guard ask.isOfHeld, let known = representation else { return decideOnRefusal(head, ask) }
@@ -158,7 +158,7 @@ extension DownloadState {
         return .askAgain(.completenessUnknown)
     }
 
-    /// 200 to a HEAD: whether the held bytes are the whole.
+    /// 200 to a HEAD: whether the received bytes are complete.
     private mutating func decideOnProbe(_ head: DownloadResponseHead) -> DownloadHeadDecision {
         phase = .continuing(repeating: false)
         let new = DownloadRepresentation(head)
@@ -170,12 +170,12 @@ extension DownloadState {
             return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         representation?.learn(from: new)
-        // The length that only the end of a connection told is the one that the server names.
+        // The server confirms a length that was inferred from the end of a connection.
         representation?.evidence.isLengthUnknown = false
         return .complete
     }
 
-    /// Leaves an unusable partial answer unread; asks for the whole when they come in a row.
+    /// Leaves an unusable partial response unread; after several in a row requests the full representation.
     private mutating func reject(_ rejection: DownloadRejection) -> DownloadHeadDecision {
         rejections += 1
         guard rejections >= Self.rejectionsBeforeWhole else { return .retry(after: nil, .rejected(rejection)) }

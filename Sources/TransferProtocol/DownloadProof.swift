@@ -1,17 +1,16 @@
 import HTTPSemantics
 
-/// What vouches for a complete file.
+/// The evidence that a complete file is correct.
 public enum DownloadProof: Hashable, Sendable {
-    /// Its SHA-256 is the one that the caller or the server named.
+    /// Its SHA-256 matches one given by the caller or the server.
     case digest
-    /// Its length and two validators, a strong entity tag and a strong `Last-Modified`, are the same in all responses,
-    /// of which there were at least two.
+    /// Length, strong entity tag and strong `Last-Modified` were the same in at least two responses.
     case validators
-    /// Nothing: it is complete as far as HTTP can tell.
+    /// None: complete as far as HTTP can tell.
     case none(DownloadDoubt)
 
-    /// The proof of a complete file. `isDigestRight` tells that its SHA-256 was compared with at least one that was named,
-    /// and with no other.
+    /// The proof of a complete file. `isDigestRight`: its SHA-256 matched every given digest, and there was at least
+    /// one.
     public init(_ evidence: DownloadEvidence, isDigestRight: Bool) {
         guard !isDigestRight else {
             self = .digest
@@ -34,22 +33,22 @@ public enum DownloadProof: Hashable, Sendable {
     }
 }
 
-/// Why a complete file isn't proved. The raw value is its code in JSON events.
+/// Why a complete file is unverified. The raw value is its code in JSON events.
 public enum DownloadDoubt: String, CaseIterable, Hashable, Sendable {
-    /// The end of the connection was the end of the file (RFC 9112, section 6.3), and a cut looks the same.
+    /// The connection's end marked the file's end (RFC 9112, section 6.3), which looks like a truncation.
     case lengthUnknown = "length-unknown"
-    /// Asked once more at the end, the server named another version or another length.
+    /// A final confirmation request named another version or length.
     case contradicted = "contradicted"
-    /// More bytes followed than the head said, so the length it named may be wrong.
+    /// More bytes than announced followed, so the announced length may be wrong.
     case surplusBytes = "surplus-bytes"
-    /// The entity tag stayed, and `Last-Modified` didn't: the parts may be of two versions.
+    /// The entity tag was the same but `Last-Modified` wasn't: the parts may be from two versions.
     case dateDiffers = "date-differs"
-    /// One validator alone was the same in all responses.
+    /// Only one validator was the same in all responses.
     case oneValidator = "one-validator"
-    /// All that is known comes from one response.
+    /// There was only one response.
     case oneResponse = "one-response"
 
-    /// Whether the received bytes may be wrong by what the server itself said. Others are only not confirmed.
+    /// Whether a server's own statements cast doubt on the bytes. Others are merely unconfirmed.
     public var isSuspicion: Bool {
         switch self {
         case .lengthUnknown, .contradicted, .surplusBytes, .dateDiffers: true
@@ -58,33 +57,33 @@ public enum DownloadDoubt: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// What the responses said about the received bytes, digests aside. It is kept in the journal of the partial file.
+/// What the responses said about the received bytes, apart from digests. Kept in the journal.
 public struct DownloadEvidence: Hashable, Sendable {
-    /// How the validators of later responses compare with those of the first one.
+    /// How later validators compare with the first ones.
     public enum Agreement: UInt8, CaseIterable, Hashable, Sendable {
         /// There was no later response.
         case untested = 0
-        /// A later response named one validator only, or the first one did.
+        /// Some response had only one validator.
         case oneValidator = 1
-        /// All named the same strong entity tag and the same strong `Last-Modified`.
+        /// The same strong entity tag and strong `Last-Modified` in all.
         case twoValidators = 2
-        /// One named the same entity tag and another `Last-Modified`.
+        /// The same entity tag with another `Last-Modified`.
         case dateDiffers = 3
     }
 
     /// How the validators of the responses compare.
     public var agreement = Agreement.untested
-    /// Whether the length is known from the end of a connection only, so that a cut can't be excluded.
+    /// Whether the length was inferred from the end of a connection, so a truncation is possible.
     public var isLengthUnknown = false
-    /// Whether more bytes followed than a head said.
+    /// Whether more bytes than announced followed.
     public var hasSurplus = false
-    /// Whether a response to the question about the complete file named another version or length.
+    /// Whether a final confirmation request named another version or length.
     public var isContradicted = false
 
-    /// Makes the evidence of one response whose head names the length.
+    /// Makes the evidence of one response with an announced length.
     public init() {}
 
-    /// Takes note of a later response of the same representation. What was doubtful once stays so.
+    /// Adds a later response of the same representation. Doubts are never removed.
     mutating func compare(_ first: DownloadRepresentation, with other: DownloadRepresentation) {
         let new = first.agreement(with: other)
         switch (agreement, new) {
@@ -94,12 +93,12 @@ public struct DownloadEvidence: Hashable, Sendable {
         }
     }
 
-    /// One byte: the agreement in the lowest two bits, then the three flags.
+    /// One byte: the agreement in bits 0 and 1, then the three flags.
     var encoded: UInt8 {
         agreement.rawValue | (isLengthUnknown ? 4 : 0) | (hasSurplus ? 8 : 0) | (isContradicted ? 16 : 0)
     }
 
-    /// Reads what `encoded` wrote; `nil` for any other byte.
+    /// Decodes the output of `encoded`; `nil` for any other byte.
     init?(encoded: UInt8) {
         guard encoded < 32, let agreement = Agreement(rawValue: encoded & 3) else { return nil }
         self.agreement = agreement
@@ -110,7 +109,7 @@ public struct DownloadEvidence: Hashable, Sendable {
 }
 
 extension DownloadRepresentation {
-    /// How the validators of a later response of the same representation compare with these.
+    /// Compares the validators of a later response with these.
     fileprivate func agreement(with other: DownloadRepresentation) -> DownloadEvidence.Agreement {
         guard let entityTag, let tag = other.entityTag, entityTag.matchesStrongly(tag) else { return .oneValidator }
         guard let lastModified, let modified = other.lastModified else { return .oneValidator }

@@ -1,34 +1,33 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// What is known of the representation that the bytes on disk are a prefix of.
+/// The known metadata of the representation whose prefix is on disk.
 public struct DownloadRepresentation: Hashable, Sendable {
     /// `ETag`, weak or strong.
     public var entityTag: EntityTag?
-    /// `Last-Modified` as it was sent, unless an `ETag` came with it that can't be read; it goes back unchanged
-    /// in `If-Range`.
+    /// `Last-Modified` as sent, for `If-Range`; `nil` when an unparsable `ETag` came with it.
     public var lastModified: String?
     /// `Date` of the response that `lastModified` came with.
     public var date: HTTPDate?
-    /// The length of the whole in bytes, or `nil` while the server hasn't told.
+    /// The length of the full representation in bytes; `nil` while unknown.
     public var total: Int64?
     /// `Content-Type`, for the caller.
     public var contentType: String?
-    /// The digest of the whole, when the server sent one (RFC 9530).
+    /// The server's digest of the full representation (RFC 9530).
     public var digest: ReprDigest?
-    /// Whether the server sent bytes before that weren't those of its digest: without one it isn't believed any more.
+    /// Whether the server's digest was wrong once: the file isn't accepted without one any more.
     public var isDigestOwed = false
-    /// What the responses so far said about the bytes received.
+    /// What the responses so far said about the received bytes.
     public var evidence = DownloadEvidence()
 
-    /// Makes a representation of which nothing is known.
+    /// Makes an unknown representation.
     public init() {}
 
-    /// Takes what a 200 or a 206 says about the whole representation. The total of a 200 is its `Content-Length`,
-    /// that of a 206 stands in its `Content-Range`.
+    /// Takes the metadata of a 200 or 206. The total is the `Content-Length` of a 200, and is in the `Content-Range` of
+    /// a 206.
     public init(_ head: DownloadResponseHead) {
         entityTag = head.fields[.eTag].flatMap { EntityTag($0) }
-        // An entity tag that can't be read leaves no validator: the date may not stand in for it.
+        // The date may not stand in for an unparsable entity tag.
         lastModified = head.fields[.eTag] != nil && entityTag == nil ? nil : head.fields[.lastModified]
         date = head.fields[.date].flatMap { HTTPDate($0) }
         contentType = head.fields[.contentType]
@@ -40,11 +39,10 @@ public struct DownloadRepresentation: Hashable, Sendable {
         }
     }
 
-    /// The validator that a range may be asked with, or `nil` when there is none that is strong.
+    /// The validator for range requests; `nil` without a strong one.
     ///
-    /// An entity tag counts when it isn't weak. `Last-Modified` counts only when there is no entity tag at all (RFC 9110,
-    /// section 13.1.5), not even one that can't be read, and when it is at least one second older than the `Date` of the
-    /// same response (section 8.8.2.2).
+    /// A strong entity tag counts. `Last-Modified` counts only without any `ETag` field (RFC 9110, section 13.1.5), and
+    /// when it is at least one second older than the `Date` of the same response (section 8.8.2.2).
     public var strongValidator: DownloadValidator? {
         if let entityTag {
             return entityTag.isWeak ? nil : .entityTag(entityTag)
@@ -59,9 +57,9 @@ public struct DownloadRepresentation: Hashable, Sendable {
         return date.secondsSinceEpoch.subtractingSaturated(modified.secondsSinceEpoch) >= 1
     }
 
-    /// Whether `other`, from a later response, certainly isn't the same representation.
+    /// Whether `other`, from a later response, is certainly another representation.
     ///
-    /// What only one of the two tells is no contradiction, and no confirmation either.
+    /// Metadata present in only one of them neither contradicts nor confirms.
     func isContradicted(by other: DownloadRepresentation) -> Bool {
         if let entityTag, let tag = other.entityTag, !entityTag.matchesStrongly(tag) { return true }
         if entityTag == nil, let lastModified, let modified = other.lastModified,
@@ -74,8 +72,8 @@ public struct DownloadRepresentation: Hashable, Sendable {
         return false
     }
 
-    /// Whether `other`, from the response of this `head`, is proved to be the same by the strong validator of this one;
-    /// that of another resource needs the same digest, too.
+    /// Whether the strong validator proves that `other`, from the response with this `head`, is the same
+    /// representation; for another resource the digest must match too.
     func isConfirmed(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
         guard let strongValidator, !isContradicted(by: other) else { return false }
         guard !head.isFromElsewhere || hasDigest(of: other) else { return false }
@@ -85,13 +83,13 @@ public struct DownloadRepresentation: Hashable, Sendable {
         }
     }
 
-    /// Whether both are known to have the same digest.
+    /// Whether both have the same known digest.
     func hasDigest(of other: DownloadRepresentation) -> Bool { digest != nil && digest == other.digest }
 
-    /// Whether `other`, from the 206 of this `head`, may be joined with this one.
+    /// Whether `other`, from the 206 with this `head`, may be combined with this one.
     ///
-    /// A 206 must carry the entity tag that a 200 would (RFC 9110, section 15.3.7), and only parts of one strong
-    /// validator are joined (section 15.3.7.3). `Last-Modified` it may leave out, but it can't bring a tag in its place.
+    /// A 206 must carry the entity tag of the 200 (RFC 9110, section 15.3.7), and only parts with the same strong
+    /// validator are combined (section 15.3.7.3). It may omit `Last-Modified` but not replace it with a tag.
     func isContinued(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
         switch strongValidator {
         case .entityTag: isConfirmed(by: other, head)
@@ -100,24 +98,24 @@ public struct DownloadRepresentation: Hashable, Sendable {
         }
     }
 
-    /// Takes over what an earlier response of the same representation told in addition.
+    /// Fills in missing metadata from an earlier response of the same representation.
     mutating func complete(from other: DownloadRepresentation) {
         total = total ?? other.total
         digest = digest ?? other.digest
     }
 
-    /// Takes over what a later response of the same representation tells in addition, and whether its validators agree.
+    /// Adds metadata from a later response of the same representation, and compares the validators.
     mutating func learn(from other: DownloadRepresentation) {
         evidence.compare(self, with: other)
         complete(from: other)
     }
 }
 
-/// A validator strong enough to ask for a range with (RFC 9110, section 13.1.5).
+/// A validator that is strong enough for `If-Range` (RFC 9110, section 13.1.5).
 public enum DownloadValidator: Hashable, Sendable {
     /// A strong entity tag.
     case entityTag(EntityTag)
-    /// A `Last-Modified` that is old enough, as it was sent.
+    /// A `Last-Modified` that is old enough, as sent.
     case lastModified(String)
 
     /// The value for `If-Range`.

@@ -1,17 +1,17 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The head of a final response, as far as a download looks at it.
+/// The head of a final response, reduced to what a download needs.
 public struct DownloadResponseHead: Hashable, Sendable {
     /// The status code, 100 to 999.
     public var status: Int
-    /// The header fields. A field that came in several lines is read as the lines joined with commas, so a doubled
-    /// `ETag` or `Content-Range` is no valid value and counts as absent.
+    /// The header fields. Repeated lines are joined with commas, so a repeated `ETag` or `Content-Range` is invalid and
+    /// counts as absent.
     public var fields: HTTPFields
-    /// Whether the end of a body is marked whatever the fields say, as in HTTP/2.
+    /// Whether the protocol delimits the body regardless of the fields, as in HTTP/2.
     public var isEndMarked: Bool
-    /// Whether another resource answered than the one that the held bytes came from. Its validators then say nothing
-    /// of those bytes: they tell the states of one resource apart (RFC 9110, section 8.8.3).
+    /// Whether another resource responded than the one of the received bytes. Its validators then don't apply: they
+    /// identify the states of one resource (RFC 9110, section 8.8.3).
     public var isFromElsewhere: Bool
     /// Whether the request carried credentials.
     public var credentialUse: CredentialUse
@@ -41,14 +41,14 @@ public struct DownloadResponseHead: Hashable, Sendable {
         return .length(length)
     }
 
-    /// `Content-Length`, or `nil` when it is absent or no number below 2^63.
+    /// `Content-Length`; `nil` when absent or not a number below 2^63.
     public var contentLength: Int64? {
         guard let value = fields[.contentLength], !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) })
         else { return nil }
         return Int64(value)
     }
 
-    /// `Content-Range`, or `nil` when it is absent or invalid.
+    /// `Content-Range`; `nil` when absent or invalid.
     public var contentRange: ContentRange? {
         fields[.contentRange].flatMap { ContentRange($0) }
     }
@@ -61,25 +61,25 @@ public struct DownloadResponseHead: Hashable, Sendable {
         return coding
     }
 
-    /// The least wait that `Retry-After` asks for, as seen from `now`, the wall clock in seconds since 1970.
+    /// The minimum delay in `Retry-After`, relative to `now`, the wall clock in seconds since 1970.
     func retryAfter(now: Int64) -> Duration? {
         fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
     }
 
-    /// Whether the body is several ranges in one (RFC 9110, section 14.6).
+    /// Whether the body has several ranges (RFC 9110, section 14.6).
     public var isMultipart: Bool {
         fields[.contentType]?.lowercased().hasPrefix("multipart/byteranges") ?? false
     }
 }
 
-/// How a message tells where its body ends (RFC 9112, section 6.3).
+/// How the end of a body is marked (RFC 9112, section 6.3).
 public enum DownloadFraming: Hashable, Sendable {
-    /// After this many bytes: an earlier end of the connection is noticed.
+    /// After this many bytes: truncation is detected.
     case length(Int64)
-    /// After the last chunk, or the frame that is marked as the last: an earlier end of the connection is noticed.
+    /// By the last chunk or END_STREAM: truncation is detected.
     case chunked
-    /// With the connection: a cut can't be told from the end.
+    /// By the end of the connection: truncation isn't detected.
     case untilClose
-    /// With a transfer coding that was never offered; the bytes can't be decoded.
+    /// By an unrequested transfer coding; the bytes can't be decoded.
     case unsupported(String)
 }

@@ -1,19 +1,19 @@
 import Units
 
-/// When a body that still comes is given up as too slow.
+/// The minimum throughput of a response body.
 public struct DownloadStallRule: Hashable, Sendable {
-    /// The least bytes per second, on average over the window: 1 KiB/s unless told otherwise.
+    /// The minimum average over the window, in bytes per second; 1 KiB/s by default.
     public var minimumBytesPerSecond = ByteCount.kibibytes(1)
-    /// The window: 15 s unless told otherwise.
+    /// The averaging window; 15 s by default.
     public var window: Duration = .seconds(15)
 
-    /// Makes the rule of the defaults.
+    /// Makes the default rule.
     public init() {}
 
-    /// How often the meter is to be told the count: a fifth of the window, and at least a millisecond.
+    /// The interval between samples: a fifth of the window, at least a millisecond.
     public var tick: Duration { max(.milliseconds(1), window / DownloadStallMeter.slotCount) }
 
-    /// The fewest bytes that a full window must bring; at least one.
+    /// The minimum bytes in a full window; at least one.
     public var leastBytes: Int64 {
         let perSecond = Int128(max(0, minimumBytesPerSecond.bytes))
         let bytes = perSecond * Int128(max(0, window.nanoseconds)) / 1_000_000_000
@@ -21,7 +21,7 @@ public struct DownloadStallRule: Hashable, Sendable {
     }
 }
 
-/// A sliding window over the bytes that came while they were wanted.
+/// A sliding window over the bytes received while they were wanted.
 public struct DownloadStallMeter: Sendable {
     static let slotCount = 5
     private let leastBytes: Int64
@@ -34,10 +34,10 @@ public struct DownloadStallMeter: Sendable {
         longestPause = rule.tick / 10
     }
 
-    /// A tick has passed, and brought `bytes`; says whether the body has stalled.
+    /// Adds a sample of `bytes` for one interval; returns whether the body has stalled.
     ///
-    /// `pausedFor` is the time of the tick in which the transfer's own side wanted nothing. When that is a tenth of a tick
-    /// or more, the window starts again: the other end can't be blamed. A shorter one is the time between two reads.
+    /// `pausedFor` is the part of the interval in which the client itself wasn't reading. From a tenth of the interval
+    /// on, the window restarts: the peer isn't to blame. A shorter pause is the gap between two reads.
     public mutating func tick(bytes: Int64, pausedFor pause: Duration = .zero) -> Bool {
         guard pause < longestPause else {
             slots.removeAll()

@@ -1,57 +1,57 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The decisions of a download: what to ask for, and what to do about each answer.
+/// The state machine of a download: the next request, and the decision on each response.
 ///
-/// A value without a file, a socket or a clock. The bytes that are held are always a prefix of one representation;
-/// they are given up only when the head of a whole one has arrived. No order of answers makes it call a file complete
-/// that isn't, or continue one representation with another.
+/// A value without files, sockets or clocks. The received bytes are always a prefix of one representation and are
+/// discarded only when the head of a full response has arrived. No sequence of responses makes it accept an incomplete
+/// file or combine two representations.
 public struct DownloadState: Hashable, Sendable {
-    /// The most bytes of an early range that are compared and dropped: 64 KiB. A range that starts earlier is rejected.
+    /// The maximum overlap that is compared and dropped: 64 KiB. A range that starts earlier is rejected.
     public static let longestOverlap: Int64 = 64 << 10
-    /// So many damaged blocks of the held bytes are fetched again one by one, at most: 16.
+    /// The maximum number of damaged blocks that are fetched again individually: 16.
     public static let mostRepairs = 16
-    /// The most bytes of a damaged block that is fetched again alone: 64 MiB.
+    /// The maximum size of a damaged block that is fetched again individually: 64 MiB.
     public static let longestRepair: Int64 = 64 << 20
-    /// So many unusable partial answers in a row, two, make the next request ask for the whole.
+    /// Consecutive unusable partial responses before the full representation is requested: 2.
     static let rejectionsBeforeWhole = 2
 
-    /// How many bytes are held: a prefix of `representation`.
+    /// The number of received bytes: a prefix of `representation`.
     public internal(set) var length: Int64 = 0
-    /// What the held bytes are a prefix of; `nil` before the first answer.
+    /// The representation of the received bytes; `nil` before the first response.
     public internal(set) var representation: DownloadRepresentation?
 
-    /// What the next request is for.
+    /// The purpose of the next request.
     enum Phase: Hashable, Sendable {
-        /// The rest of the file. A range that is `repeating` begins earlier and has to repeat held bytes: a validator alone
-        /// doesn't prove that the rest belongs to them.
+        /// The remaining bytes. When `repeating`, the range starts earlier and must repeat received bytes: a validator
+        /// alone doesn't prove that they belong together.
         case continuing(repeating: Bool)
-        /// Whether the held bytes are the whole: a HEAD.
+        /// A HEAD: whether the received bytes are complete.
         case probing
-        /// These held bytes once more, since they aren't what came. The hash of the block proves what takes their place.
+        /// These bytes again, since they were damaged on disk. The block's hash verifies the replacement.
         case repairing(Range<Int64>)
-        /// The whole, in the place of the held bytes.
+        /// The full representation, replacing the received bytes.
         case replacing(DownloadRestartReason)
     }
 
-    /// What the next request is for.
+    /// The purpose of the next request.
     var phase = Phase.continuing(repeating: false)
-    /// The damaged block that was found last.
+    /// The damaged block found last.
     var lastRepaired: Range<Int64>?
-    /// How many damaged blocks were found.
+    /// The number of damaged blocks found.
     var repairs = 0
-    /// Unusable partial answers since the last usable one.
+    /// Unusable partial responses since the last usable one.
     var rejections = 0
-    /// The body of the response that is being received.
+    /// The body being received.
     var body: DownloadBody?
 
     /// Starts with nothing.
     public init() {}
 
-    /// Starts with the first `length` bytes of `representation`, as a journal tells.
+    /// Resumes with the first `length` bytes of `representation`, from a journal.
     ///
-    /// - Parameter isElsewhere: Whether they came from another URL than the one that is asked now, such as one that was
-    ///   signed anew. The bytes are kept until a response takes their place, and the rest has to repeat the last of them.
+    /// - Parameter isElsewhere: Whether they came from another URL, for example one with another signature. They are
+    ///   kept until a response replaces them, and the next range must repeat the last of them.
     public init(resuming representation: DownloadRepresentation, length: Int64, isElsewhere: Bool = false) {
         self.representation = representation
         self.length = max(0, length)
@@ -61,7 +61,7 @@ public struct DownloadState: Hashable, Sendable {
         if length == total, isElsewhere { phase = .replacing(.differentURL) }
     }
 
-    /// What to do next. Asking twice changes nothing.
+    /// The next step. Has no side effects.
     public var nextStep: DownloadStep {
         if case .replacing(let reason) = phase { return .ask(.whole(length > 0 ? reason : nil)) }
         if damage == nil, let total = representation?.total, total == length { return .finish }
@@ -77,12 +77,12 @@ public struct DownloadState: Hashable, Sendable {
         }
     }
 
-    /// What is missing of the first block of the held bytes that aren't what came; `nil` without one.
+    /// The part still to be fetched of the first damaged block; `nil` without one.
     public var damage: Range<Int64>? {
         if case .repairing(let range) = phase { range } else { nil }
     }
 
-    /// Says what to do with the next `count` bytes of the accepted body, and counts the new ones as held.
+    /// Accounts for the next `count` bytes of the accepted body; adds the new ones to the received bytes.
     public mutating func received(_ count: Int) -> DownloadBody.Portion {
         guard var body else { return .init(dropped: 0, kept: 0, excess: count) }
         let portion = body.take(count)
@@ -99,16 +99,16 @@ public struct DownloadState: Hashable, Sendable {
         return portion
     }
 
-    /// The bytes that were to be dropped differ from those held: nothing of this body is used.
+    /// The overlap differs from the received bytes: nothing of this body is used.
     public mutating func overlapDiffered() -> DownloadConclusion {
         body = nil
         return want(.rangeUnusable(.overlapDiffers), because: .rejected(.overlapDiffers))
     }
 
-    /// Whether more of the accepted body came than its head said: nothing of what follows is used.
+    /// Whether the accepted body exceeded its announced length; the excess isn't used.
     public var isBodyTooLong: Bool { body?.isTooLong ?? false }
 
-    /// The accepted body ended as its framing says, or is left because it is too long. `trailers` may carry the digest
+    /// The accepted body ended as framed, or was abandoned because it is too long. `trailers` may contain the digest
     /// (RFC 9530).
     public mutating func bodyEnded(trailers: HTTPFields? = nil) -> DownloadConclusion {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
@@ -116,7 +116,7 @@ public struct DownloadState: Hashable, Sendable {
         if body.isRepair {
             return body.isTooShort ? .retry(after: nil, .bodyTooShort) : .askForMore
         }
-        // What was told of the length before doesn't hold, so the held bytes may be anything.
+        // The known length is wrong, so the received bytes are suspect.
         guard !body.isTooLong || !body.isEndRemembered else {
             return want(.representationChanged, because: .representationChanged)
         }
@@ -133,7 +133,7 @@ public struct DownloadState: Hashable, Sendable {
             representation?.digest = digest
         }
         if body.end == nil {
-            // The body was a whole one of a length that nobody announced: now it is known.
+            // A full body without an announced length: now its length is known.
             representation?.total = length
             representation?.evidence.isLengthUnknown = body.framing == .untilClose
         }
@@ -141,22 +141,22 @@ public struct DownloadState: Hashable, Sendable {
         return .askForMore
     }
 
-    /// More bytes followed a complete response: the length that its head named may be wrong.
+    /// More bytes followed a complete response: its announced length may be wrong.
     public mutating func surplusFollowed() {
         representation?.evidence.hasSurplus = true
     }
 
-    /// Goes back to `complete`, this state before it asked about the complete file; only a contradiction is kept.
+    /// Restores `complete`, the state before the confirmation request; only a contradiction is kept.
     public mutating func askedInVain(about complete: DownloadState) {
         let isContradicted = representation?.evidence.isContradicted == true
         self = complete
         if isContradicted { representation?.evidence.isContradicted = true }
     }
 
-    /// The held bytes were compared with the journal: the first of them that aren't what came are these, and those behind
-    /// them are unknown. To be told again once they are repaired, if there are more.
+    /// Verification against the journal found this first damaged range; bytes after it are unknown. Called again after
+    /// the repair if there are more.
     ///
-    /// - Returns: what is still held. Less than before means that the rest is given up, and fetched again by and by.
+    /// - Returns: the received length. If it shrank, the rest is discarded and fetched again.
     public mutating func foundDamage(_ range: Range<Int64>) -> Int64 {
         body = nil
         let isFirstTry = range != lastRepaired
@@ -177,24 +177,24 @@ public struct DownloadState: Hashable, Sendable {
         return length
     }
 
-    /// Another URL is asked from now on: the rest has to repeat the last of the held bytes.
+    /// The URL changes from now on: the next range must repeat the last received bytes.
     public mutating func moved() {
         if case .continuing = phase, length > 0 { phase = .continuing(repeating: true) }
     }
 
-    /// The connection ended before the body did. What was received is kept, and the next step asks for the rest.
+    /// The connection ended before the body did. The received bytes are kept, and the next step requests the rest.
     public mutating func bodyCut() {
         body = nil
     }
 
-    /// The digest of the complete file is wrong: the next step asks for the whole. If the server told the digest, the
-    /// file isn't believed again without one.
+    /// The digest of the complete file is wrong: the next step requests the full representation. If the digest was the
+    /// server's, the file isn't accepted without one any more.
     public mutating func digestMismatched() {
         if representation?.digest != nil { representation?.isDigestOwed = true }
         phase = .replacing(.digestMismatch)
     }
 
-    /// Asks for the whole at the next step, and says so.
+    /// Requests the full representation at the next step.
     mutating func want(_ reason: DownloadRestartReason, because setback: DownloadSetback) -> DownloadConclusion {
         phase = .replacing(reason)
         return .askAgain(setback)

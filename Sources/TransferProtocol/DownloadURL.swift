@@ -1,13 +1,13 @@
-/// The address of a download: an absolute `http` or `https` URL, split into what a request needs (RFC 3986).
+/// An absolute `http` or `https` URL, split into the parts of a request (RFC 3986).
 public struct DownloadURL: Hashable, Sendable {
-    /// The schemes that are understood.
+    /// The supported schemes.
     public enum Scheme: String, Hashable, Sendable {
         /// Plain HTTP, by default on port 80.
         case http
         /// HTTP over TLS, by default on port 443.
         case https
 
-        /// The port when none is named.
+        /// The default port.
         public var defaultPort: Int {
             switch self {
             case .http: 80
@@ -22,18 +22,18 @@ public struct DownloadURL: Hashable, Sendable {
     public let host: String
     /// The port, 1 to 65535.
     public let port: Int
-    /// The path, which starts with a slash; bytes that can't stand in a URL are percent-encoded.
+    /// The path, which starts with a slash; characters not allowed in a URL are percent-encoded.
     public let path: String
-    /// The query without its question mark, or `nil`.
+    /// The query without its question mark.
     public let query: String?
 
-    /// The longest URL that is read: 8,000 bytes, as RFC 9110, section 4.1 recommends to support at least.
+    /// The maximum length of a URL: 8,000 bytes, the minimum recommended by RFC 9110, section 4.1.
     public static let longest = 8_000
 
     /// The request target: the path and the query.
     public var target: String { path + (query.map { "?" + $0 } ?? "") }
 
-    /// The value for `Host`: without the port when it is the scheme's own.
+    /// The value of `Host`: without the scheme's default port.
     public var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == scheme.defaultPort ? name : "\(name):\(port)"
@@ -42,16 +42,15 @@ public struct DownloadURL: Hashable, Sendable {
     /// The whole URL.
     public var text: String { "\(scheme.rawValue)://\(authority)\(target)" }
 
-    /// Whether both name one resource, as far as a validator goes: all but the query is the same, which changes when a
-    /// URL is signed anew.
+    /// Whether both name the same resource for validators: everything but the query, which changes with signatures.
     public func isSameResource(as other: DownloadURL) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port && path == other.path
     }
 
-    /// Whether nothing that was kept secret on the way to `other` is sent in the clear to this one.
+    /// Whether this URL is no less secure than `other`: no downgrade to plain HTTP.
     func isAsSafe(as other: DownloadURL) -> Bool { scheme == .https || other.scheme == .http }
 
-    /// Reads an absolute URL. A fragment is dropped: it never goes to a server.
+    /// Parses an absolute URL. Drops the fragment.
     public init(_ text: String) throws(DownloadURLProblem) {
         let parts = try URLReference(text)
         guard let scheme = parts.scheme else { throw .noScheme }
@@ -113,7 +112,7 @@ public struct DownloadURL: Hashable, Sendable {
     }
 }
 
-/// Why a text isn't the URL of a download.
+/// Why a text isn't a download URL.
 public enum DownloadURLProblem: Error, Hashable, Sendable {
     /// It doesn't start with a scheme such as `http:`.
     case noScheme
@@ -121,14 +120,14 @@ public enum DownloadURLProblem: Error, Hashable, Sendable {
     case unknownScheme(String)
     /// There is no host.
     case noHost
-    /// The host has a character that no host name has; names beyond ASCII are to be given in Punycode.
+    /// The host has an invalid character; internationalized names must be in Punycode.
     case invalidHost(String)
-    /// The port is no number from 1 to 65535.
+    /// The port isn't a number from 1 to 65535.
     case invalidPort(String)
-    /// There is a user name before the host: credentials are given apart from the URL, which is shown and kept in a journal.
+    /// There is user information: credentials are passed separately, because URLs are printed and journalled.
     case userInformation
-    /// There is a control character.
+    /// A control character.
     case controlCharacter
-    /// It is longer than `DownloadURL.longest`.
+    /// Longer than `DownloadURL.longest`.
     case tooLong
 }

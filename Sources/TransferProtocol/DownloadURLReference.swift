@@ -1,4 +1,4 @@
-/// The parts of a URL or a relative reference (RFC 3986, sections 4.1 and 4.2), not yet checked.
+/// The parts of a URL or relative reference (RFC 3986, sections 4.1 and 4.2), unvalidated.
 struct URLReference {
     let scheme: String?
     let authority: Substring?
@@ -38,7 +38,7 @@ struct URLReference {
         return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
     }
 
-    /// Splits `host:port`; the port is empty when there is none, and an IPv6 address loses its brackets.
+    /// Splits `host:port`; the port may be empty, and an IPv6 address loses its brackets.
     static func splitAuthority(_ authority: String) throws(DownloadURLProblem) -> (host: Substring, port: Substring) {
         let host: Substring
         let after: Substring
@@ -62,7 +62,7 @@ struct URLReference {
         return (host, after.dropFirst())
     }
 
-    /// Encodes every byte that can't stand in a path or a query; what is encoded already stays.
+    /// Percent-encodes bytes not allowed in a path or query; existing encodings stay.
     static func percentEncoded(_ text: some StringProtocol) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -76,7 +76,7 @@ struct URLReference {
         return encoded
     }
 
-    /// Decodes every percent-encoded byte; `nil` where two digits are missing, or where the bytes are no UTF-8.
+    /// Decodes percent-encoding; `nil` for missing digits or invalid UTF-8.
     static func percentDecoded(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -95,7 +95,7 @@ struct URLReference {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Takes the segments `.` and `..` out of a path that starts with a slash (RFC 3986, section 5.2.4).
+    /// Removes dot segments from a path that starts with a slash (RFC 3986, section 5.2.4).
     static func withoutDotSegments(_ path: String) -> String {
         var kept: [Substring] = []
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)

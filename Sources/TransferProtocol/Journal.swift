@@ -1,29 +1,29 @@
-/// What the journal beside a partial file tells.
+/// The contents of the journal next to a partial file.
 public struct Journal: Hashable, Sendable {
     /// The first eight bytes of the file.
     public static let magic = "SquallDl"
-    /// The version that is written: 2. Version 1, without hashes of blocks, is read as well.
+    /// The version that is written: 2. Version 1, without block hashes, can be read.
     public static let version: UInt8 = 2
-    /// The longest journal that is read, 64 MiB: version 1 grew with the file. Version 2 stays below 3 MiB.
+    /// The maximum size of a journal, 64 MiB: version 1 grew with the file. Version 2 stays below 3 MiB.
     public static let longest: Int64 = 64 << 20
 
-    /// Where the partial file's bytes come from.
+    /// The origin of the partial file's bytes.
     public private(set) var source: JournalSource
-    /// The checkpoints since the file started over, in the order of their writing.
+    /// The checkpoints since the last restart, in the order they were written.
     public private(set) var checkpoints: [JournalCheckpoint] = []
-    /// The hashes of the file's beginnings.
+    /// The hashes of the file's prefixes.
     public private(set) var blocks: BlockHashes
 
-    /// Makes the journal of a file that is on the disk up to `checkpoint`.
+    /// Makes the journal of a file that is durable up to `checkpoint`.
     public init(source: JournalSource, checkpoint: JournalCheckpoint?, blocks: BlockHashes) {
         self.source = source
         self.blocks = blocks
         if let checkpoint { checkpoints = [checkpoint] }
     }
 
-    /// Reads the records of a journal, in their order. Kinds that aren't known are skipped.
+    /// Parses the records of a journal, in order. Skips unknown kinds.
     ///
-    /// Fails when nothing usable is left: the transfer then starts over.
+    /// Throws when nothing usable is left: the transfer then starts over.
     public init(records: [(kind: UInt8, payload: [UInt8])]) throws(JournalProblem) {
         var source: JournalSource?
         var blocks: BlockHashes?
@@ -48,7 +48,7 @@ public struct Journal: Hashable, Sendable {
         self.blocks = blocks ?? BlockHashes()
     }
 
-    /// The newest checkpoint that a partial file of `fileSize` bytes can still keep, or `nil` when none can.
+    /// The newest checkpoint that a partial file of `fileSize` bytes still covers; `nil` without one.
     public func trusted(fileSize: Int64) -> JournalCheckpoint? {
         let newest = checkpoints.last { $0.length <= fileSize }
         let count = Int(min(Int64(blocks.count), max(0, fileSize) / blocks.blockSize))
@@ -56,7 +56,7 @@ public struct Journal: Hashable, Sendable {
         return JournalCheckpoint(length: Int64(count) * blocks.blockSize, sha256: Array(blocks[count - 1]))
     }
 
-    /// The fewest records that say the same of the newest checkpoint.
+    /// A compact list of records with the newest checkpoint.
     public var records: [JournalRecord] {
         var records: [JournalRecord] = [.started(source)]
         guard let checkpoint = checkpoints.last else { return records }
@@ -72,8 +72,8 @@ public struct Journal: Hashable, Sendable {
 
 /// Why a journal can't be used.
 public enum JournalProblem: Error, Hashable, Sendable {
-    /// No record tells where the bytes come from.
+    /// No record names the source of the bytes.
     case empty
-    /// The record with this number, from 0, makes no sense.
+    /// The record with this index can't be decoded.
     case unknownRecord(Int)
 }

@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// The fields of a source: a byte for the name, four for the length of the value, the value. Unknown names are skipped.
+/// The fields of a source: a name byte, a four-byte value length, the value. Unknown names are skipped.
 enum JournalFields {
     private enum Name: UInt8 {
         case url = 1
@@ -40,13 +40,13 @@ enum JournalFields {
         }
     }
 
-    /// `nil` when the fields are cut off, when a value can't be read, or when there is no URL.
+    /// Returns `nil` when the fields are truncated, a value can't be decoded, or there is no URL.
     static func decode(_ payload: ArraySlice<UInt8>) -> JournalSource? {
         var rest = payload
         var url: String?
         var finalURL: String?
         var representation = DownloadRepresentation()
-        // A journal of a version that kept no evidence tells nothing of earlier parts.
+        // A journal without evidence says nothing about earlier parts.
         representation.evidence.agreement = .oneValidator
         while let name = rest.popFirst() {
             guard rest.count >= 4 else { return nil }

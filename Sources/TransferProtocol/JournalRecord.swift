@@ -1,12 +1,12 @@
 import Units
 
-/// Where the bytes of a partial file come from.
+/// The origin of a partial file's bytes.
 public struct JournalSource: Hashable, Sendable {
-    /// The URL that was asked for.
+    /// The requested URL.
     public var url: String
-    /// The URL that answered, after redirections.
+    /// The URL that responded, after redirects.
     public var finalURL: String
-    /// What the bytes are a prefix of.
+    /// The representation that the bytes are a prefix of.
     public var representation: DownloadRepresentation
 
     /// Makes a source.
@@ -17,14 +17,14 @@ public struct JournalSource: Hashable, Sendable {
     }
 }
 
-/// A length up to which a partial file is on the disk for certain.
+/// A durable prefix of a partial file.
 public struct JournalCheckpoint: Hashable, Sendable {
     /// The length in bytes.
     public var length: Int64
     /// The SHA-256 of the first `length` bytes: 32 bytes.
     public var sha256: [UInt8]
 
-    /// Makes a checkpoint, or `nil` when `length` is negative or `sha256` hasn't 32 bytes.
+    /// Makes a checkpoint. Returns `nil` when `length` is negative or `sha256` isn't 32 bytes.
     public init?(length: Int64, sha256: [UInt8]) {
         guard length >= 0, sha256.count == 32 else { return nil }
         self.length = length
@@ -32,20 +32,20 @@ public struct JournalCheckpoint: Hashable, Sendable {
     }
 }
 
-/// A record of the journal that is kept beside a partial file. Records are only ever appended.
+/// A record of the append-only journal next to a partial file.
 ///
 /// Numbers are little-endian.
 public enum JournalRecord: Hashable, Sendable {
-    /// The partial file starts over, empty, with bytes of this source.
+    /// The partial file restarts, empty, with this source.
     case started(JournalSource)
-    /// More is known of the source; the bytes stay.
+    /// The source's metadata was updated; the bytes stay.
     case learned(JournalSource)
-    /// The partial file is on the disk up to here. The hashes are of beginnings up to there.
+    /// The partial file is durable up to here. The hashes are of prefixes up to there.
     case checkpoint(JournalCheckpoint, BlockHashesPart?)
 
-    /// The kinds that are read.
+    /// The known kinds.
     static let kinds: ClosedRange<UInt8> = 1...3
-    /// The longest payload that is written: 64 KiB.
+    /// The maximum size of a payload: 64 KiB.
     static let longestPayload = 64 << 10
     private static let checkpointBytes = 40
 
@@ -58,7 +58,7 @@ public enum JournalRecord: Hashable, Sendable {
         }
     }
 
-    /// The record without its kind. A field of a source that doesn't fit is left out, longest first.
+    /// The record without its kind. Source fields that don't fit are dropped, longest first.
     public var payload: [UInt8] {
         switch self {
         case .started(let source), .learned(let source): return JournalFields.encode(source)
@@ -69,7 +69,7 @@ public enum JournalRecord: Hashable, Sendable {
         }
     }
 
-    /// Reads a payload whose checksum was right; `nil` when no version up to this one wrote it.
+    /// Decodes a payload with a valid checksum; `nil` when no version up to this one wrote it.
     public init?(kind: UInt8, payload: ArraySlice<UInt8>) {
         switch kind {
         case 1, 2:
@@ -101,7 +101,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number that these bytes, eight at most, are in little-endian order.
+    /// Decodes up to eight bytes as a little-endian number.
     var littleEndianNumber: UInt64 {
         reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -1,9 +1,9 @@
-/// The credentials of a `.netrc` file by the names of machines, as curl(1) and ftp(1) read it.
+/// The credentials in a `.netrc` file, by machine, as read by curl(1) and ftp(1).
 ///
-/// Words are separated by white space; one in double quotes may have white space, and `\n`, `\r`, `\t`, `\"` and `\\`. A
-/// word that begins with `#` where none is due as a value begins a comment. A `macdef` ends at an empty line.
+/// Tokens are separated by white space; a double-quoted token may contain white space and `\n`, `\r`, `\t`, `\"` and
+/// `\\`. A keyword position with `#` starts a comment. A `macdef` ends at an empty line.
 public struct Netrc: Hashable, Sendable, Confidential {
-    /// The bytes of a file that are read: 64 KiB.
+    /// The maximum size of a file: 64 KiB.
     public static let longest = 64 << 10
 
     private struct Entry: Hashable {
@@ -21,7 +21,7 @@ public struct Netrc: Hashable, Sendable, Confidential {
 
     private let logins: [Login]
 
-    /// Reads the content of a file.
+    /// Parses the contents of a file.
     public init(_ bytes: [UInt8]) throws(NetrcProblem) {
         guard bytes.count <= Self.longest else { throw NetrcProblem(line: 1, kind: .tooLong) }
         guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
@@ -61,50 +61,50 @@ public struct Netrc: Hashable, Sendable, Confidential {
         self.logins = logins
     }
 
-    /// The credentials for a host: those of its first entry, or of the `default` before that where that is wanted.
+    /// The credentials for a host: from its first entry, or an earlier `default` entry if `orDefault`.
     public func credentials(for host: String, orDefault: Bool) -> BasicCredentials? {
         let host = host.lowercased()
         return logins.first { $0.machine.map { $0 == host } ?? orDefault }?.credentials
     }
 }
 
-/// What is wrong with a `.netrc` file. It repeats nothing of the file.
+/// A problem in a `.netrc` file. Contains nothing of the file.
 public struct NetrcProblem: Error, Hashable, Sendable {
     /// The line, from 1.
     public let line: Int
-    /// What is wrong there.
+    /// The problem.
     public let kind: Kind
 
-    /// What may be wrong with a file.
+    /// The kinds of problems.
     public enum Kind: Hashable, Sendable {
-        /// The file is longer than `Netrc.longest`.
+        /// Longer than `Netrc.longest`.
         case tooLong
-        /// It isn't UTF-8, or has a NUL.
+        /// Not UTF-8, or contains NUL.
         case notText
-        /// A word in quotes doesn't end on its line.
+        /// A quoted token doesn't end on its line.
         case openQuote
-        /// A word is none of the format.
+        /// An unknown keyword.
         case unknownWord
-        /// The value of the last word is missing.
+        /// The value of the last keyword is missing.
         case noValue
-        /// A login or a password comes before the first machine.
+        /// A login or password before the first machine.
         case noMachine
-        /// The entry that begins there can't be sent.
+        /// The credentials of the entry that starts there can't be sent.
         case credentials(CredentialProblem)
     }
 }
 
-/// Takes the words of a `.netrc` file, one after the other.
+/// Splits a `.netrc` file into tokens.
 private struct NetrcReader {
     private var rest: Substring.UnicodeScalarView
-    /// The line of the word that was taken last, from 1.
+    /// The line of the last token, from 1.
     private(set) var line = 1
 
     init(_ text: String) {
         rest = Substring(text).unicodeScalars
     }
 
-    /// The next word that isn't in a comment; `nil` at the end.
+    /// The next token outside comments; `nil` at the end.
     mutating func nextKeyword() throws(NetrcProblem) -> String? {
         skipSpace()
         while rest.first == "#" {
@@ -114,14 +114,14 @@ private struct NetrcReader {
         return rest.isEmpty ? nil : try word()
     }
 
-    /// The next word, which a value has to be.
+    /// The next token, as a value.
     mutating func value() throws(NetrcProblem) -> String {
         skipSpace()
         guard !rest.isEmpty else { throw NetrcProblem(line: line, kind: .noValue) }
         return try word()
     }
 
-    /// Passes the lines of a macro, with the empty one that ends it.
+    /// Skips the lines of a macro, up to and including the empty one.
     mutating func skipMacro() {
         rest = rest.drop { $0 != "\n" }
         while rest.popFirst() != nil {

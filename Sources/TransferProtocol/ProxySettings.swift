@@ -1,4 +1,4 @@
-/// The HTTP proxies that requests go through, and the hosts that are asked directly.
+/// The HTTP proxies, and the hosts that bypass them.
 public struct ProxySettings: Hashable, Sendable {
     /// The address of a proxy.
     public struct Proxy: Hashable, Sendable {
@@ -6,14 +6,14 @@ public struct ProxySettings: Hashable, Sendable {
         public let host: String
         /// The port, 1 to 65535.
         public let port: Int
-        /// A name and a password for the proxy.
+        /// The credentials for the proxy.
         public let credentials: BasicCredentials?
 
         /// The value of `Proxy-Authorization`; `nil` without credentials.
         public var authorization: String? { credentials?.fieldValue }
 
-        /// Reads `http://[NAME[:PASSWORD]@]HOST[:PORT]`, of which the scheme may be left out. The port is 80 unless told
-        /// otherwise. A name and a password may be percent-encoded.
+        /// Parses `[http://][NAME[:PASSWORD]@]HOST[:PORT]`. The default port is 80. Name and password may be
+        /// percent-encoded.
         public init(_ text: String) throws(ProxyProblem) {
             var rest = text[...]
             if let separator = text.firstRange(of: "://") {
@@ -46,29 +46,28 @@ public struct ProxySettings: Hashable, Sendable {
         }
     }
 
-    /// The proxy for `http` URLs, which forwards requests.
+    /// The forwarding proxy for `http` URLs.
     public var http: Proxy?
-    /// The proxy for `https` URLs, which makes tunnels (RFC 9110, section 9.3.6).
+    /// The tunnelling proxy for `https` URLs (RFC 9110, section 9.3.6).
     public var https: Proxy?
-    /// The hosts that are asked directly.
+    /// The hosts that bypass the proxies.
     private var exceptions: [Exception] = []
     private var exceptsLoopback = false
 
     /// No proxy.
     public static let none = ProxySettings()
 
-    /// Makes settings of a proxy for each scheme.
+    /// Makes settings with a proxy for each scheme.
     ///
-    /// - Parameter exceptions: The hosts that are asked directly, as `no_proxy` lists them.
+    /// - Parameter exceptions: The hosts that bypass the proxies, in the format of `no_proxy`.
     public init(http: Proxy? = nil, https: Proxy? = nil, exceptions: String = "") {
         self.http = http
         self.https = https
         self.exceptions = Self.read(exceptions)
     }
 
-    /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does: names in lower case first, then in upper
-    /// case, but for `HTTP_PROXY`, which a CGI program takes from a request. The machine's own host, `localhost` and loopback
-    /// addresses, is asked directly.
+    /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does: lower case first, then upper case,
+    /// except for `HTTP_PROXY`, which CGI takes from a request. `localhost` and loopback addresses bypass the proxies.
     public init(environment: [String: String]) throws(ProxyProblem) {
         func value(_ name: String, upperCase: Bool = true) -> String? {
             let found = environment[name] ?? (upperCase ? environment[name.uppercased()] : nil)
@@ -81,21 +80,21 @@ public struct ProxySettings: Hashable, Sendable {
         exceptsLoopback = true
     }
 
-    /// The proxy for a URL; `nil` where its server is asked directly.
+    /// The proxy for a URL; `nil` for a direct connection.
     public func proxy(for url: DownloadURL) -> Proxy? {
         guard let proxy = url.scheme == .https ? https : http else { return nil }
         if exceptsLoopback, url.isOfLoopback { return nil }
         return exceptions.contains { $0.matches(url) } ? nil : proxy
     }
 
-    /// The most entries of `no_proxy` that are read: 256.
+    /// The maximum number of `no_proxy` entries: 256.
     static let mostExceptions = 256
 
     private static func read(_ text: String) -> [Exception] {
         text.split { $0 == "," || $0 == " " }.prefix(mostExceptions).map { Exception(String($0)) }
     }
 
-    /// An entry of `no_proxy`: `*`, a name that stands for those below it too, or an address, each with a port or without.
+    /// A `no_proxy` entry: `*`, a domain with its subdomains, or an address, optionally with a port.
     private struct Exception: Hashable, Sendable {
         let host: String
         let port: Int?
@@ -120,18 +119,18 @@ public struct ProxySettings: Hashable, Sendable {
     }
 }
 
-/// Why a text isn't the address of a proxy. It repeats nothing of a password.
+/// Why a text isn't a proxy address. Contains no password.
 public enum ProxyProblem: Error, Hashable, Sendable {
     /// It isn't `http://HOST:PORT`.
     case invalid
-    /// The proxy is to be spoken to by something else than HTTP.
+    /// A scheme other than `http`.
     case unknownScheme(String)
     /// The name or the password can't be sent.
     case invalidCredentials
 }
 
 extension ProxyProblem: CustomStringConvertible {
-    /// What is wrong, as a sentence.
+    /// The problem as a clause.
     public var description: String {
         switch self {
         case .invalid: "the address of a proxy is http://HOST:PORT"
@@ -142,7 +141,7 @@ extension ProxyProblem: CustomStringConvertible {
 }
 
 extension DownloadURL {
-    /// Whether the host is this machine, by its name or its address.
+    /// Whether the host is a loopback name or address.
     public var isOfLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
             || (host.hasPrefix("127.") && host.split(separator: ".").count == 4

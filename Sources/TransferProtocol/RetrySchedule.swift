@@ -1,91 +1,91 @@
 import Units
 
-/// How often, how soon and how long a transfer is tried again.
+/// Limits on the number, frequency and duration of retries.
 public struct RetryPolicy: Hashable, Sendable {
-    /// The span of the first wait: 500 ms unless told otherwise. It doubles with each attempt in a row.
+    /// The bound of the first backoff: 500 ms by default. It doubles with each consecutive failure.
     public var baseDelay: Duration = .milliseconds(500)
-    /// The longest span of a wait: 30 s unless told otherwise.
+    /// The maximum bound of a backoff: 30 s by default.
     public var longestDelay: Duration = .seconds(30)
-    /// Consecutive attempts without a new byte before giving up: 10 unless told otherwise; at least 1.
+    /// Consecutive attempts without progress before giving up: 10 by default; at least 1.
     public var maximumAttempts = 10
-    /// The new bytes that pay for a request: 1 KiB unless told otherwise; at least 1. Requests that bring as much follow
-    /// each other at once.
+    /// The new bytes that earn one request: 1 KiB by default; at least 1. Requests that earn their cost follow each
+    /// other immediately.
     public var bytesPerRequest = ByteCount.kibibytes(1)
-    /// The requests a second that no bytes need to pay for: 20 unless told otherwise; at least 1.
+    /// The requests per second allowed regardless of progress: 20 by default; at least 1.
     public var freeRequestsPerSecond = 20
-    /// The most requests that unused time and bytes pay for in advance: 100 unless told otherwise; at least 1.
+    /// The maximum number of saved-up requests: 100 by default; at least 1.
     public var savedRequests = 100
-    /// The longest `Retry-After` that is waited for: 10 min unless told otherwise. A longer one ends the transfer.
+    /// The longest accepted `Retry-After`: 10 min by default. A longer one ends the transfer.
     public var longestRetryAfter: Duration = .seconds(600)
-    /// How long the whole transfer may take, waits included; `nil`, the default, for as long as it needs.
+    /// The time limit of the transfer, including backoff; `nil`, the default, for none.
     public var deadline: Duration?
 
-    /// Makes the policy of the defaults.
+    /// Makes the default policy.
     public init() {}
 }
 
-/// What to do after an attempt that failed.
+/// What to do after a failed attempt.
 public enum RetryDecision: Hashable, Sendable {
-    /// Try again after this time, which may be zero, by this rule.
+    /// Retry after this delay, which may be zero; the rule explains it.
     case wait(Duration, RetryRule)
-    /// Stop: it failed for now, and may be resumed later.
+    /// Stop: the transfer failed for now and may be resumed later.
     case giveUp(RetryLimit)
 }
 
-/// The rule that decided how long the wait before an attempt is.
+/// The rule that determined a delay.
 public enum RetryRule: Hashable, Sendable {
-    /// The attempt brought this many new bytes: no wait.
+    /// The attempt brought this many new bytes: no delay.
     case progress(Int64)
-    /// The next request asks for something else: no wait.
+    /// The next request is a different one: no delay.
     case otherRequest
-    /// This many attempts in a row brought no new byte: a random wait that doubles.
+    /// This many consecutive attempts without progress: exponential backoff with jitter.
     case backOff(attempts: Int)
-    /// Received bytes are thrown away for this many times: a random wait that doubles.
+    /// Received bytes are discarded for this many times: exponential backoff with jitter.
     case startingOver(times: Int)
-    /// Too many requests brought too few bytes: at most this many a second.
+    /// Too many requests for too few bytes: limited to this many per second.
     case pace(requestsPerSecond: Int)
     /// The server's `Retry-After`.
     case retryAfter
 }
 
-/// Which limit of a policy ended a transfer.
+/// The limit that ended a transfer.
 public enum RetryLimit: Hashable, Sendable {
-    /// This many attempts in a row brought no new byte.
+    /// This many consecutive attempts without progress.
     case attempts(Int)
     /// The next attempt would start after the deadline.
     case deadline(Duration)
-    /// The server asks for a longer wait than the policy allows.
+    /// The server asks for a longer delay than the policy allows.
     case retryAfter(Duration)
 }
 
-/// The waits between attempts: none after progress, else exponential back-off with full jitter.
+/// The delays between attempts: none after progress, else exponential backoff with full jitter.
 ///
-/// - An attempt that brought a new byte is followed by the next at once, and ends the row of attempts without progress.
-/// - A wait after others is drawn evenly from zero to min(`longestDelay`, `baseDelay` · 2ⁿ), n being the attempts in a
-///   row without progress, less one. An attempt that throws received bytes away for the second time or more waits as well,
-///   with n from the times before; the caller bounds these.
-/// - Requests are paced: each costs a token, paid for by `bytesPerRequest` new bytes or by time.
-/// - The server's `Retry-After` is a lower bound.
+/// - An attempt with a new byte resets the failure count and is followed by the next immediately.
+/// - Otherwise the delay is uniform in 0...min(`longestDelay`, `baseDelay` · 2ⁿ), where n is the number of consecutive
+///   failures less one. An attempt that discards received bytes for the second time or later also waits, with n
+///   counting earlier restarts; the caller bounds these.
+/// - Requests are rate-limited by a token bucket that fills with time and with each `bytesPerRequest` new bytes.
+/// - `Retry-After` is a lower bound.
 public struct RetrySchedule: Sendable {
     private let policy: RetryPolicy
     private let startedAt: Moment
     private var generator: SeededGenerator
-    /// Attempts in a row without a new byte.
+    /// Consecutive attempts without progress.
     private var failures = 0
-    /// How often received bytes were thrown away.
+    /// The number of restarts, which discard received bytes.
     private var restarts = 0
-    /// Whether that happened since the last attempt failed.
+    /// Whether a restart happened since the last failed attempt.
     private var hasRestarted = false
-    /// The farthest offset since the last restart.
+    /// The highest offset since the last restart.
     private var farthest: Int64
-    /// The part of `farthest` that earlier attempts brought.
+    /// `farthest` at the end of the previous attempt.
     private var mark: Int64
-    /// The time that requests may still cost at once; a request costs a second divided by the free ones.
+    /// The request budget as time; a request costs 1 s divided by `freeRequestsPerSecond`.
     private var credit: Duration
-    /// When `credit` was brought up to date.
+    /// When `credit` was last updated.
     private var creditedAt: Moment
 
-    /// Starts a schedule. `held` are the bytes that the transfer starts with.
+    /// Starts a schedule. `held` is the number of bytes received earlier.
     public init(policy: RetryPolicy, generator: SeededGenerator, startedAt: Moment, held: Int64 = 0) {
         self.policy = policy
         self.generator = generator
@@ -96,12 +96,12 @@ public struct RetrySchedule: Sendable {
         creditedAt = startedAt
     }
 
-    /// The transfer has got to `offset`.
+    /// The transfer has reached `offset`.
     public mutating func reached(_ offset: Int64) {
         farthest = max(farthest, offset)
     }
 
-    /// The received bytes are thrown away: those that come from now on are new, wherever they lie.
+    /// The received bytes are discarded; all following bytes count as new.
     public mutating func restarted() {
         restarts += 1
         hasRestarted = true
@@ -109,12 +109,12 @@ public struct RetrySchedule: Sendable {
         mark = 0
     }
 
-    /// An attempt ended at `now`, and the transfer isn't complete.
+    /// An attempt ended at `now` without completing the transfer.
     ///
     /// - Parameters:
-    ///   - retryAfter: The wait that the server asked for.
-    ///   - isImmediate: The next attempt asks for something else and needs no wait. It counts all the same.
-    ///   - startsOver: The next attempt throws away the received bytes.
+    ///   - retryAfter: The server's minimum delay.
+    ///   - isImmediate: The next request is a different one and needs no backoff. It still counts.
+    ///   - startsOver: The next attempt discards the received bytes.
     public mutating func failed(
         at now: Moment,
         retryAfter: Duration? = nil,
@@ -146,19 +146,19 @@ public struct RetrySchedule: Sendable {
         return .wait(wait, rule)
     }
 
-    /// How much of the deadline is left at `now`, never below zero; `nil` without a deadline.
+    /// The time left until the deadline at `now`, at least zero; `nil` without a deadline.
     public func remaining(at now: Moment) -> Duration? {
         policy.deadline.map { max(.zero, $0 - (now - startedAt)) }
     }
 
     private var freeRequests: Int { max(1, policy.freeRequestsPerSecond) }
 
-    /// The time that a request costs.
+    /// The budget that a request costs.
     private static func cost(_ policy: RetryPolicy) -> Duration {
         .seconds(1) / max(1, policy.freeRequestsPerSecond)
     }
 
-    /// Takes the cost of the next request from the credit, after the time and the new bytes have been added to it.
+    /// Credits elapsed time and new bytes, then charges the next request.
     private mutating func pay(for bytes: Int64, at now: Moment) {
         let cost = RetrySchedule.cost(policy)
         let most = cost * max(1, policy.savedRequests)

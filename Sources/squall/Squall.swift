@@ -3,7 +3,7 @@ import EventLoop
 import Glibc
 import Units
 
-/// The command: a list of its subcommands, and the exit codes that all of them share.
+/// The `squall` command: its subcommands and their common exit codes.
 @main
 struct Squall: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,7 +38,7 @@ struct Squall: AsyncParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success {
-                // What was asked for: help, or the version.
+                // Help or the version was requested.
                 Console.print(lines: fullMessage(for: error))
                 do {
                     try finish()
@@ -48,14 +48,14 @@ struct Squall: AsyncParsableCommand {
                 }
                 Glibc.exit(0)
             }
-            // A subcommand that throws its exit code has told why.
+            // A subcommand that throws an exit code has already printed the reason.
             if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
             Console.error(lines: message(for: error, to: CommandLine.arguments.dropFirst()))
             Glibc.exit((code == .validationFailure ? ExitStatus.wrongInput : .failed).rawValue)
         }
     }
 
-    /// What the parser says of an error, with each of the arguments on one line where it quotes them.
+    /// The parser's message for an error, with quoted arguments kept on one line each.
     private static func message(for error: any Error, to arguments: ArraySlice<String>) -> String {
         let quoted = arguments.flatMap {
             [$0] + ($0.hasPrefix("--") ? $0.split(separator: "=", maxSplits: 1).map(String.init) : [])
@@ -64,7 +64,7 @@ struct Squall: AsyncParsableCommand {
         return broken.reduce(fullMessage(for: error)) { $0.replacing($1, with: $1.visibleLine) }
     }
 
-    /// Help about what isn't there is no success; the parser would help about something else.
+    /// Help for an unknown subcommand is an error; the parser would show other help.
     private static func checkHelp(_ arguments: ArraySlice<String>) throws(ValidationError) {
         guard arguments.count > 1, arguments.first == "help" else { return }
         let subject = arguments[arguments.startIndex + 1]
@@ -75,13 +75,13 @@ struct Squall: AsyncParsableCommand {
         )
     }
 
-    /// What standard output could not take is no success.
+    /// A failed write to standard output is an error.
     private static func finish() throws(CommandFailure) {
         if let failure = Console.finish() { throw .failed("can't write to standard output: \(failure)") }
     }
 }
 
-/// The version that `--version` tells.
+/// The version printed by `--version`.
 enum Version {
     static let current = "0.1.0"
 }

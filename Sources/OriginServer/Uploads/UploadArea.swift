@@ -3,33 +3,32 @@ import HTTPTypes
 import ResumableUploads
 import SystemPackage
 
-/// The URLs to which files can be uploaded, and those of the uploads themselves.
+/// The URLs for uploading files, and those of upload resources.
 ///
-/// A file is uploaded to the URL at which it is served afterwards: where the folder for uploads lies in the served folder,
-/// its path from there is the start of the path. Where it lies elsewhere, the path is the name alone, and nothing that
-/// is uploaded is served.
+/// A file is uploaded to the URL that serves it afterwards: if the upload folder is in the served one, the path starts
+/// with its relative path. Otherwise the path is the name alone, and uploaded files aren't served.
 struct UploadArea: Sendable {
-    /// The start of the path of an upload's URI. A hidden name, so no served file has it.
+    /// The path prefix of upload resources. A hidden name, so no served file has it.
     static let uploadPath = "/.uploads/"
-    /// The most bytes of a file's name, as file systems have it.
+    /// The maximum length of a file name in bytes, as in file systems.
     static let longestName = 255
 
-    /// The names from the root of the server to the folder for uploads.
+    /// The path components from the server root to the upload folder.
     let prefix: [String]
 
-    /// What a request is about.
+    /// The resource of a request.
     enum Subject: Hashable {
-        /// Something else: it isn't for this handler.
+        /// Not related to uploads.
         case other
-        /// A file to upload, or an upload.
+        /// A target file or an upload resource.
         case resource(UploadRequest.Resource)
-        /// A URI of no upload.
+        /// An invalid upload URL.
         case missing
-        /// A file of this name can't be uploaded, and why.
+        /// A file name that can't be uploaded, with the reason.
         case refused(String)
     }
 
-    /// Makes the area of two folders that exist. Blocks.
+    /// Makes the area from two existing folders. Blocks.
     init(served: String, uploads: String) throws(OriginError) {
         let served = try Self.realPath(of: served)
         let uploads = try Self.realPath(of: uploads)
@@ -51,7 +50,7 @@ struct UploadArea: Sendable {
         } catch {
             throw OriginError(openingFolder: path, error as? Errno ?? .ioError)
         }
-        // Nothing was written through it that its close could lose.
+        // Opened only for reading, so close can't lose writes.
         defer { try? descriptor.close() }
         do {
             return try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor.rawValue)")
@@ -60,7 +59,7 @@ struct UploadArea: Sendable {
         }
     }
 
-    /// What a request is about.
+    /// The resource of a request.
     func subject(of head: HTTPRequest) -> Subject {
         guard let target = head.path, target.utf8.count <= RequestTarget.maximumLength,
             let path = RequestTarget.path(of: target)
@@ -82,7 +81,7 @@ struct UploadArea: Sendable {
 }
 
 extension OriginError {
-    /// A folder that can't be opened.
+    /// An error for a folder that can't be opened.
     init(openingFolder path: String, _ errno: Errno) {
         let code: Code =
             switch errno {

@@ -5,29 +5,29 @@ import NIOHTTPTypes
 import ResumableUploads
 import TransferProtocol
 
-/// Receives uploads on a connection: content goes to an `UploadService` while responses go out.
+/// Handles uploads on a connection: passes content to an `UploadService` and sends its responses.
 ///
-/// It stands in front of the `RequestHandler`, which gets every request that isn't about an upload. Of one that is, the
-/// `RequestHandler` hears that the request was taken, has arrived and was answered, and keeps the rest of the connection's rules:
-/// unsent bytes, lingering, idle time. In memory are at most `OriginLimits.uploadBufferBytes`, and a
-/// read more, and as much on its way to the disk.
+/// It comes before the `RequestHandler`, which gets all other requests. For an upload the `RequestHandler` is notified
+/// when the request was taken, received and answered, and enforces the remaining connection rules: unsent bytes,
+/// lingering, idle time. Buffers at most `OriginLimits.uploadBufferBytes` plus one read, and as much on its way to the
+/// disk.
 final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Tells the `RequestHandler` of a request that it doesn't get.
+    /// Notifies the `RequestHandler` of a request handled here.
     enum Delegation: Hashable, Sendable {
         /// The request was taken.
         case taken
-        /// All of it has arrived.
+        /// The request has arrived completely.
         case received
-        /// Its last response follows, and the connection is over with it.
+        /// Its last response follows, and then the connection closes.
         case endsConnection
     }
 
-    /// A request about an upload.
+    /// An upload request.
     private struct Exchange {
         let head: HTTPRequest
         let traits: RequestTraits
@@ -42,10 +42,10 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private enum State {
-        /// Requests go on to the next handler.
+        /// Requests are forwarded to the next handler.
         case passing
         case exchanging(Exchange)
-        /// A request was answered before its content had arrived; the connection is over, the rest is dropped.
+        /// The response was sent before all content arrived; the connection closes, and the rest is discarded.
         case dropping
     }
 
@@ -102,7 +102,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
         let subject = area.subject(of: head)
         let traits = progress.traits ?? RequestTraits(head)
-        // A request that isn't valid gets its answer from the next handler, whatever it is about.
+        // The next handler responds to invalid requests.
         if subject == .other || !RequestHead(head, traits, limits: limits).isValid { return false }
         context.fireUserInboundEventTriggered(Delegation.taken)
         state = .exchanging(
@@ -138,7 +138,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         return true
     }
 
-    /// Changes the exchange in place: the state gives its reference to the bytes up first, so they aren't copied.
+    /// Modifies the current request in place, releasing the state's reference so that its buffer isn't copied.
     private func change(_ body: (inout Exchange) -> Void) {
         guard case .exchanging(var exchange) = state else { return }
         state = .passing
@@ -146,7 +146,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         state = .exchanging(exchange)
     }
 
-    /// Hands over what has arrived, if the service has asked for it.
+    /// Delivers received content if the service requested it.
     private func deliver(_ context: ChannelHandlerContext) {
         guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
         if exchange.isAwaited {
@@ -170,7 +170,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Reading
 
-    /// Holds the next read back while there is enough in memory.
+    /// Delays reads while enough content is buffered.
     func read(context: ChannelHandlerContext) {
         if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes {
             isReadHeld = true
@@ -189,7 +189,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: - What the service says
 
     private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
-        // An action for an earlier request may come late.
+        // An action may arrive late, for an earlier request.
         guard case .exchanging(let exchange) = state, let id = exchange.id, action.request == id else { return }
         switch action {
         case .inform(_, let response):
@@ -212,12 +212,12 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Writes the head of an informational response. It passes the `RequestHandler`, which watches over unsent bytes.
+    /// Writes an interim response, through the `RequestHandler`, which tracks unsent bytes.
     private func write(_ head: HTTPResponse, _ context: ChannelHandlerContext) {
         context.channel.writeAndFlush(HTTPResponsePart.head(head), promise: nil)
     }
 
-    /// Writes the final response. Where content is missing, the connection is over: the rest can't be told from a request.
+    /// Writes the final response. If content is missing, the connection closes: the rest can't be told from a request.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext) {
         guard case .exchanging(let exchange) = state else { return }
         let hasAll = exchange.hasEnded || exchange.traits.contentLength == 0
@@ -227,7 +227,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let hasContent = response.status != 204 && exchange.head.method != .head
         if response.status != 204 { fields[.contentLength] = String(response.content.count) }
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
-        // The end of a request without content may come next; the next handler makes nothing of it.
+        // The end of a request without content may follow; the next handler ignores it.
         state = keepsAlive ? .passing : .dropping
         setTimer(context)
         if !keepsAlive { context.fireUserInboundEventTriggered(Delegation.endsConnection) }
@@ -290,7 +290,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         giveUp(exchange)
     }
 
-    /// Tells the service that no more comes, after the last of what has come.
+    /// Reports the end of the connection to the service, after the last received content.
     private func giveUp(_ exchange: Exchange) {
         guard let id = exchange.id else { return }
         if exchange.buffer.readableBytes > 0 {
@@ -299,7 +299,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         service.handle(.broke(id))
     }
 
-    /// Has the throughput looked at when its time has come. A timer that is too early stays: it then finds the later one.
+    /// Schedules the next throughput check. An earlier timer stays; it reschedules itself.
     private func setTimer(_ context: ChannelHandlerContext) {
         guard case .exchanging(let exchange) = state else {
             timer?.task.cancel()
@@ -326,7 +326,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension UploadServerAction {
-    /// The request that the action is for.
+    /// The request of the action.
     fileprivate var request: UploadRequestID? {
         switch self {
         case .inform(let id, _), .receive(let id), .respond(let id, _), .close(let id): id

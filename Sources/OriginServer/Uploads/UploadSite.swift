@@ -4,12 +4,12 @@ import NIOPosix
 import ResumableUploads
 import SystemPackage
 
-/// The part of a server that takes uploads.
+/// The upload service of a server, with its URLs.
 struct UploadSite: Sendable {
     let service: UploadService
     let area: UploadArea
 
-    /// Opens the folder of a configuration that has one, and finds the uploads of an earlier run.
+    /// Opens the upload folder, if configured, and recovers the uploads of an earlier run.
     static func open(_ configuration: OriginConfiguration) async throws(OriginError) -> UploadSite? {
         guard let uploads = configuration.uploads else { return nil }
         let opened: Result<UploadSite, OriginError>? = try? await NIOThreadPool.singleton.runIfActive {

@@ -1,24 +1,24 @@
 import HTTPTypes
 import TransferProtocol
 
-/// An upload that was found after a start.
+/// An upload that was recovered at startup.
 public struct UploadFound: Hashable, Sendable {
-    /// How far it has come.
+    /// The progress of an upload.
     public enum State: Hashable, Sendable {
-        /// It has this many bytes, all on the disk.
+        /// This many bytes are durable.
         case receiving(length: Int64)
-        /// It is over.
+        /// It has ended.
         case completed(UploadOutcome)
     }
 
-    /// Its name.
+    /// The token of the upload.
     public var token: UploadToken
-    /// What was fixed at its creation.
+    /// The metadata from its creation.
     public var record: UploadRecord
-    /// How far it has come.
+    /// Its progress.
     public var state: State
 
-    /// Makes the description of an upload.
+    /// Makes a recovered upload.
     public init(token: UploadToken, record: UploadRecord, state: State) {
         self.token = token
         self.record = record
@@ -26,39 +26,39 @@ public struct UploadFound: Hashable, Sendable {
     }
 }
 
-/// The uploads of a server as a value: events come in, actions go out, and nothing is done here.
+/// The state machine of all uploads of a server: consumes events and returns actions, without side effects.
 ///
-/// Speaks the interop versions of `UploadDialect` (draft-ietf-httpbis-resumable-upload). A request that names none of them
-/// is an ordinary one: its content is stored, and can't be resumed. The executor carries out the actions in their order,
-/// and hands the result of each command of the store back.
+/// Supports the interop versions of `UploadDialect` (draft-ietf-httpbis-resumable-upload). A request without a
+/// supported version is a plain upload: its content is stored but can't be resumed. The executor performs the actions
+/// in order and feeds back the result of each store command.
 public struct UploadCore: Sendable {
     /// An event.
     public enum Event: Sendable {
-        /// The head of a request has arrived. `token` is a fresh one, for the upload that the request may create.
+        /// The head of a request arrived. `token` is a fresh one, for an upload that the request may create.
         case request(UploadRequestID, UploadRequest, token: UploadToken)
-        /// The content that was asked for by `receive`, in part.
+        /// Part of the content requested by `receive`.
         case content(UploadRequestID, [UInt8])
-        /// The content that was asked for has ended.
+        /// The content of a request is complete.
         case contentEnded(UploadRequestID)
-        /// The connection of a request broke, or its content isn't valid.
+        /// The connection of a request was lost, or its content is invalid.
         case broke(UploadRequestID)
-        /// The store has carried out its command for an upload.
+        /// The store completed a command for an upload.
         case stored(UploadToken, UploadStoreResult)
-        /// Whoever takes the uploads has answered one before all of it had come.
+        /// The upload's handler responded before all content arrived.
         case answered(UploadToken, UploadResponse)
-        /// Time has passed: uploads that have expired are removed.
+        /// Time has passed: expired uploads are removed.
         case tick
     }
 
     private let policy: UploadPolicy
     private let location: @Sendable (UploadToken) -> String
     private var uploads: [UploadToken: UploadMachine] = [:]
-    /// The uploads of the requests under way.
+    /// The uploads of current requests.
     private var owners: [UploadRequestID: UploadToken] = [:]
-    /// The uploads that the last event has doomed while the store carries out a command for them.
+    /// The uploads that the last event marked for removal during a store command.
     private(set) var abandoned: [UploadToken] = []
 
-    /// Makes the core of a server that has found `uploads`. `location` is the path of an upload's URI.
+    /// Makes the core with the recovered uploads. `location` returns the path of an upload's URL.
     public init(
         policy: UploadPolicy,
         found: [UploadFound],
@@ -78,16 +78,16 @@ public struct UploadCore: Sendable {
         }
     }
 
-    /// The number of uploads that are kept.
+    /// The number of uploads.
     public var count: Int { uploads.count }
 
-    /// The number of requests under way.
+    /// The number of current requests.
     var requestCount: Int { owners.count }
 
-    /// Whether an upload is kept.
+    /// Whether an upload exists.
     func keeps(_ token: UploadToken) -> Bool { uploads[token] != nil }
 
-    /// Takes an event, and gives the actions that follow from it.
+    /// Handles an event and returns the resulting actions.
     public mutating func handle(_ event: Event, at now: UploadInstant) -> [UploadServerAction] {
         abandoned = []
         switch event {
@@ -190,7 +190,7 @@ public struct UploadCore: Sendable {
         return change(token, at: now) { $0.advance(at: now) }
     }
 
-    /// The refusal of a creation before its content is read.
+    /// The response that refuses a creation before its content is read; `nil` if it is accepted.
     private func refusal(of request: UploadRequest, _ completes: Bool, _ length: Int64?) -> UploadResponse? {
         let dialect = request.dialect
         func limited(_ status: Int, _ sentence: String) -> UploadResponse {
@@ -230,7 +230,7 @@ public struct UploadCore: Sendable {
         return nil
     }
 
-    /// The answer to OPTIONS: 200, because some clients take no other success.
+    /// The response to OPTIONS: 200, because some clients accept no other success.
     private func options(_ request: UploadRequest, _ methods: String) -> UploadResponse {
         var dialect = UploadDialect.newest
         if let named = request.dialect { dialect = named }
@@ -239,7 +239,7 @@ public struct UploadCore: Sendable {
             .with(limits, in: dialect.rules.hasLimits ? dialect : .newest)
     }
 
-    /// The answer for an upload that isn't there.
+    /// The response for a missing upload.
     static func gone(_ dialect: UploadDialect?) -> UploadResponse {
         let dialect = dialect ?? .newest
         return UploadResponse.message(dialect.rules.goneStatuses.first ?? 404, "There is no such upload.")

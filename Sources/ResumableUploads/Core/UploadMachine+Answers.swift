@@ -2,7 +2,7 @@ import HTTPTypes
 import TransferProtocol
 
 extension UploadMachine {
-    /// Tells the location as soon as the upload would survive a crash.
+    /// Announces the upload URL as soon as the upload would survive a crash.
     mutating func announce(at now: UploadInstant) {
         guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
         let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
@@ -23,7 +23,7 @@ extension UploadMachine {
         self.transfer?.lastInform = now.elapsed
     }
 
-    /// The answer to HEAD. Everything received is on the disk.
+    /// The response to HEAD. All received bytes are durable.
     func offset(in dialect: UploadDialect, at now: UploadInstant) -> UploadResponse {
         var fields = UploadFields(isComplete: isCompleted, offset: promised, length: record.length)
         if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
@@ -31,14 +31,15 @@ extension UploadMachine {
         return UploadResponse(status, [.cacheControl: "no-store"]).with(fields, in: dialect)
     }
 
-    /// The answer to an append that starts elsewhere than the upload ends.
+    /// The response to an append at a wrong offset.
     func mismatch(_ offset: Int64, in dialect: UploadDialect) -> UploadResponse {
-        // A 409 says that the upload isn't complete, even of one that is: it answers for the upload, not for the target.
+        // A 409 is flagged as incomplete even for a complete upload: it is the upload resource's response, not the
+        // target's.
         UploadResponse.problem(.mismatchingOffset(expected: promised, provided: offset), in: dialect)
             .with(UploadFields(isComplete: false, offset: promised), in: dialect)
     }
 
-    /// The answer to content that leaves the upload incomplete.
+    /// The response to content that doesn't complete the upload.
     func incompleteAnswer(to transfer: Transfer, at now: UploadInstant) -> UploadResponse {
         let dialect = transfer.dialect ?? record.dialect ?? .newest
         var fields = UploadFields(isComplete: false, offset: promised)
@@ -50,7 +51,7 @@ extension UploadMachine {
             .with(fields, in: dialect)
     }
 
-    /// The answer of the target.
+    /// The target's response.
     func finalAnswer(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
         switch end {
         case .answer(let response, let length, _):
@@ -63,20 +64,20 @@ extension UploadMachine {
         }
     }
 
-    /// The refusal of content that hasn't the digest that its request named.
+    /// The response to content that doesn't match its `Content-Digest`.
     func wrongContent(in transfer: Transfer) -> UploadResponse {
         let response = UploadResponse.message(400, "The content does not have the digest of Content-Digest.")
         guard isDurable, let dialect = transfer.dialect ?? record.dialect else { return response }
         return response.with(UploadFields(isComplete: false, offset: promised), in: dialect)
     }
 
-    /// The refusal of lengths that contradict each other.
+    /// The response to contradicting lengths.
     func inconsistentLength(in dialect: UploadDialect) -> UploadResponse {
         UploadResponse.problem(.inconsistentLength, in: dialect)
             .with(UploadFields(isComplete: false, offset: promised), in: dialect)
     }
 
-    /// The same, in the dialect of the request that brings content.
+    /// The same, in the dialect of the current transfer.
     func inconsistentLength(at now: UploadInstant) -> UploadResponse {
         guard let dialect = transfer?.dialect ?? record.dialect else {
             return .message(400, "There is less content than announced.")
@@ -84,7 +85,7 @@ extension UploadMachine {
         return inconsistentLength(in: dialect)
     }
 
-    /// A refusal because of a limit, with the limits.
+    /// The response to a violated limit, with the limits.
     func limited(
         _ status: Int,
         _ sentence: String,
@@ -101,13 +102,13 @@ extension UploadMachine {
         limited(status, sentence, in: transfer?.dialect ?? record.dialect, at: now)
     }
 
-    /// A response that says that the upload isn't complete.
+    /// Flags a response as incomplete.
     func flagged(_ response: UploadResponse, in dialect: UploadDialect?) -> UploadResponse {
         guard isDurable, let dialect else { return response }
         return response.with(UploadFields(isComplete: false), in: dialect)
     }
 
-    /// The answer for an upload that isn't there any more.
+    /// The response for an upload that no longer exists.
     func gone(_ dialect: UploadDialect?) -> UploadResponse { UploadCore.gone(dialect ?? record.dialect) }
 
     private var isCompleted: Bool {

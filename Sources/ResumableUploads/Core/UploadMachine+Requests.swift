@@ -2,7 +2,7 @@ import HTTPTypes
 import TransferProtocol
 
 extension UploadMachine {
-    /// Answers a request for the upload, or begins to receive its content. Everything received is on the disk.
+    /// Responds to a request for the upload, or starts receiving its content. All received bytes are durable.
     mutating func serve(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
         let dialect = request.dialect ?? record.dialect ?? .newest
         let rules = dialect.rules
@@ -29,7 +29,7 @@ extension UploadMachine {
         }
     }
 
-    /// Whether a request is a DELETE that is valid in its dialect.
+    /// Whether a request is a valid DELETE in its dialect.
     func removes(_ request: UploadRequest) -> Bool {
         let rules = (request.dialect ?? record.dialect ?? .newest).rules
         return request.method == .delete && !(rules.refusesFieldsOnHead && request.hasUploadFields)
@@ -91,7 +91,8 @@ extension UploadMachine {
         advance(at: now)
     }
 
-    /// The refusal of an append because of its length; the upload is doomed when the append passes the known length.
+    /// The response that refuses an append because of its length. An append beyond the known length invalidates the
+    /// upload.
     private mutating func refusal(
         of request: UploadRequest,
         _ completes: Bool,
@@ -102,7 +103,7 @@ extension UploadMachine {
             return inconsistentLength(in: dialect)
         }
         let length = record.length ?? request.fields.length
-        // Nothing is added to a length that a client names: it may be as large as the type allows.
+        // Client-supplied lengths are never added to: they may be as large as the type allows.
         if let count = request.contentLength {
             if count > policy.maximumSize - received {
                 return limited(413, "The file is larger than max-size.", in: dialect, at: now)
@@ -123,7 +124,7 @@ extension UploadMachine {
         return nil
     }
 
-    /// The refusal of `count` bytes more of content, whatever the head said.
+    /// The response that refuses `count` more content bytes, regardless of the declared length.
     mutating func refusal(of count: Int, in transfer: Transfer, at now: UploadInstant) -> UploadResponse? {
         let dialect = transfer.dialect ?? record.dialect
         if let length = record.length, Int64(count) > length - received {
@@ -139,7 +140,7 @@ extension UploadMachine {
         return nil
     }
 
-    /// The answer to an append to a complete upload: the outcome again when the request agrees with it.
+    /// The response to an append to a complete upload: the outcome again if the request is consistent with it.
     private func repeated(
         _ end: UploadEnd,
         _ request: UploadRequest,
@@ -147,7 +148,7 @@ extension UploadMachine {
         _ completes: Bool,
         in dialect: UploadDialect
     ) -> UploadResponse {
-        // A client that was answered early has more to send, and gets the answer again.
+        // After an early response the client still has content to send; it gets the same response again.
         if case .answer(_, _, isEarly: true) = end { return finalAnswer(end, in: dialect, isFlagged: true) }
         let hasRightLength = request.fields.length.map { $0 == end.length } ?? true
         if offset == end.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {

@@ -1,7 +1,7 @@
 import HTTPSemantics
 import TransferProtocol
 
-/// One request, from its head to its response; unique in a server.
+/// Identifies one request, from its head to its response; unique within a server.
 public struct UploadRequestID: Hashable, Sendable {
     let number: UInt64
 
@@ -9,74 +9,74 @@ public struct UploadRequestID: Hashable, Sendable {
     public init(_ number: UInt64) { self.number = number }
 }
 
-/// A command to the store about one upload. There is at most one at a time for each.
+/// A store command for one upload. At most one per upload is in progress.
 public enum UploadStoreCommand: Hashable, Sendable {
-    /// Make the upload, empty. Once it is done, a durable one is found again after a crash.
+    /// Create the upload, empty. Once it succeeds, a durable one is recovered after a crash.
     case create(UploadRecord, isDurable: Bool)
     /// Write bytes at the end, which is at `offset`.
     case append([UInt8], offset: Int64)
-    /// Bring all that was written to the disk, and note the length. From then on it may be promised.
+    /// Sync everything written and log the length, which may then be acknowledged.
     case checkpoint(length: Int64?)
-    /// Put the file in its place, if it has this digest; with `nil` the one of the record, if there is one.
+    /// Move the file to its destination if it has this digest; `nil` uses the record's digest, if any.
     case finish(digest: ReprDigest?)
-    /// Go back to the last checkpoint after a failure.
+    /// Return to the last checkpoint after a failure.
     case restore
     /// Close the files until the next command.
     case release
-    /// Remove everything.
+    /// Remove the upload.
     case remove
 }
 
-/// The result of a command to the store.
+/// The result of a store command.
 public enum UploadStoreResult: Hashable, Sendable {
-    /// The command was carried out.
+    /// The command succeeded.
     case done
-    /// The file is in its place, or was refused for good; the outcome is on the disk.
+    /// The file is at its destination, or was rejected permanently; the outcome is durable.
     case finished(UploadOutcome)
-    /// Whoever takes the uploads has answered this one.
+    /// The upload's handler responded.
     case answered(UploadResponse)
     /// The upload is back at its last checkpoint.
     case restored(length: Int64)
-    /// It failed; after `restore` it can be tried again.
+    /// The command failed; it can be retried after `restore`.
     case failed(UploadStoreFailure)
 }
 
-/// Why a command to the store failed.
+/// Why a store command failed.
 public enum UploadStoreFailure: Hashable, Sendable {
     /// The disk is full.
     case noSpace
     /// The disk failed.
     case disk
-    /// What was promised isn't there any more.
+    /// Acknowledged bytes are missing.
     case lost
-    /// Something that isn't a file has the name of the target.
+    /// The destination isn't a regular file.
     case notReplaceable
-    /// The target exists, and the request demanded that it doesn't.
+    /// The destination exists, and the request required that it doesn't.
     case exists
 }
 
-/// An action that follows from an event.
+/// An action of the executor.
 public enum UploadServerAction: Hashable, Sendable {
-    /// Send an informational response.
+    /// Send an interim response.
     case inform(UploadRequestID, UploadResponse)
-    /// Hand over the next content of the request, or its end.
+    /// Deliver the next content of the request, or its end.
     case receive(UploadRequestID)
     /// Send the final response.
     case respond(UploadRequestID, UploadResponse)
-    /// Close the connection: a newer request has taken the place of this one.
+    /// Close the connection: a newer request supersedes this one.
     case close(UploadRequestID)
-    /// Have the store carry out a command.
+    /// Execute a store command.
     case store(UploadToken, UploadStoreCommand)
 }
 
-/// How an upload ended. It is kept, for a client that lost the answer.
+/// How an upload ended. Kept for a client that lost the response.
 enum UploadEnd: Hashable {
-    /// The store has put a file in its place, or refused it.
+    /// The store moved the file to its destination, or rejected it.
     case file(UploadOutcome)
-    /// Whoever takes the uploads has answered, after `length` bytes. `isEarly` when there was more to come.
+    /// The handler responded after `length` bytes; `isEarly` if more content was expected.
     case answer(UploadResponse, length: Int64, isEarly: Bool)
 
-    /// The bytes of the upload.
+    /// The size of the upload.
     var length: Int64 {
         switch self {
         case .file(let outcome): outcome.length

@@ -1,40 +1,40 @@
 import HTTPSemantics
 import TransferProtocol
 
-/// One upload as a value: requests, content and results of the store come in, actions go out.
+/// The state machine of one upload: consumes requests, content and store results, and returns actions.
 ///
-/// There is one command to the store at a time, and one request that brings content. A newer request takes the place of
-/// an older one: the older connection is closed, what the store is doing is waited for, and then the newer is answered.
-/// An offset is told only when it is on the disk.
+/// There is at most one store command and one request with content at a time. A newer request supersedes an older one:
+/// the older connection is closed, and the newer request is served after the current store command. Only durable
+/// offsets are acknowledged.
 struct UploadMachine {
-    /// The state of the upload.
+    /// The phase of the upload.
     enum Phase: Hashable {
-        /// The store is making it.
+        /// The store is creating it.
         case creating
-        /// It takes content.
+        /// It accepts content.
         case receiving
-        /// It is over, and the outcome is kept.
+        /// It has ended, and the outcome is kept.
         case completed(UploadEnd)
-        /// It is to be removed; nothing more is promised.
+        /// It is about to be removed; nothing more is acknowledged.
         case doomed
         /// The store has removed it.
         case removed
     }
 
-    /// A request that brings content.
+    /// A request with content.
     struct Transfer {
         let id: UploadRequestID
         let dialect: UploadDialect?
         let isCreation: Bool
-        /// Whether the upload is complete with its content.
+        /// Whether its content completes the upload.
         let completes: Bool
         var received: Int64 = 0
-        /// Content that the store hasn't got yet.
+        /// Content not yet passed to the store.
         var pending: [UInt8]?
         var hasEnded = false
-        /// The digest that the content must have, until it is known to have it.
+        /// The digest check, until it has passed.
         var check: ContentCheck?
-        /// Whether the next content was asked for.
+        /// Whether the next content was requested.
         var isAwaited = false
         var informs = 0
         var lastInform: Duration
@@ -46,27 +46,27 @@ struct UploadMachine {
     var record: UploadRecord
     let isDurable: Bool
     var phase: Phase
-    /// Bytes that the store has written.
+    /// Bytes written by the store.
     var received: Int64
-    /// Bytes that are on the disk: no answer tells more.
+    /// Durable bytes, the maximum that is acknowledged.
     var promised: Int64
     var command: UploadStoreCommand?
     var transfer: Transfer?
-    /// Content of a request that is over, which the store hasn't got yet.
+    /// Content of an ended request, not yet passed to the store.
     var leftover: [UInt8]?
     /// The newest request, while it waits for the store.
     var waiting: (id: UploadRequestID, request: UploadRequest)?
-    /// The store failed: it has to go back to the last checkpoint first.
+    /// Whether the store failed and must be restored first.
     var isBroken = false
-    /// Whether the store holds the files open.
+    /// Whether the store has the files open.
     var isOpen = false
-    /// Whether the upload was doomed during a command of the store, which then needn't wait for anything.
+    /// Whether the upload was marked for removal during a store command, which may then end early.
     var isAbandoned = false
     var lastUse: UploadInstant
     var lastCheckpoint: Duration
     var actions: [UploadServerAction] = []
 
-    /// Makes an upload that `request` creates.
+    /// Makes an upload for a creation request.
     init(
         token: UploadToken,
         location: String,
@@ -97,7 +97,7 @@ struct UploadMachine {
         lastCheckpoint = now.elapsed
     }
 
-    /// Makes an upload that the store has found.
+    /// Makes a recovered upload.
     init(
         token: UploadToken,
         location: String,
@@ -125,7 +125,7 @@ struct UploadMachine {
 
     // MARK: - Events
 
-    /// A request for this upload has arrived; not its creation.
+    /// A request for this upload arrived, other than its creation.
     mutating func requestArrived(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
         lastUse = now
         if let old = transfer {
@@ -138,7 +138,7 @@ struct UploadMachine {
         advance(at: now)
     }
 
-    /// Content has arrived: after it was asked for, or the last before the request breaks.
+    /// Content arrived: requested, or the last before the connection was lost.
     mutating func contentArrived(_ id: UploadRequestID, _ bytes: [UInt8], at now: UploadInstant) {
         guard transfer?.id == id else { return }
         lastUse = now
@@ -151,37 +151,37 @@ struct UploadMachine {
         advance(at: now)
     }
 
-    /// All content of a request has arrived.
+    /// All content of a request arrived.
     mutating func contentEnded(_ id: UploadRequestID, at now: UploadInstant) {
         guard transfer?.id == id else { return }
         transfer?.hasEnded = true
         advance(at: now)
     }
 
-    /// The connection of a request is gone; its content ends before its end.
+    /// The connection of a request was lost before the end of its content.
     mutating func requestBroke(_ id: UploadRequestID, at now: UploadInstant) {
         if waiting?.id == id { waiting = nil }
         guard let old = transfer, old.id == id else { return }
         leave(old)
-        // Nobody could ask for it again.
+        // No client could resume it.
         if !isDurable || phase == .creating, !isFinishing { phase = .doomed }
         advance(at: now)
     }
 
-    /// The upload has lived long enough.
+    /// The upload expired.
     mutating func expired(at now: UploadInstant) {
         guard phase != .removed else { return }
         phase = .doomed
         advance(at: now)
     }
 
-    /// When the upload expires: seconds since 1970.
+    /// When the upload expires, in seconds since 1970.
     var expiry: Int64 { min(record.created + policy.lifetime, lastUse.wall + policy.idleTimeout) }
 
-    /// Whether nobody can reach it any more.
+    /// Whether the upload has been removed.
     var isRemoved: Bool { phase == .removed }
 
-    /// Whether it is in use by a request.
+    /// Whether a request is using it.
     var isBusy: Bool { transfer != nil || waiting != nil }
 
     private var isFinishing: Bool {
@@ -191,7 +191,7 @@ struct UploadMachine {
 
     // MARK: - The next step
 
-    /// Does what is to be done next, until the store or a client has to be waited for.
+    /// Performs the next steps until it must wait for the store or a client.
     mutating func advance(at now: UploadInstant) {
         if phase == .doomed, let command, command != .remove { isAbandoned = true }
         guard command == nil, phase != .removed else { return }
@@ -255,13 +255,13 @@ struct UploadMachine {
         order(.finish(digest: record.digest))
     }
 
-    /// Answers the transfer, after what it brought is on the disk.
+    /// Responds to the transfer once its content is durable.
     private mutating func settle(at now: UploadInstant, _ answer: (UploadMachine) -> UploadResponse) {
         if isDurable, received > promised { return order(.checkpoint(length: record.length)) }
         end(answer(self), at: now)
     }
 
-    /// Whether what was received should be brought to the disk now.
+    /// Whether a checkpoint is due.
     private func isCheckpointDue(at now: UploadInstant) -> Bool {
         guard received > promised, transfer?.check == nil else { return false }
         return received - promised >= policy.checkpointBytes || now.elapsed - lastCheckpoint >= policy.progressInterval
@@ -272,7 +272,7 @@ struct UploadMachine {
         actions.append(.store(token, next))
     }
 
-    /// Answers the request that brings content, and ends it.
+    /// Responds to the request with content and ends it.
     mutating func end(_ response: UploadResponse, at now: UploadInstant) {
         guard let transfer else { return }
         actions.append(.respond(transfer.id, response))
@@ -284,7 +284,7 @@ struct UploadMachine {
 
     // MARK: - Results of the store
 
-    /// The store has carried out the command.
+    /// The store completed the command.
     mutating func stored(_ result: UploadStoreResult, at now: UploadInstant) {
         guard let done = command else { return }
         command = nil
@@ -296,7 +296,7 @@ struct UploadMachine {
             announce(at: now)
         case (.append(let bytes, _), _):
             isOpen = true
-            // What comes after an early answer doesn't count.
+            // Content after an early response doesn't count.
             if phase == .receiving { received += Int64(bytes.count) }
             transfer?.received += Int64(bytes.count)
             transfer?.check?.update(bytes)
@@ -338,7 +338,7 @@ struct UploadMachine {
         self.end(finalAnswer(end, in: transfer.dialect ?? record.dialect, isFlagged: isDurable), at: now)
     }
 
-    /// Whoever takes the uploads has answered this one before all of it had come. That is how it ends.
+    /// The handler responded before all content arrived, which ends the upload.
     mutating func answeredEarly(_ response: UploadResponse, at now: UploadInstant) {
         guard phase == .creating || phase == .receiving else { return }
         let end = UploadEnd.answer(response, length: received, isEarly: true)
@@ -366,7 +366,7 @@ struct UploadMachine {
         at now: UploadInstant
     ) {
         if failure == .lost || command == .remove {
-            // Removing failed: nobody reaches the upload in this run; after the next start it expires.
+            // If removal fails, the upload is unreachable in this run and expires after the next start.
             if command == .remove { return removed(at: now) }
             phase = .doomed
             return advance(at: now)
@@ -374,9 +374,9 @@ struct UploadMachine {
         if case .create = command { phase = .doomed }
         if !isDurable { phase = .doomed }
         isBroken = true
-        // A command that failed may have opened the files before.
+        // A failed command may have opened the files.
         isOpen = true
-        // What isn't on the disk is forgotten: the store goes back to its last checkpoint.
+        // Bytes that aren't durable are discarded: the store returns to its last checkpoint.
         received = promised
         let answer = UploadResponse.failure(failure)
         if let transfer { end(flagged(answer, in: transfer.dialect), at: now) }

@@ -1,35 +1,35 @@
 import TransferProtocol
 
-/// How much a server of uploads takes on.
+/// The limits of an upload server.
 public struct UploadPolicy: Hashable, Sendable {
-    /// The most bytes of a representation: 16 GiB.
+    /// The maximum size of a representation: 16 GiB.
     public var maximumSize: Int64 = 16 << 30
-    /// The fewest bytes of a representation.
+    /// The minimum size of a representation.
     public var minimumSize: Int64 = 0
-    /// The most bytes of the content of one request; `nil` for no limit of its own.
+    /// The maximum content size of a request; `nil` for none.
     public var maximumAppendSize: Int64?
-    /// Uploads that are kept at the same time, complete ones included; 503 beyond.
+    /// The maximum number of uploads, including complete ones; beyond it 503.
     public var uploads = 1_024
-    /// The longest life of an upload in seconds: a day.
+    /// The maximum lifetime of an upload in seconds: a day.
     public var lifetime: Int64 = 86_400
-    /// The longest time between two requests for an upload in seconds: an hour. A complete one is kept for as long.
+    /// The maximum time between two requests for an upload in seconds: an hour. A complete upload is kept for as long.
     public var idleTimeout: Int64 = 3_600
-    /// Bytes after which what was received is brought to the disk: 8 MiB.
+    /// A checkpoint is due after this many bytes: 8 MiB.
     public var checkpointBytes: Int64 = 8 << 20
-    /// Whether content with a `Content-Digest` (RFC 9530, section 2) counts only when all of it has come and has that digest. A
-    /// server that hands content on as it comes can't take it back, and doesn't look at the field.
+    /// Whether content with a `Content-Digest` (RFC 9530, section 2) counts only when it is complete and matches. A
+    /// server that forwards content immediately can't take it back and ignores the field.
     public var checksContentDigest = true
-    /// Whether a creation with `If-Match` is refused. A server that hands the head on leaves the field to its handler.
+    /// Whether a creation with `If-Match` is refused. A forwarding server leaves the field to its handler.
     var refusesIfMatch = true
-    /// The least time between two 104 responses with an offset, and the most between two checkpoints.
+    /// The minimum interval between two 104 responses with an offset, and the maximum between two checkpoints.
     public var progressInterval: Duration = .seconds(1)
-    /// The most 104 responses to one request. After 30 the time between them doubles with each.
+    /// The maximum number of 104 responses to a request. After 30 the interval doubles with each.
     public var progressResponses = 50
 
     /// Makes the default policy.
     public init() {}
 
-    /// The limits as they are announced to an upload that was created `age` seconds ago.
+    /// The limits to announce for an upload of age `age` in seconds.
     func limits(age: Int64) -> UploadLimits {
         UploadLimits(
             maximumSize: maximumSize,
@@ -40,9 +40,9 @@ public struct UploadPolicy: Hashable, Sendable {
     }
 }
 
-/// A point in time, as the core takes it.
+/// A point in time on both clocks.
 public struct UploadInstant: Hashable, Sendable {
-    /// A clock that never goes back, from any origin.
+    /// A monotonic clock with any origin.
     public var elapsed: Duration
     /// The wall clock in seconds since 1970.
     public var wall: Int64

@@ -1,7 +1,7 @@
 import HTTPSemantics
 import TransferProtocol
 
-/// The file that an upload becomes.
+/// The destination file of an upload.
 public struct UploadTarget: Hashable, Sendable {
     /// The name of the file in the folder for uploads; one component.
     public var name: String
@@ -15,15 +15,15 @@ public struct UploadTarget: Hashable, Sendable {
     }
 }
 
-/// Everything that is fixed when an upload is created.
+/// The metadata of an upload, fixed at its creation.
 public struct UploadRecord: Hashable, Sendable {
-    /// The file that it becomes.
+    /// The destination file.
     public var target: UploadTarget
-    /// The dialect of the creation; `nil` for an ordinary request, which can't be resumed.
+    /// The dialect of the creation; `nil` for a plain upload, which can't be resumed.
     public var dialect: UploadDialect?
-    /// The length of the representation in bytes, if it is known.
+    /// The length of the representation in bytes, if known.
     public var length: Int64?
-    /// The digest that the representation must have, if the client named one.
+    /// The digest that the representation must have, if the client sent one.
     public var digest: ReprDigest?
     /// Whether the file must not exist yet (`If-None-Match: *`).
     public var isOnlyNew: Bool
@@ -48,23 +48,23 @@ public struct UploadRecord: Hashable, Sendable {
     }
 }
 
-/// The answer of the target to a complete upload. It is kept, for a client that lost it.
+/// The target's response to a complete upload. Kept for a client that lost it.
 public struct UploadOutcome: Hashable, Sendable {
-    /// The result, from the target's point of view.
+    /// The result for the target.
     public enum Status: Int, Hashable, Sendable {
-        /// There was no such file before.
+        /// The file is new.
         case created = 201
-        /// The file took the place of another.
+        /// The file replaced another.
         case replaced = 204
-        /// The bytes haven't the digest that was promised.
+        /// The bytes don't match the client's digest.
         case digestMismatch = 400
-        /// A file of this name can't be put there.
+        /// The destination isn't a regular file.
         case notReplaceable = 409
-        /// The file exists, and the request demanded that it doesn't.
+        /// The file exists, and the request required that it doesn't.
         case exists = 412
     }
 
-    /// The result.
+    /// The result for the target.
     public var status: Status
     /// The bytes of the upload.
     public var length: Int64
@@ -78,6 +78,6 @@ public struct UploadOutcome: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Whether the file is in its place.
+    /// Whether the file is at its destination.
     public var isSuccess: Bool { status == .created || status == .replaced }
 }

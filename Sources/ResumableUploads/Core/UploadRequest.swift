@@ -2,13 +2,13 @@ import HTTPSemantics
 import HTTPTypes
 import TransferProtocol
 
-/// The head of a request, as far as uploads are concerned.
+/// The head of a request, reduced to what uploads need.
 public struct UploadRequest: Hashable, Sendable {
-    /// What the request target stands for.
+    /// The resource that the request target identifies.
     public enum Resource: Hashable, Sendable {
         /// A file that can be uploaded.
         case target(UploadTarget)
-        /// An upload, or what would be one.
+        /// An upload resource, existing or not.
         case upload(UploadToken)
     }
 
@@ -16,43 +16,44 @@ public struct UploadRequest: Hashable, Sendable {
     public var resource: Resource
     /// The method.
     public var method: HTTPRequest.Method
-    /// The dialect of the request; `nil` when it names none, or one that isn't spoken here.
+    /// The dialect of the request; `nil` for none or an unsupported one.
     public var dialect: UploadDialect?
-    /// The fields of the upload, in that dialect.
+    /// The upload fields, in that dialect.
     public var fields: UploadFields
-    /// Whether the fields say in any dialect that more follows, so that the content isn't a whole representation.
+    /// Whether the fields of any dialect mark the content as incomplete.
     public var isPartial: Bool
-    /// The bytes of the content, when the request says how many there are; 0 when it has none.
+    /// The content length, if declared; 0 without content.
     public var contentLength: Int64?
     /// The media type in lower case without its parameters.
     public var contentType: String?
-    /// The digest of the whole representation.
+    /// The digest of the full representation.
     public var digest: ReprDigest?
     /// The digest of the content of this request (`Content-Digest`, RFC 9530, section 2).
     public var contentDigest: ReprDigest?
-    /// Whether the target must not exist: `If-None-Match: *`. A list of tags and `If-Unmodified-Since` count as that, for
-    /// they hold where there is no target (RFC 9110, sections 13.1.2 and 13.1.4), and its tag and date aren't known here.
+    /// Whether the target must not exist: `If-None-Match: *`. A list of tags and `If-Unmodified-Since` count too: they
+    /// hold when there is no target (RFC 9110, sections 13.1.2 and 13.1.4), and validators of the target aren't known
+    /// here.
     public var isOnlyNew: Bool
-    /// Whether the target must be in a state that the client names (`If-Match`; RFC 9110, section 13.1.1).
+    /// Whether the target must have a given state (`If-Match`; RFC 9110, section 13.1.1).
     var hasIfMatch: Bool
-    /// Whether the content is a part by `Content-Range` (RFC 9110, section 14.5), or in a content coding.
+    /// Whether the content is a range (`Content-Range`; RFC 9110, section 14.5) or has a content coding.
     public var content: Content
 
     /// How the content relates to the representation.
     public enum Content: Hashable, Sendable {
-        /// The bytes as they are.
+        /// The bytes themselves.
         case plain
-        /// A part, which a PUT can't bring.
+        /// A range, which PUT doesn't support.
         case range
         /// In a content coding.
         case coded
     }
 
-    /// Reads a head. `contentLength` is what the framing says: 0 without content, `nil` when it is in chunks.
+    /// Parses a head. `contentLength` comes from the framing: 0 without content, `nil` when chunked.
     public init(resource: Resource, method: HTTPRequest.Method, fields: HTTPFields, contentLength: Int64?) {
         self.resource = resource
         self.method = method
-        // A length below 0 is none, and is refused as one that is too large.
+        // A negative length is invalid and is refused as too large.
         self.contentLength = contentLength.map { $0 < 0 ? .max : $0 }
         let named = UploadFields.interopVersion(of: fields).flatMap { UploadDialect(interopVersion: $0) }
         self.fields = UploadFields(fields, in: named ?? .newest)
@@ -68,10 +69,10 @@ public struct UploadRequest: Hashable, Sendable {
         isOnlyNew = fields[.ifNoneMatch] != nil || date != nil
         let coding = fields[.contentEncoding]?.lowercased() ?? "identity"
         content = fields[.contentRange] != nil ? .range : coding != "identity" ? .coded : .plain
-        // A request to create an upload without the flag is an ordinary one.
+        // A creation without the flag is a plain upload.
         if case .target = resource, method != .options, self.fields.isComplete == nil { dialect = nil }
     }
 
-    /// Whether the fields say nothing of an upload, as a request about its offset should be.
+    /// Whether there are upload fields, which offset requests shouldn't have.
     var hasUploadFields: Bool { fields.isComplete != nil || fields.offset != nil || fields.length != nil }
 }

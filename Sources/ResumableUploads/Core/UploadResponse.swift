@@ -2,11 +2,11 @@ import HTTPSemantics
 import HTTPTypes
 import TransferProtocol
 
-/// A response about an upload: status, fields and content.
+/// A response of the upload server.
 public struct UploadResponse: Hashable, Sendable {
     /// The status, 104 or 200 to 599.
     public var status: Int
-    /// The fields, without those of the framing and the date.
+    /// The fields, except framing and `Date`.
     public var fields: HTTPFields
     /// The content.
     public var content: [UInt8]
@@ -18,7 +18,7 @@ public struct UploadResponse: Hashable, Sendable {
         self.content = content
     }
 
-    /// A response whose content is a sentence.
+    /// A response with a sentence as content.
     public static func message(_ status: Int, _ sentence: String) -> UploadResponse {
         UploadResponse(
             status,
@@ -33,28 +33,28 @@ public struct UploadResponse: Hashable, Sendable {
         return UploadResponse(problem.status, [.contentType: ProblemDetails.mediaType], content: problem.json)
     }
 
-    /// This response with the fields of an upload.
+    /// This response with upload fields.
     func with(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
         var response = self
         fields.write(to: &response.fields, in: dialect)
         return response
     }
 
-    /// This response with a field more.
+    /// This response with one more field.
     func with(_ name: HTTPField.Name, _ value: String) -> UploadResponse {
         var response = self
         response.fields[name] = value
         return response
     }
 
-    /// An informational response.
+    /// An interim response.
     static func informational(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
         UploadResponse(UploadDialectRules.informationalStatus)
             .with(fields, in: dialect)
             .with(.uploadDraftInteropVersion, dialect.interopVersionValue)
     }
 
-    /// The answer of the target to the upload of a whole file.
+    /// The target's response to a complete upload.
     static func outcome(_ outcome: UploadOutcome, of target: UploadTarget) -> UploadResponse {
         let response =
             switch outcome.status {
@@ -66,7 +66,7 @@ public struct UploadResponse: Hashable, Sendable {
         return response.with(.reprDigest, outcome.digest.headerValue)
     }
 
-    /// The answer to a request that the store failed.
+    /// The response to a store failure.
     static func failure(_ failure: UploadStoreFailure) -> UploadResponse {
         switch failure {
         case .noSpace: message(507, "The disk is full.")

@@ -1,15 +1,15 @@
-/// The name of an upload in its URI: 128 random bits as 32 hexadecimal digits. To know it is to have access.
+/// The name of an upload in its URL: 128 random bits as 32 hexadecimal digits. Knowing it grants access.
 public struct UploadToken: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// Draws a token from `generator`, which must be one that nobody can predict.
+    /// Draws a token from `generator`, which must be cryptographically secure.
     public init(using generator: inout some RandomNumberGenerator) {
         high = generator.next()
         low = generator.next()
     }
 
-    /// Reads 32 hexadecimal digits in lower case; `nil` for anything else.
+    /// Parses 32 lower-case hexadecimal digits; `nil` for anything else.
     public init?(_ text: some StringProtocol) {
         let isHexadecimal = text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
         guard text.utf8.count == 32, isHexadecimal, let high = UInt64(text.prefix(16), radix: 16),

@@ -5,18 +5,18 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// Takes the requests about uploads of a connection, or of a stream of HTTP/2, and lets all others pass.
+/// Handles the upload requests of a connection or HTTP/2 stream, and forwards all others.
 ///
-/// It stands behind the codec that makes HTTP types. It takes an upload once the responses to all requests before it have
-/// passed, and lets the next request pass once the upload is answered; so it needs no `HTTPServerPipelineHandler`.
+/// It is added after the codec for HTTP types. It serves an upload once all earlier responses have passed, and forwards
+/// the next request once the upload's response is sent, so it needs no `HTTPServerPipelineHandler`.
 public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
-    /// Parts of requests.
+    /// Request parts.
     public typealias InboundIn = HTTPRequestPart
-    /// Parts of requests that aren't about uploads.
+    /// Request parts that aren't about uploads.
     public typealias InboundOut = HTTPRequestPart
-    /// Parts of the responses to these.
+    /// Response parts for these.
     public typealias OutboundIn = HTTPResponsePart
-    /// Parts of responses.
+    /// Response parts.
     public typealias OutboundOut = HTTPResponsePart
 
     private struct Exchange {
@@ -29,15 +29,15 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         var expectsContinue: Bool
         /// Whether the client waits for a 100 before it sends content.
         var holdsContent: Bool
-        /// Whether the connection ends with the response.
+        /// Whether the connection closes after the response.
         var endsConnection: Bool
     }
 
     private enum State {
-        /// Requests go on to the next handler.
+        /// Requests are forwarded to the next handler.
         case passing
         case exchanging(Exchange)
-        /// The request was answered; what it still sends is dropped, so many bytes at most.
+        /// The response was sent; up to this many bytes of remaining content are discarded.
         case dropping(Int)
         case closed
     }
@@ -45,14 +45,15 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private let server: ResumableUploadServer
     private var state = State.passing
     private var isReadHeld = false
-    /// The OPTIONS request that passed last, until its response has passed.
+    /// The last forwarded OPTIONS request, until its response has passed.
     private var options: HTTPRequest?
-    /// The requests that passed and whose responses haven't.
+    /// The number of forwarded requests without a response.
     private var unanswered = 0
-    /// What comes after a request that must be answered first. Nothing is read while there is something, so it is one read.
+    /// Parts after a request that must be answered first. Nothing is read while it is non-empty, so it holds at most
+    /// one read.
     private var queue = CircularBuffer<HTTPRequestPart>()
     private var isDelivering = false
-    /// Whether the connection ends when the content of the request that was answered has been dropped.
+    /// Whether the connection closes when the remaining content has been discarded.
     private var endsConnection = false
     private var throughput: MinimumThroughput
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
@@ -69,14 +70,14 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private var limits: ResumableUploadServer.Configuration { server.configuration }
 
-    /// Takes a part of a request.
+    /// Receives a request part.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .closed = state { return }
         queue.append(unwrapInboundIn(data))
         deliverQueue(context)
     }
 
-    /// Takes what has arrived, up to a request that has to wait.
+    /// Processes queued parts up to a request that must wait.
     private func deliverQueue(_ context: ChannelHandlerContext) {
         guard !isDelivering else { return }
         isDelivering = true
@@ -152,7 +153,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
                 endsConnection: UploadHead.endsConnection(head.headerFields)
             )
         )
-        // Where the content ends isn't known (RFC 9112, section 6.3).
+        // The end of the content is unknown (RFC 9112, section 6.3).
         if let length = head.headerFields[.contentLength], ContentLength.parse(length) == nil {
             return respond(.message(400, "Content-Length is not a number of bytes."), context, thenCloses: true)
         }
@@ -171,7 +172,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         }
     }
 
-    /// Changes the exchange in place: the state gives its reference to the bytes up first, so they aren't copied.
+    /// Modifies the current request in place, releasing the state's reference so that its buffer isn't copied.
     private func change(_ body: (inout Exchange) -> Void) {
         guard case .exchanging(var exchange) = state else { return }
         state = .passing
@@ -179,7 +180,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         state = .exchanging(exchange)
     }
 
-    /// Hands over what has arrived, if it was asked for.
+    /// Delivers received content if it was requested.
     private func deliver(_ context: ChannelHandlerContext) {
         guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
         if exchange.isAwaited, exchange.buffer.readableBytes > 0 {
@@ -201,7 +202,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     // MARK: - Reading
 
-    /// Holds the next read back while there is enough in memory.
+    /// Delays reads while enough content is buffered.
     public func read(context: ChannelHandlerContext) {
         if isFull { isReadHeld = true } else { context.read() }
     }
@@ -220,7 +221,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     // MARK: - Answering
 
-    /// Lets a response of the next handler pass. One to OPTIONS that succeeds gets the limits of uploads.
+    /// Forwards a response of the next handler. A successful one to OPTIONS gets the upload limits.
     public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
             context.write(data, promise: promise)
@@ -247,12 +248,12 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
             deliver(context)
         case .respond(id, let response): respond(response, context)
         case .close(id): close(context)
-        // An action for an earlier request may come late.
+        // An action may arrive late, for an earlier request.
         case .inform, .receive, .respond, .close, .store: break
         }
     }
 
-    /// Asks for the content that a client holds back, once the handler of the upload waits for some.
+    /// Sends 100 (Continue) once the upload's handler waits for content.
     private func continueWhenRead(_ id: UploadRequestID, _ upload: UploadToken?, _ context: ChannelHandlerContext) {
         guard let upload else { return }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
@@ -275,7 +276,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    /// Writes the final response. The connection ends with it if the client wishes so, or at once if it `thenCloses`.
+    /// Sends the final response. Closes the connection afterwards if the client asked for it, or if `thenCloses`.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext, thenCloses: Bool = false) {
         guard case .exchanging(let exchange) = state else { return }
         let closesNow = thenCloses || exchange.endsConnection && exchange.hasEnded
@@ -284,7 +285,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         var fields = response.fields
         let hasContent = ![204, 304].contains(response.status)
         if hasContent { fields[.contentLength] = String(response.content.count) }
-        // HTTP/2 has no such field; a client that sent it speaks HTTP/1.
+        // HTTP/2 has no such field; a client that sent it uses HTTP/1.
         if exchange.endsConnection || closesNow && isHTTP1(context) { fields[.connection] = "close" }
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
@@ -308,7 +309,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     // MARK: - Time
 
-    /// Has the throughput looked at when its time has come. A timer that is too early stays: it then finds the later one.
+    /// Schedules the next throughput check. An earlier timer stays; it reschedules itself.
     private func setTimer(_ context: ChannelHandlerContext) {
         switch state {
         case .exchanging, .dropping: break
@@ -347,7 +348,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         context.close(promise: nil)
     }
 
-    /// Tells that no more comes, after the last of what has come.
+    /// Reports the end of the connection, after the last received content.
     private func abandon() {
         cancelTimer()
         queue.removeAll()
@@ -364,22 +365,22 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         server.handle(.broke(id))
     }
 
-    /// The connection is gone: the upload waits for another one.
+    /// The connection closed: the upload can be resumed on another one.
     public func channelInactive(context: ChannelHandlerContext) {
         abandon()
         context.fireChannelInactive()
     }
 
-    /// A request that isn't valid, or a connection that failed, ends what is under way.
+    /// An invalid request or failed connection ends the current request.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case .exchanging(let exchange) = state else { return context.fireErrorCaught(error) }
-        // What isn't valid comes after the upload: that gets its answer, and the connection ends.
+        // The invalid part follows the upload, which still gets its response before the connection closes.
         if exchange.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
             return change { $0.endsConnection = true }
         }
         close(context)
     }
 
-    /// The handler leaves the pipeline.
+    /// The handler was removed from the pipeline.
     public func handlerRemoved(context: ChannelHandlerContext) { abandon() }
 }

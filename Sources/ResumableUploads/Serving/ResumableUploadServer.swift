@@ -2,64 +2,63 @@ import HTTPTypes
 import NIOCore
 import TransferProtocol
 
-/// One upload as its handler sees it: a request with all of the content, whatever connections that came over.
+/// A completed or running upload as one request with its complete content, regardless of how many connections it uses.
 public struct UploadedRequest: Sendable {
-    /// The head of the request that began the upload, without the fields of resumable uploads. `Content-Length` is there when
-    /// the length is known.
+    /// The head of the creation request, without the fields of resumable uploads. Has `Content-Length` when the length
+    /// is known.
     public let head: HTTPRequest
     /// The content.
     public let body: UploadBody
-    /// The connection that the upload began on. It may be closed by now.
+    /// The connection on which the upload started. It may be closed by now.
     public let channel: any Channel
 }
 
-/// The answer to an upload.
+/// The response to an upload.
 public struct UploadedAnswer: Sendable {
-    /// The head: a status from 200 to 599, and fields. Those of the framing are set for it.
+    /// The head: a status from 200 to 599, and fields. Framing fields are set by the server.
     public var head: HTTPResponse
-    /// The content, `ResumableUploadServer.Configuration.longestAnswer` bytes at most.
+    /// The content, at most `ResumableUploadServer.Configuration.longestAnswer` bytes.
     public var content: ByteBuffer
 
-    /// Makes an answer.
+    /// Makes a response.
     public init(head: HTTPResponse, content: ByteBuffer = ByteBuffer()) {
         self.head = head
         self.content = content
     }
 }
 
-/// The resumable uploads of an HTTP server, for all of its connections (draft-ietf-httpbis-resumable-upload, the interop
-/// versions of `UploadDialect`).
+/// The resumable uploads of an HTTP server, across all its connections (draft-ietf-httpbis-resumable-upload, the
+/// interop versions of `UploadDialect`).
 ///
-/// It stands in front of what the server does anyway: a `ResumableUploadHandler` on each connection takes the requests that
-/// create uploads and go on with them, and lets all others pass. Content goes to the handler of the upload as it arrives, and is
-/// acknowledged after the handler reads it; offsets are valid until the process exits, since uploads live in memory. Clients
-/// restart their uploads then.
+/// A `ResumableUploadHandler` on each connection serves requests that create or resume uploads, and forwards all
+/// others. Content is passed to the upload's handler as it arrives, and is acknowledged when the handler has read it.
+/// Uploads live in memory: after the process exits, clients restart them.
 public final class ResumableUploadServer: Sendable {
-    /// Limits, and where uploads are.
+    /// Limits and the path of uploads.
     public struct Configuration: Sendable {
         /// Size, count and lifetime limits.
         public var policy = UploadPolicy()
-        /// The beginning of the path of an upload's URL, which ends with a slash. Its name follows, which can't be guessed.
+        /// The path prefix of upload URLs, which ends with a slash and is followed by an unguessable token.
         public var path = "/.uploads/"
-        /// The most bytes of an answer, which are kept for clients that lost it: 64 KiB. A longer one becomes a 500.
+        /// The maximum size of a response, which is kept for clients that lost it: 64 KiB. A larger one becomes a 500.
         public var longestAnswer = 64 << 10
-        /// The most bytes of content that wait for the handler on a connection, and one read more: 256 KiB.
+        /// The maximum content buffered per connection, plus one read: 256 KiB.
         public var bufferBytes = 256 << 10
-        /// The most bytes of content that are read and dropped after an answer to keep the connection: 256 KiB. Beyond, it is
-        /// closed.
+        /// The maximum content discarded after a response to keep the connection open: 256 KiB. Beyond it the
+        /// connection is closed.
         public var drainedBytes = 256 << 10
-        /// The lowest rate of content that is waited for, in bytes a second over `contentWindow`: 1 KiB/s. A slower request gets
-        /// 408, and its connection is closed; the upload can be resumed. 0 lets any rate pass.
+        /// The minimum rate of content, in bytes per second over `contentWindow`: 1 KiB/s. A slower request gets 408
+        /// and its connection is closed; the upload can be resumed. 0 disables the check.
         public var contentRate = 1 << 10
-        /// The waiting time over which the rate of content is measured: 30 s.
+        /// The waiting time over which the rate is measured: 30 s.
         public var contentWindow: TimeAmount = .seconds(30)
 
         /// Makes the default configuration.
         public init() {}
     }
 
-    /// Takes an upload, and answers it. It may answer before it has read everything: that ends the upload. It is cancelled when
-    /// the client deletes the upload, or hasn't come back for as long as the policy says. An error is answered by a 500.
+    /// Processes an upload and returns its response. An early return ends the upload. Cancelled when the client deletes
+    /// the upload, or it expires. An error becomes a 500.
     public typealias Handler = @Sendable (UploadedRequest) async throws -> UploadedAnswer
 
     /// The limits.
@@ -85,10 +84,10 @@ public final class ResumableUploadServer: Sendable {
         forwarder.tell(service)
     }
 
-    /// The number of uploads that are kept, those that are over included.
+    /// The number of uploads, including ended ones.
     public var count: Int { service.count }
 
-    /// Cancels what is under way, and stops. To be called once, as the last.
+    /// Cancels all uploads and stops. Called once, last.
     public func shutDown() async { await service.shutDown() }
 
     /// Whether a request is about an upload.
@@ -101,11 +100,11 @@ public final class ResumableUploadServer: Sendable {
             fields: head.headerFields,
             contentLength: nil
         )
-        // A part of a representation is nothing for a handler that knows no such thing.
+        // A partial representation is useless to a handler of complete ones.
         return (request.dialect != nil || request.isPartial) && ![.get, .head, .options, .delete].contains(head.method)
     }
 
-    /// The limits for the response to an OPTIONS request, which is the handler's own.
+    /// Adds the upload limits to the handler's response to OPTIONS.
     func addLimits(to fields: inout HTTPFields, for head: HTTPRequest) {
         guard fields[.uploadLimit] == nil else { return }
         var dialect = UploadDialect.newest
@@ -117,7 +116,7 @@ public final class ResumableUploadServer: Sendable {
     /// Calls `body` when the handler of an upload waits for content.
     func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) { forwarder.whenRead(token, body) }
 
-    /// Begins a request that is taken, and gives its upload, which the request may create. `nil` when it names an upload that there can't be.
+    /// Starts an upload request and returns its upload, which it may create. Returns `nil` for an invalid upload URL.
     func begin(
         _ head: HTTPRequest,
         on channel: any Channel,

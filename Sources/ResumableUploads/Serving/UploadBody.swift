@@ -1,17 +1,17 @@
 import NIOCore
 import Synchronization
 
-/// The content of an upload, whole and in order, whatever connections it came over. For one reader.
+/// The content of an upload, complete and in order, regardless of how many connections it uses. For one reader.
 ///
-/// One piece at a time is in memory: the client is read on when the reader has taken it. The end throws a
-/// `CancellationError` when the upload was given up.
+/// At most one chunk is buffered: the client is read from again when the reader has taken it. Throws
+/// `CancellationError` when the upload was abandoned.
 public struct UploadBody: AsyncSequence, Sendable {
-    /// Some bytes.
+    /// A chunk.
     public typealias Element = ByteBuffer
 
     let pipe: UploadPipe
 
-    /// Reads the content.
+    /// Iterates over the content.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let pipe: UploadPipe
 
@@ -19,15 +19,15 @@ public struct UploadBody: AsyncSequence, Sendable {
         public mutating func next() async throws -> ByteBuffer? { try await pipe.next() }
     }
 
-    /// Begins to read; to be called once.
+    /// Makes the iterator; called once.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pipe: pipe) }
 }
 
-/// Hands pieces from a writer to a reader, one at a time.
+/// Passes chunks from a writer to a reader, one at a time.
 final class UploadPipe: Sendable {
     private enum State {
         case idle
-        /// Nobody waits yet; the function is called when somebody does.
+        /// No reader yet; the function is called when there is one.
         case awaited(@Sendable () -> Void)
         case reading(CheckedContinuation<ByteBuffer?, any Error>)
         case offered(ByteBuffer, taken: @Sendable () -> Void)
@@ -37,7 +37,7 @@ final class UploadPipe: Sendable {
 
     private let state = Mutex(State.idle)
 
-    /// Offers a piece, and calls `taken` once somebody has taken it, or nobody will.
+    /// Offers a chunk, and calls `taken` when it was read, or never will be.
     func offer(_ piece: ByteBuffer, taken: @escaping @Sendable () -> Void) {
         let before = state.withLock { state in
             let before = state
@@ -57,7 +57,7 @@ final class UploadPipe: Sendable {
         }
     }
 
-    /// No piece follows.
+    /// No chunk follows.
     func end() {
         let reader: CheckedContinuation<ByteBuffer?, any Error>? = state.withLock { state in
             switch state {
@@ -73,7 +73,7 @@ final class UploadPipe: Sendable {
         reader?.resume(returning: nil)
     }
 
-    /// Nobody reads on, or nothing follows: whoever waits is told.
+    /// Ends reading; a waiting reader gets a `CancellationError`.
     func cancel() {
         let before = state.withLock { state in
             defer { if case .ended = state {} else { state = .cancelled } }
@@ -86,7 +86,7 @@ final class UploadPipe: Sendable {
         }
     }
 
-    /// Calls `body` when somebody waits for content; never when content comes before, or nobody reads on.
+    /// Calls `body` when a reader waits; never if content arrives first, or reading has ended.
     func whenRead(_ body: @escaping @Sendable () -> Void) {
         let isReading = state.withLock { state in
             switch state {

@@ -3,16 +3,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Hands each upload to a handler as one request, and keeps its answer. Nothing is on the disk: what was taken is promised until
-/// the process ends.
+/// Passes each upload to a handler as one request, and keeps its response. Nothing is stored on disk: acknowledged
+/// content is valid until the process ends.
 final class UploadForwarder: UploadStoring {
     private let handler: ResumableUploadServer.Handler
     private let longestAnswer: Int
     private let uploads = Mutex<[UploadToken: Forwarded]>([:])
-    /// The handlers of removed uploads, until they have returned.
+    /// The tasks of removed uploads, until they have returned.
     private let cancelled = Mutex<[UploadToken: Task<Void, Never>]>([:])
     private let service = Mutex<UploadService?>(nil)
-    /// Where commands are carried out, so that no result comes while its command is given.
+    /// Commands run here, so that no result is delivered before `perform` returns.
     private let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
 
     private struct Forwarded {
@@ -21,7 +21,7 @@ final class UploadForwarder: UploadStoring {
         let pipe = UploadPipe()
         var task: Task<Void, Never>?
         var answer: UploadResponse?
-        /// Whom the end of the upload is to be told, once there is an answer.
+        /// Receives the result of `finish`, once there is a response.
         var isFinishing: (@Sendable (UploadStoreResult) -> Void)?
     }
 
@@ -30,22 +30,22 @@ final class UploadForwarder: UploadStoring {
         self.handler = handler
     }
 
-    /// Early answers are told to `service`, until `shutDown`.
+    /// Reports early responses to `service`, until `shutDown`.
     func tell(_ service: UploadService) { self.service.withLock { $0 = service } }
 
-    /// The upload that a request may create, and the connection that it came over.
+    /// Registers the head and channel of a request that may create an upload.
     func prepare(_ token: UploadToken, _ head: HTTPRequest, _ channel: any Channel) {
         uploads.withLock { $0[token] = Forwarded(head: head, channel: channel) }
     }
 
-    /// Calls `body` when the handler of an upload waits for content; never when it doesn't.
+    /// Calls `body` when the handler of an upload waits for content.
     func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) {
         uploads.withLock { $0[token]?.pipe }?.whenRead(body)
     }
 
     func forget(_ token: UploadToken) { _ = uploads.withLock { $0.removeValue(forKey: token) } }
 
-    /// Cancels the handler, and waits for it no longer: it may ignore that.
+    /// Cancels the handler without waiting for it: it may ignore cancellation.
     func abandon(_ token: UploadToken) {
         loop.execute { [self] in
             let (upload, done) = uploads.withLock { uploads in
@@ -66,7 +66,7 @@ final class UploadForwarder: UploadStoring {
         loop.execute { [self] in
             switch command {
             case .create(let record, _):
-                // The upload's URL is told before any answer of the handler.
+                // The upload's URL is announced before any response of the handler.
                 done(.done)
                 begin(token, length: record.length)
             case .append(let bytes, _):
@@ -150,7 +150,7 @@ final class UploadForwarder: UploadStoring {
         upload?.pipe.cancel()
     }
 
-    /// The head of the whole request: that of the creation, without what concerns its connection or the upload.
+    /// The head of the complete request: that of the creation, without connection and upload fields.
     private static func head(_ head: HTTPRequest, length: Int64?) -> HTTPRequest {
         var head = head
         head.headerFields = HTTPFields(

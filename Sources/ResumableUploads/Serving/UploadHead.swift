@@ -3,9 +3,9 @@ import HTTPSemantics
 import HTTPTypes
 import TransferProtocol
 
-/// What the head of a request says of its content and of its upload.
+/// Reads the content and upload fields of a request head.
 enum UploadHead {
-    /// The fields that concern the connection, the framing, or resumable uploads. A handler of whole uploads doesn't see them.
+    /// The fields of connection, framing and resumable uploads, which the handler doesn't see.
     static let ownFields: Set<HTTPField.Name> = {
         let others = [
             "Upload-Complete", "Upload-Incomplete", "Upload-Offset", "Upload-Length", "Upload-Limit", "Expect",
@@ -14,12 +14,12 @@ enum UploadHead {
             .union([.contentLength, .transferEncoding, .connection, .uploadDraftInteropVersion])
     }()
 
-    /// The bytes of the content, if the head tells. By HTTP/2 content needs no such field.
+    /// The content length, if declared. HTTP/2 doesn't require the field.
     static func contentLength(of fields: HTTPFields) -> Int64? {
         fields[.contentLength].map { ContentLength.parse($0) ?? .max }
     }
 
-    /// Whether the client waits for a 100 before it sends (RFC 9110, section 10.1.1).
+    /// Whether the client waits for a 100 before it sends content (RFC 9110, section 10.1.1).
     static func expectsContinue(_ fields: HTTPFields) -> Bool {
         HTTPField.Name("Expect").flatMap { fields[$0] }?.lowercased() == "100-continue"
     }

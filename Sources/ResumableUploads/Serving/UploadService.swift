@@ -4,11 +4,11 @@ import NIOPosix
 import Synchronization
 import SystemPackage
 
-/// Carries out what an `UploadCore` says: commands of the store on threads of their own, the rest on the connections.
+/// Executes the actions of an `UploadCore`: store commands on a thread pool, the rest on the connections.
 ///
-/// All functions may be called on any thread. The actions for one request are handed out in their order.
+/// Thread-safe. The actions of one request are delivered in order.
 public final class UploadService: Sendable {
-    /// Takes an action for a request; called with a lock held, so it must do no more than pass the action on.
+    /// Receives an action for a request. Called with a lock held, so it must only forward the action.
     public typealias Connection = @Sendable (UploadServerAction) -> Void
 
     private struct State {
@@ -23,19 +23,19 @@ public final class UploadService: Sendable {
     private let now: @Sendable () -> UploadInstant
     private let sweep: RepeatedTask
 
-    /// The time between two looks at uploads that may have expired.
+    /// The interval between checks for expired uploads.
     private static let sweepInterval = TimeAmount.seconds(10)
 
-    /// Starts the service over a folder for uploads: finds what an earlier run left. Blocks.
+    /// Starts the service on a folder and recovers the uploads of an earlier run. Blocks.
     ///
     /// - Parameters:
-    ///   - folder: The folder that complete files are put into; it exists.
+    ///   - folder: The existing folder for complete files.
     ///   - policy: The limits.
-    ///   - files: The calls to the file system.
-    ///   - threadCount: The threads that make these calls.
+    ///   - files: The file system.
+    ///   - threadCount: The number of threads for file system calls.
     ///   - now: Both clocks.
-    ///   - location: The path of an upload's URI.
-    /// - Throws: a `wouldBlock` where another server has the folder, and the errors of the file system.
+    ///   - location: The path of an upload's URL.
+    /// - Throws: `wouldBlock` when another server has the folder, and errors of the file system.
     public convenience init(
         folder: FilePath,
         policy: UploadPolicy,
@@ -61,7 +61,7 @@ public final class UploadService: Sendable {
         )
     }
 
-    /// Starts the service over a store that has found these uploads.
+    /// Starts the service on a store with these recovered uploads.
     init(
         storing store: any UploadStoring,
         found: [UploadFound],
@@ -80,7 +80,7 @@ public final class UploadService: Sendable {
         weak.service = self
     }
 
-    /// A reference for the timer, which must not keep the service.
+    /// A weak reference for the timer.
     private final class Weak: Sendable {
         private let reference = Mutex(Reference())
 
@@ -94,15 +94,15 @@ public final class UploadService: Sendable {
         }
     }
 
-    /// The number of uploads that are kept.
+    /// The number of uploads.
     public var count: Int { state.withLock { $0.core.count } }
 
-    /// Takes a request, and gives its ID; `connection` gets what follows from it, perhaps before this returns.
+    /// Starts a request and returns its ID; `connection` receives its actions, possibly before this returns.
     public func begin(_ request: UploadRequest, _ connection: @escaping Connection) -> UploadRequestID {
         begin(request, preparing: { _ in }, connection)
     }
 
-    /// As `begin(_:_:)`; calls `preparing` with the token first.
+    /// Like `begin(_:_:)`; calls `preparing` with the token first.
     func begin(
         _ request: UploadRequest,
         preparing: (UploadToken) -> Void,
@@ -121,7 +121,7 @@ public final class UploadService: Sendable {
         }
     }
 
-    /// Takes an event.
+    /// Handles an event.
     public func handle(_ event: UploadCore.Event) {
         let now = now()
         state.withLock { state in
@@ -130,7 +130,7 @@ public final class UploadService: Sendable {
         }
     }
 
-    /// Stops: what the store is doing is finished, and nothing is done afterwards. To be called once, as the last.
+    /// Stops after the current store commands. Called once, last.
     public func shutDown() async {
         sweep.cancel()
         await store.shutDown()

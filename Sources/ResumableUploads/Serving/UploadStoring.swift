@@ -1,24 +1,24 @@
 import DurableFiles
 import NIOPosix
 
-/// Where the uploads of a service go.
+/// The storage backend of an upload service.
 protocol UploadStoring: Sendable {
-    /// Carries out a command for an upload; `done` gets the result, never before this returns. At most one command at a time
-    /// is under way for each upload.
+    /// Executes a command for an upload; `done` receives the result, never before this returns. At most one command per
+    /// upload is in progress.
     func perform(
         _ command: UploadStoreCommand,
         for token: UploadToken,
         then done: @escaping @Sendable (UploadStoreResult) -> Void
     )
-    /// The upload is removed next: the command under way is to end soon, with any result.
+    /// The upload will be removed: its current command should end soon, with any result.
     func abandon(_ token: UploadToken)
-    /// The request with this token creates no upload.
+    /// The request with this token created no upload.
     func forget(_ token: UploadToken)
-    /// Finishes what is under way, and closes everything. To be called once, as the last.
+    /// Finishes current commands and closes everything. Called once, last.
     func shutDown() async
 }
 
-/// A store in a folder, at work on threads of its own.
+/// A store in a folder, on its own thread pool.
 struct FolderOfUploads: UploadStoring {
     private let store: UploadStore
     private let threads: NIOThreadPool
@@ -40,13 +40,13 @@ struct FolderOfUploads: UploadStoring {
         }
     }
 
-    /// Does nothing: every command ends by itself.
+    /// Does nothing: file system commands end by themselves.
     func abandon(_ token: UploadToken) {}
 
     func forget(_ token: UploadToken) {}
 
     func shutDown() async {
-        // It throws only when it is called twice.
+        // Throws only when called twice.
         try? await threads.shutdownGracefully()
         store.close()
     }

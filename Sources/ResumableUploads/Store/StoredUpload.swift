@@ -6,11 +6,11 @@ import Synchronization
 import SystemPackage
 import TransferProtocol
 
-/// One upload on the disk. One command at a time.
+/// One upload on disk. Calls must not overlap.
 final class StoredUpload: Sendable {
     static let logSuffix = ".log"
     static let dataSuffix = ".data"
-    /// Bytes that are read at a time for a digest.
+    /// The number of bytes read at a time for a digest.
     private static let pieceBytes = 1 << 20
 
     let dataName: String
@@ -30,7 +30,7 @@ final class StoredUpload: Sendable {
         var log: DurableLog?
         /// Bytes written.
         var length: Int64 = 0
-        /// The digest of these bytes; `nil` when it has to be computed from the file.
+        /// The hash of these bytes; `nil` if it must be computed from the file.
         var hasher: SHA256?
     }
 
@@ -44,7 +44,7 @@ final class StoredUpload: Sendable {
         logPath = inside.appending(token.description + Self.logSuffix)
     }
 
-    /// What is known of the upload.
+    /// The metadata of the upload.
     var record: UploadRecord? { state.withLock { $0.summary?.record } }
 
     func perform(_ command: UploadStoreCommand) -> UploadStoreResult {
@@ -66,7 +66,7 @@ final class StoredUpload: Sendable {
         }
     }
 
-    /// Takes over what a log says, and brings the files to it.
+    /// Applies a log's contents and restores the files accordingly.
     func adopt(_ summary: UploadLog.Summary) -> UploadStoreResult {
         state.withLock { $0.summary = summary }
         return perform(.restore)
@@ -77,9 +77,9 @@ final class StoredUpload: Sendable {
     /// Why a command failed.
     private enum Failure: Error {
         case file(FileError)
-        /// The file is shorter than was promised.
+        /// The file is shorter than its acknowledged length.
         case lost
-        /// The file can't be put in its place.
+        /// The file can't be moved to its destination.
         case refused(UploadStoreFailure)
 
         var storeFailure: UploadStoreFailure {
@@ -100,7 +100,7 @@ final class StoredUpload: Sendable {
     }
 
     private func create(_ record: UploadRecord, _ isDurable: Bool, _ state: inout State) throws(Failure) {
-        // It is looked at again at the end; here it saves the client from sending in vain.
+        // Also checked at the end; checking here spares the client a useless upload.
         let target = folder.appending(record.target.name)
         if let there = try file({ () throws(FileError) in try files.kind(of: target) }) {
             if record.isOnlyNew { throw .refused(.exists) }
@@ -111,11 +111,11 @@ final class StoredUpload: Sendable {
         state.hasher = SHA256()
         let summary = UploadLog.Summary(record: record)
         state.summary = summary
-        // The log is made last: bytes without one belong to nothing.
+        // The log is created last: data without a log is garbage.
         if isDurable { try writeLog(summary, &state) }
     }
 
-    /// Begins a fresh log that says this. Names made before in the folder are on the disk as well afterwards.
+    /// Starts a fresh log. Also makes earlier names in the folder durable.
     private func writeLog(_ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
         state.log?.close()
         state.log = nil
@@ -142,7 +142,7 @@ final class StoredUpload: Sendable {
         try note(.checkpoint(length: state.length, total: total), summary, &state)
     }
 
-    /// Appends to the log, or writes it anew when it is closed or long.
+    /// Appends to the log, or rewrites it when it is closed or long.
     private func note(_ entry: UploadLog.Entry, _ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
         guard let log = state.log, log.size < UploadLog.longest else { return try writeLog(summary, &state) }
         try file { () throws(FileError) in try log.append(entry.record) }
@@ -174,7 +174,7 @@ final class StoredUpload: Sendable {
         return outcome
     }
 
-    /// Puts the file in its place, unless the target forbids it. No other upload changes the target meanwhile.
+    /// Moves the file to its destination unless the target forbids it. No other upload can change the target meanwhile.
     private func place(
         _ outcome: UploadOutcome,
         _ summary: UploadLog.Summary,
@@ -202,7 +202,7 @@ final class StoredUpload: Sendable {
         }
     }
 
-    /// Notes the outcome, and closes the files.
+    /// Logs the outcome and closes the files.
     private func conclude(
         _ outcome: UploadOutcome,
         _ summary: UploadLog.Summary,
@@ -236,12 +236,12 @@ final class StoredUpload: Sendable {
 
     // MARK: - After a failure or a crash
 
-    /// Brings the files back to the last checkpoint. A file that was about to be renamed is renamed.
+    /// Returns the files to the last checkpoint. Completes a pending rename.
     private func restore(_ state: inout State) throws(Failure) -> UploadStoreResult {
         guard let summary = state.summary else { throw .lost }
         release(&state)
         if let outcome = summary.completed {
-            // What the log shows may not be on the disk: a fresh one is.
+            // The log may not be durable; a rewritten one is.
             try writeLog(summary, &state)
             release(&state)
             if !outcome.isSuccess, try kindOfData() != nil {
@@ -254,7 +254,7 @@ final class StoredUpload: Sendable {
             return .finished(try finishAgain(outcome, summary, isThere: isThere, &state))
         }
         guard isThere, try sizeOfData(&state) >= summary.length else { throw .lost }
-        // The log goes first: one that was written in vain may tell of bytes that are cut off here.
+        // The log goes first: a failed append may describe bytes that are truncated here.
         try writeLog(summary, &state)
         let data = try openData(&state)
         try file { () throws(FileError) in try data.resize(to: summary.length) }
@@ -263,7 +263,7 @@ final class StoredUpload: Sendable {
         return .restored(length: summary.length)
     }
 
-    /// Finishes an upload whose file was about to be renamed, or was. Another upload may have made the target since.
+    /// Finishes an upload whose rename was pending or done. Another upload may have created the target since.
     private func finishAgain(
         _ noted: UploadOutcome,
         _ summary: UploadLog.Summary,
@@ -302,7 +302,7 @@ final class StoredUpload: Sendable {
         state.log = nil
     }
 
-    /// Removes the log first: bytes without one belong to nothing.
+    /// Removes the log first: data without a log is garbage.
     private func remove(_ state: inout State) throws(Failure) {
         release(&state)
         for path in [logPath, dataPath] {

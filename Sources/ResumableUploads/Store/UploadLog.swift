@@ -2,20 +2,20 @@ import DurableFiles
 import HTTPSemantics
 import TransferProtocol
 
-/// The records of the log that is kept beside the bytes of an upload.
+/// The log next to the data of an upload.
 enum UploadLog {
     static let format = RecordLog(magic: "SquallUp", version: 1)
-    /// The log is written anew when it has grown to this: 64 KiB.
+    /// The log is rewritten at this size: 64 KiB.
     static let longest: Int64 = 64 << 10
 
     enum Entry: Hashable {
         /// The upload was created.
         case created(UploadRecord)
-        /// The bytes are on the disk up to `length`; `total` is the length of the representation, if it is known.
+        /// The bytes are durable up to `length`; `total` is the length of the representation, if known.
         case checkpoint(length: Int64, total: Int64?)
-        /// The bytes are all there and checked; next the file is renamed.
+        /// All bytes are there and verified; the rename follows.
         case finishing(UploadOutcome)
-        /// The upload is over.
+        /// The upload has ended.
         case completed(UploadOutcome)
 
         var record: RecordLog.Record {
@@ -29,14 +29,14 @@ enum UploadLog {
         }
     }
 
-    /// What a log tells of an upload.
+    /// The contents of a log.
     struct Summary: Hashable {
         var record: UploadRecord
         var length: Int64 = 0
         var finishing: UploadOutcome?
         var completed: UploadOutcome?
 
-        /// The fewest records that tell the same.
+        /// A compact list of equivalent entries.
         var entries: [Entry] {
             if let completed { return [.created(record), .completed(completed)] }
             let checkpoint = Entry.checkpoint(length: length, total: record.length)
@@ -44,7 +44,7 @@ enum UploadLog {
         }
     }
 
-    /// Reads the records of a log; `nil` when they make no sense. Kinds that aren't known are skipped.
+    /// Parses the records of a log; `nil` if they are invalid. Skips unknown kinds.
     static func summary(of records: [RecordLog.Record]) -> Summary? {
         guard let first = records.first, first.kind == 1, let record = decodeRecord(first.payload) else { return nil }
         var summary = Summary(record: record)
@@ -93,7 +93,7 @@ enum UploadLog {
         return UploadOutcome(status: status, length: length, digest: digest)
     }
 
-    /// The fields of a record: a byte for the name, four for the length of the value, the value.
+    /// The fields of a record: a name byte, a four-byte value length, the value.
     private enum Field: UInt8 {
         case name = 1
         case location = 2

@@ -2,34 +2,34 @@ import DurableFiles
 import Synchronization
 import SystemPackage
 
-/// The uploads of a server in a folder: the bytes of each in a file of their own, and a log beside it.
+/// The uploads of a server in a folder: a data file and a log for each.
 ///
-/// An offset may be promised when `checkpoint` has returned: the bytes are on the disk, and a record of the log says so. A
-/// crash between any two calls to the file system leaves every promise true. All calls block. Different uploads can be
-/// used at the same time, one upload by one caller at a time.
+/// An offset may be acknowledged when `checkpoint` has returned: the bytes and a log record are durable. A crash
+/// between any two file system calls keeps every acknowledgement valid. All calls block. Different uploads can be used
+/// concurrently, each by one caller at a time.
 public final class UploadStore: Sendable {
-    /// The name of the store's own folder, in the folder that complete files are put in.
+    /// The name of the store's subfolder, in the folder for complete files.
     public static let folderName = ".squall-uploads"
 
     let files: any FileSystem
-    /// Where complete files are put.
+    /// The folder for complete files.
     let folder: FilePath
-    /// The store's own folder.
+    /// The store's subfolder.
     let inside: FilePath
     private let uploads = Mutex<[UploadToken: StoredUpload]>([:])
     private let lock: any OpenFile
     private let targetLocks = (0..<UploadStore.targetLockCount).map { _ in TargetLock() }
 
-    /// The locks of targets. Two names with the same lock wait for each other.
+    /// The number of target locks. Names that share a lock wait for each other.
     private static let targetLockCount = 64
 
     private final class TargetLock: Sendable {
         let mutex = Mutex(())
     }
 
-    /// Opens the store in `folder`, which exists, and locks it against another server.
+    /// Opens the store in an existing folder, and locks it against other servers.
     ///
-    /// - Throws: a `wouldBlock` where another server has it, and the errors of the file system.
+    /// - Throws: `wouldBlock` when another server has it, and errors of the file system.
     public init(folder: FilePath, in files: any FileSystem) throws(FileError) {
         self.files = files
         self.folder = folder
@@ -47,7 +47,7 @@ public final class UploadStore: Sendable {
         self.lock = lock
     }
 
-    /// Closes the store. To be called once, as the last.
+    /// Closes the store. Called once, last.
     public func close() {
         let all = uploads.withLock { uploads in
             defer { uploads = [:] }
@@ -57,9 +57,9 @@ public final class UploadStore: Sendable {
         lock.close()
     }
 
-    /// Finds the uploads of an earlier run, each cut back to what was promised, and removes what belongs to none.
+    /// Recovers the uploads of an earlier run, truncated to their last checkpoint, and removes garbage.
     ///
-    /// An upload that lost anything that was promised is removed. One that a newer version wrote is left alone.
+    /// Removes an upload that lost acknowledged bytes. Leaves uploads of newer versions unchanged.
     public func recover() throws(FileError) -> [UploadFound] {
         var found: [UploadFound] = []
         var kept: Set<String> = ["lock"]
@@ -69,7 +69,7 @@ public final class UploadStore: Sendable {
             let upload = StoredUpload(token, in: self)
             let limit = UploadLog.longest * 2
             guard let contents = try? DurableLog.read(upload.logPath, UploadLog.format, limit: limit, in: files) else {
-                // The disk failed: it isn't served in this run; the next tries again.
+                // A disk error: the upload isn't served in this run; the next one retries.
                 kept.formUnion([name, upload.dataName])
                 continue
             }
@@ -95,7 +95,7 @@ public final class UploadStore: Sendable {
                 uploads.withLock { $0[token] = upload }
             }
         }
-        // What bringing an upload back has replaced or removed meanwhile isn't in the new list.
+        // Lists again, since recovery may have replaced or removed files.
         for name in try files.names(in: inside) where !kept.contains(name) && Self.isOwn(name) {
             try files.remove(inside.appending(name))
         }
@@ -103,14 +103,14 @@ public final class UploadStore: Sendable {
         return found
     }
 
-    /// Whether the store made a file of this name.
+    /// Whether a name is one of the store's.
     private static func isOwn(_ name: String) -> Bool {
         [StoredUpload.logSuffix, StoredUpload.dataSuffix, StoredUpload.logSuffix + AtomicReplacement.suffix].contains {
             name.hasSuffix($0) && UploadToken(name.dropLast($0.utf8.count)) != nil
         }
     }
 
-    /// Runs `body` while no other upload looks at the target of this name or takes its place.
+    /// Runs `body` with exclusive access to the target of this name.
     func withTarget<Value: Sendable, Failure: Error>(
         _ name: String,
         _ body: () throws(Failure) -> Value
@@ -119,7 +119,7 @@ public final class UploadStore: Sendable {
         return try lock.mutex.withLock { _ throws(Failure) in try body() }
     }
 
-    /// Carries out a command for an upload.
+    /// Executes a command for an upload.
     public func perform(_ command: UploadStoreCommand, for token: UploadToken) -> UploadStoreResult {
         let upload = uploads.withLock { uploads -> StoredUpload in
             if case .remove = command {

@@ -1,7 +1,7 @@
-/// Tells whether the network can reach a host, as far as this machine's own interfaces and routes go.
+/// Reports whether a host is reachable, as far as local interfaces and routes tell.
 public protocol ConnectivityMonitor: Sendable {
-    /// Whether there is a way to `host`, a name or an address without brackets.
+    /// Whether there is a route to `host`, a name or an address without brackets.
     func isConnected(to host: String) -> Bool
-    /// Returns when there is a way to `host`, after `limit`, or when the task is cancelled.
+    /// Returns when there is a route to `host`, after `limit`, or when the task is cancelled.
     func waitUntilConnected(to host: String, within limit: Duration) async
 }

@@ -4,15 +4,14 @@ import NIOCore
 import NIOPosix
 import TransferProtocol
 
-/// Tells by the routes of the machine whether the network is there, and waits for changes of them by rtnetlink(7).
+/// Checks the machine's routes, and waits for changes through rtnetlink(7).
 ///
-/// A name counts as reachable while there is a default route, an address while there is a route to it. This machine itself is
-/// always reachable.
+/// A name is reachable if there is a default route, an address if there is a route to it. Loopback is always reachable.
 public struct RouteMonitor: ConnectivityMonitor {
     private let group: any EventLoopGroup
     private let readFile: @Sendable (String) -> String?
 
-    /// Makes a monitor. The descriptor of a wait lives on `group`.
+    /// Makes a monitor. `group` runs the netlink socket of a wait.
     public init(group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup) {
         self.init(group: group, readFile: Self.contents)
     }
@@ -22,7 +21,7 @@ public struct RouteMonitor: ConnectivityMonitor {
         self.readFile = readFile
     }
 
-    /// Whether there is a way to `host`. Where the routes can't be read, there is.
+    /// Whether there is a route to `host`. True if the routes can't be read.
     public func isConnected(to host: String) -> Bool {
         if let url = try? DownloadURL("http://\(host.contains(":") ? "[\(host)]" : host)"), url.isOfLoopback {
             return true
@@ -32,8 +31,8 @@ public struct RouteMonitor: ConnectivityMonitor {
         return table.reaches(Self.bytes(of: host))
     }
 
-    /// Returns when there is a way to `host`, after `limit`, or when the task is cancelled. Where the system tells no changes, it
-    /// looks once a second.
+    /// Returns when there is a route to `host`, after `limit`, or when the task is cancelled. Without netlink it polls
+    /// once a second.
     public func waitUntilConnected(to host: String, within limit: Duration) async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try? await Task.sleep(for: limit) }
@@ -49,7 +48,7 @@ public struct RouteMonitor: ConnectivityMonitor {
             while !isConnected(to: host), !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
             return
         }
-        // What changed before the socket was there is seen here.
+        // Catches changes from before the socket was open.
         guard !isConnected(to: host) else {
             channel.channel.close(promise: nil)
             return
@@ -59,7 +58,7 @@ public struct RouteMonitor: ConnectivityMonitor {
         }
     }
 
-    /// A channel that reads whenever something has changed. What the kernel says of it isn't looked at.
+    /// A channel that becomes readable on every change. The messages themselves are ignored.
     private func open(_ descriptor: CInt) async throws -> NIOAsyncChannel<ByteBuffer, Never> {
         try await NIOPipeBootstrap(group: group)
             .takingOwnershipOfDescriptor(input: descriptor) { channel in
@@ -77,7 +76,7 @@ public struct RouteMonitor: ConnectivityMonitor {
         }
     }
 
-    /// The bytes of a word in the order in which they lie in memory.
+    /// The bytes of a word in memory order.
     private static func bytes(of word: UInt32) -> [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: word.littleEndian >> ($0 * 8)) }
     }

@@ -1,6 +1,6 @@
-/// The routes of this machine, as Linux lists them in `/proc/net/route` and `/proc/net/ipv6_route`.
+/// The routes of this machine, from `/proc/net/route` and `/proc/net/ipv6_route`.
 struct RouteTable: Hashable, Sendable {
-    /// A route of IPv4 or IPv6: the bytes of its network, and how many bits of them count.
+    /// An IPv4 or IPv6 route: network address and prefix length.
     struct Route: Hashable, Sendable {
         var network: [UInt8]
         var prefixLength: Int
@@ -16,19 +16,19 @@ struct RouteTable: Hashable, Sendable {
 
     private(set) var routes: [Route] = []
 
-    /// The routes of a file that are read: 4,096. The others are passed over.
+    /// The maximum number of routes read from a file: 4,096.
     static let mostRoutes = 4_096
 
     /// `RTF_UP` and `RTF_REJECT` of the kernel.
     private static let (up, reject): (UInt32, UInt32) = (0x1, 0x200)
 
-    /// Reads both files; what isn't a route there is passed over.
+    /// Parses both files; skips invalid lines.
     init(ipv4: String, ipv6: String) {
         for line in ipv4.split(separator: "\n").dropFirst().prefix(Self.mostRoutes) {
             let words = line.split { $0 == "\t" || $0 == " " }
             guard words.count >= 8, words[0] != "lo", let flags = UInt32(words[3], radix: 16),
                 flags & Self.up != 0, flags & Self.reject == 0,
-                // The kernel prints them as integers of the machine's order, which is little-endian.
+                // The kernel prints integers in host order, which is little-endian.
                 let network = UInt32(words[1], radix: 16), let mask = UInt32(words[7], radix: 16)
             else { continue }
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: network >> ($0 * 8)) }

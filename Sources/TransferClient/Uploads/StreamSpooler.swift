@@ -5,14 +5,14 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-/// Reads a stream into a file without a name, and hashes it.
+/// Spools a stream to an unnamed file and hashes it.
 ///
-/// The stream is asked for the next chunk only when the last one is written. It may ignore that its task is cancelled: the
-/// file is closed all the same.
+/// The next chunk is requested only after the last one is written. The file is closed even if the stream ignores
+/// cancellation.
 final class StreamSpooler: Sendable {
-    /// Small chunks are gathered until they have this length: 64 KiB.
+    /// Smaller chunks are coalesced to this size: 64 KiB.
     static let leastWritten = 64 << 10
-    /// The characters of an error of the stream that are kept.
+    /// The maximum number of characters kept of a stream's error.
     static let shownCharacters = 1_000
 
     private let file: any OpenFile
@@ -35,12 +35,12 @@ final class StreamSpooler: Sendable {
         self.worker = worker
     }
 
-    /// Reads a stream to its end.
+    /// Spools a stream to its end.
     ///
     /// - Parameters:
-    ///   - chunks: The stream. It is read once, on a task of its own.
+    ///   - chunks: The stream. It is iterated once, on its own task.
     ///   - folder: The folder of the file.
-    ///   - limit: The bytes that are taken. With one more `.streamTooLong` is thrown.
+    ///   - limit: The maximum size; beyond it `.streamTooLong` is thrown.
     ///   - files: The file system of the folder.
     /// - Throws: `.streamFailed` when the stream throws; `.cancelled` as soon as the task is cancelled.
     static func spool<Chunks: AsyncSequence & Sendable>(
@@ -68,7 +68,7 @@ final class StreamSpooler: Sendable {
         let result = await withTaskCancellationHandler {
             await outcome.value
         } onCancel: {
-            // First: a stream may end when it is cancelled, as if it were whole.
+            // First, because a cancelled stream may end as if it were complete.
             outcome.give(.failure(.cancelled))
             reader.cancel()
         }
@@ -126,7 +126,7 @@ final class StreamSpooler: Sendable {
         }
     }
 
-    /// Closes the file, with which all that was read goes.
+    /// Closes the file and so discards everything read.
     private func abandon() async {
         _ = try? await worker.run { [self] () throws(DownloadError) in
             state.withLock { state in
@@ -138,7 +138,7 @@ final class StreamSpooler: Sendable {
     }
 }
 
-/// The first of several results, which one task waits for.
+/// The first of several results, with one waiting task.
 private final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, UploadError>?
@@ -147,7 +147,7 @@ private final class FirstResult<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Gives a result; one that came before counts.
+    /// Sets the result, unless there is one.
     func give(_ result: Result<Value, UploadError>) {
         let waiter = state.withLock { state -> CheckedContinuation<Result<Value, UploadError>, Never>? in
             guard state.result == nil else { return nil }

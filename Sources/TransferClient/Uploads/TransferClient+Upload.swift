@@ -2,20 +2,20 @@ import SystemPackage
 import TransferProtocol
 
 extension TransferClient {
-    /// Uploads a file, through as many connections as it takes (draft-ietf-httpbis-resumable-upload).
+    /// Uploads a file over as many connections as needed (draft-ietf-httpbis-resumable-upload).
     ///
-    /// Where the server speaks one of the drafts, an upload that was interrupted, killed included, is continued by the
-    /// same call: a journal in the request's folder remembers the URL of the upload. Otherwise it is an ordinary
-    /// upload, which starts anew after a failure if it may be repeated. The file is hashed first, unless the request has its
-    /// digest, which goes with the upload (`Repr-Digest`, RFC 9530) and is compared with the one that the server tells.
+    /// If the server supports one of the drafts, the same call resumes an interrupted upload, even of a killed process:
+    /// a journal in the request's folder has the upload's URL. Otherwise it is a plain upload, which restarts after a
+    /// failure if it may be repeated. The file is hashed first unless the request has its digest; the digest is sent
+    /// (`Repr-Digest`, RFC 9530) and compared with the server's.
     ///
     /// - Parameters:
-    ///   - path: A regular file. It must not change while it is uploaded.
-    ///   - request: The target and the way.
-    ///   - callbacks: The questions that it asks on the way.
-    ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return soon.
-    /// - Returns: What it took, once the server has accepted the whole.
-    /// - Throws: An `UploadError`, whose `disposition` tells whether calling again continues.
+    ///   - path: A regular file. It must not change during the upload.
+    ///   - request: The upload request.
+    ///   - callbacks: The caller's callbacks.
+    ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
+    /// - Returns: A summary, once the server has accepted the file.
+    /// - Throws: An `UploadError`, whose `disposition` tells whether calling again resumes.
     public func upload(
         _ path: FilePath,
         _ request: UploadRequest,
@@ -25,16 +25,16 @@ extension TransferClient {
         try await upload(try await content(of: path), request, callbacks: callbacks, onEvent: onEvent)
     }
 
-    /// Uploads any content, in the way of a file's. What is no file is remembered by its digest and its length: the same
-    /// bytes go on where they were interrupted.
+    /// Uploads any content, like a file. Content without a path is identified by digest and length: the same bytes
+    /// resume an interrupted upload.
     ///
     /// - Parameters:
-    ///   - content: What to upload.
-    ///   - request: The target and the way.
-    ///   - callbacks: The questions that it asks on the way.
-    ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return soon.
-    /// - Returns: What it took, once the server has accepted the whole.
-    /// - Throws: An `UploadError`, whose `disposition` tells whether the same content to the same target continues.
+    ///   - content: The content.
+    ///   - request: The upload request.
+    ///   - callbacks: The caller's callbacks.
+    ///   - onEvent: Called for each event, in order; the upload waits for it, so it should return quickly.
+    /// - Returns: A summary, once the server has accepted the content.
+    /// - Throws: An `UploadError`, whose `disposition` tells whether the same content to the same target resumes.
     public func upload(
         _ content: UploadContent,
         _ request: UploadRequest,
@@ -101,7 +101,7 @@ extension TransferClient {
         return try await session.run(restarting: reason)
     }
 
-    /// Finds what is wrong with a request without making a connection, so that a stream isn't read for nothing.
+    /// Validates a request without connecting, before a stream is read.
     ///
     /// - Throws: `.invalidURL`, `.invalidTLSSettings`, or `.invalidDigest` for a digest that can't be one.
     public func check(_ request: UploadRequest) async throws(UploadError) {

@@ -2,9 +2,9 @@ import NIOCore
 import SystemPackage
 import TransferProtocol
 
-/// The content of an upload: a file, bytes in memory, or a stream that was read to its end.
+/// The content of an upload: a file, bytes in memory, or a spooled stream.
 ///
-/// It can be read at any offset, any number of times. What it holds open is closed with its last copy.
+/// It can be read at any offset, any number of times. Its file is closed with the last copy.
 public struct UploadContent: Sendable {
     enum Kind: Sendable {
         case file(UploadSourceFile)
@@ -17,7 +17,7 @@ public struct UploadContent: Sendable {
     /// The length in bytes.
     public var length: Int64 { identity.length }
 
-    /// The SHA-256 of bytes in memory, or of a stream: 32 bytes. `nil` for a file, which is hashed when it is uploaded.
+    /// The SHA-256 of bytes in memory or of a stream: 32 bytes. `nil` for a file, which is hashed when it is uploaded.
     public var sha256: [UInt8]? {
         switch kind {
         case .file: nil
@@ -26,7 +26,7 @@ public struct UploadContent: Sendable {
         }
     }
 
-    /// The identity that the journal remembers. Only a file has more of one than its length.
+    /// The identity in the journal. Only a file has more than a length.
     var identity: UploadSource {
         switch kind {
         case .file(let file): file.identity
@@ -35,8 +35,8 @@ public struct UploadContent: Sendable {
         }
     }
 
-    /// The name under which the journal remembers it: the path of a file, links followed; the digest and the length of
-    /// other content. No path is like that: all begin with a slash.
+    /// The key in the journal's name: the resolved path of a file; digest and length of other content. They can't
+    /// collide, since paths start with a slash.
     var key: String {
         switch kind {
         case .file(let file): file.canonicalPath
@@ -45,7 +45,7 @@ public struct UploadContent: Sendable {
         }
     }
 
-    /// Its name in messages.
+    /// The name in messages.
     var name: String {
         switch kind {
         case .file(let file): file.path.string
@@ -54,7 +54,7 @@ public struct UploadContent: Sendable {
         }
     }
 
-    /// The bytes of `range`, `UploadSourceFile.longestRead` at most. Fails when a file is shorter.
+    /// The bytes of `range`, at most `UploadSourceFile.longestRead`. Throws when a file is shorter.
     func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
         let end = min(range.upperBound, range.lowerBound + Int64(UploadSourceFile.longestRead))
         let range = range.lowerBound..<end
@@ -65,7 +65,7 @@ public struct UploadContent: Sendable {
         }
     }
 
-    /// Fails when a file has changed since it was opened. Nobody but the upload has the other kinds.
+    /// Throws when a file has changed since it was opened. Other content can't change.
     func checkUnchanged() throws(UploadError) {
         switch kind {
         case .file(let file): try file.checkUnchanged()
@@ -75,7 +75,7 @@ public struct UploadContent: Sendable {
 }
 
 extension UploadSource {
-    /// The identity of content that is no file.
+    /// The identity of content without a file.
     fileprivate static func unnamed(length: Int64) -> UploadSource {
         UploadSource(length: length, device: 0, inode: 0, modified: 0, changed: 0)
     }

@@ -1,7 +1,7 @@
 import TransferProtocol
 
 extension UploadSetback: CustomStringConvertible {
-    /// What happened, as a clause.
+    /// The failure as a clause.
     public var description: String {
         switch self {
         case .transport(let setback): setback.description
@@ -29,7 +29,7 @@ extension UploadRestartReason: CustomStringConvertible {
 }
 
 extension UploadFailure: CustomStringConvertible {
-    /// What the server did, and what to do about it.
+    /// What the server did, and the remedy.
     public var description: String {
         switch self {
         case .refused(let status): "the server answered \(status); check the URL"
@@ -60,7 +60,7 @@ extension UploadFailure: CustomStringConvertible {
 }
 
 extension UploadViolation: CustomStringConvertible {
-    /// What the server did, as a clause.
+    /// The violation as a clause.
     public var description: String {
         switch self {
         case .offsetWentBack(let acknowledged, let got):

@@ -2,40 +2,40 @@ import HTTPTransport
 import SystemPackage
 import TransferProtocol
 
-/// Why an upload failed. The URL of the upload itself is in none of them.
+/// Why an upload failed. No case contains the URL of the upload resource.
 public enum UploadError: Error, Hashable, Sendable {
-    /// The URL can't be used.
+    /// The URL is invalid.
     case invalidURL(String, DownloadURLProblem)
-    /// The settings for TLS can't be used.
+    /// The TLS settings are invalid.
     case invalidTLSSettings(TLSSettingsProblem)
-    /// There is no way to talk to a server by TLS: its host, and why.
+    /// TLS can't be established with this host.
     case tlsRefused(host: String, TLSFailure)
     /// The file can't be uploaded: the path, and why.
     case invalidSource(String, String)
-    /// Another upload, in this process or another, sends the same content to the same URL.
+    /// Another upload, in any process, sends the same content to the same URL.
     case locked(String)
-    /// A call to the file system failed.
+    /// A file system call failed.
     case fileSystem(call: String, path: String, Errno)
-    /// The given digest has another length than 32 bytes.
+    /// The given digest isn't 32 bytes long.
     case invalidDigest(count: Int)
-    /// The SHA-256 of bytes in memory or of a stream isn't the one that the request names.
+    /// The SHA-256 of bytes in memory or of a stream isn't the request's.
     case digestDiffers(named: [UInt8], actual: [UInt8])
     /// The stream threw an error: its description.
     case streamFailed(String)
-    /// The stream has more bytes than are taken.
+    /// The stream exceeds the maximum size.
     case streamTooLong(limit: Int64)
-    /// The file was changed while it was uploaded: the path.
+    /// The file changed during the upload: the path.
     case sourceChanged(String)
-    /// No further attempt makes sense.
+    /// The server refused permanently.
     case refused(UploadFailure)
-    /// A limit of the retry policy is reached; the last setback.
+    /// A limit of the retry policy was reached; the last failure.
     case gaveUp(RetryLimit, UploadSetback)
-    /// The digest that the server told isn't the file's.
+    /// The server's digest isn't the file's.
     case digestMismatch(sent: [UInt8], received: [UInt8])
     /// The task was cancelled.
     case cancelled
 
-    /// What the caller can make of this error.
+    /// How the caller can react to this error.
     public var disposition: DownloadError.Disposition {
         switch self {
         case .invalidURL, .invalidTLSSettings, .invalidSource, .invalidDigest, .digestDiffers, .streamTooLong:
@@ -59,7 +59,7 @@ public enum UploadError: Error, Hashable, Sendable {
         }
     }
 
-    /// Runs calls to the file system, and names their failure.
+    /// Runs file system calls and converts their errors.
     static func mapping<Value>(
         _ body: () async throws(DownloadError) -> Value
     ) async throws(UploadError) -> Value {
@@ -72,7 +72,7 @@ public enum UploadError: Error, Hashable, Sendable {
 }
 
 extension UploadError: CustomStringConvertible {
-    /// What went wrong, and where.
+    /// The error and its location.
     public var description: String {
         switch self {
         case .invalidURL(let url, let problem): Self.sentence(.invalidURL(url, problem))

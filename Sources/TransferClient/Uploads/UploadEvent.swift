@@ -1,76 +1,75 @@
 import HTTPTypes
 import TransferProtocol
 
-/// What happens during an upload, in the order in which it happens.
+/// The events of an upload, in order.
 public enum UploadEvent: Hashable, Sendable {
-    /// The file is open and hashed. `isContinued` tells that an earlier run had created the upload.
+    /// The file is open and hashed. `isContinued`: an earlier run created the upload.
     case started(total: Int64, isContinued: Bool)
-    /// The server has a resource for the upload: from now on it can be resumed.
+    /// The server has created an upload resource: from now on the upload can be resumed.
     case resumable(dialect: Int)
-    /// How far the bytes have been handed to the connection, and how many the server has promised to have. Events that
-    /// follow each other closely are left out.
+    /// The bytes written to the connection, and those acknowledged by the server. Closely spaced events are dropped.
     case progress(sent: Int64, acknowledged: Int64, total: Int64)
-    /// The upload goes on at this offset, which the server told.
+    /// The upload resumes at this offset, reported by the server.
     case resumed(offset: Int64)
-    /// The attempt failed; the next one follows after this time.
+    /// The attempt failed; the next one follows after this delay.
     case retrying(in: Duration, UploadSetback)
-    /// An informational response that tells nothing of the upload came (RFC 9110, section 15.2).
+    /// An interim response that isn't about the upload (RFC 9110, section 15.2).
     case informed(status: Int, fields: HTTPFields)
-    /// The network is away. The next attempt follows when there is a route again, and at the latest after 30 s.
+    /// The network is down. The next attempt follows when there is a route, at most 30 s later.
     case waitingForNetwork
-    /// The upload starts anew.
+    /// The upload restarts.
     case restarted(UploadRestartReason)
-    /// The digest that the server told is the file's.
+    /// The server's digest matches the file's.
     case verified
-    /// The server has the file. Always the last event, and only sent on success.
+    /// The server has the file. Always the last event, and only on success.
     case finished(UploadSummary)
 }
 
-/// Why an upload starts anew.
+/// Why an upload restarts.
 public enum UploadRestartReason: Hashable, Sendable {
     /// The server no longer has it, or its lifetime has passed.
     case uploadGone
-    /// The file isn't what it was.
+    /// The file has changed.
     case sourceChanged
-    /// Another dialect is asked for than the upload was created in.
+    /// The upload was created in a dialect that isn't allowed now.
     case otherDialect
 }
 
-/// What proves that the server has the file.
+/// The evidence that the server has the file.
 public enum UploadProof: String, Hashable, Sendable {
-    /// The server told a digest, and it is the file's.
+    /// The server's digest matches the file's.
     case digest
-    /// The target accepted the whole and told no digest.
+    /// The target accepted the upload without a digest.
     case accepted
-    /// The server says that it has the whole; the response of the target was lost.
+    /// The server reports the upload complete; the target's response was lost.
     case complete
 }
 
-/// An upload that came to its end.
+/// A completed upload.
 public struct UploadSummary: Hashable, Sendable {
     /// The length of the file.
     public var bytes: Int64
     /// The SHA-256 of the file: 32 bytes.
     public var sha256: [UInt8]
-    /// What proves that the server has the file.
+    /// The evidence that the server has the file.
     public var proof: UploadProof
     /// The status of the target's response; `nil` when it was lost.
     public var status: Int?
-    /// The interop version that the upload ended in; `nil` for an ordinary upload.
+    /// The interop version in which the upload ended; `nil` for a plain upload.
     public var dialect: Int?
-    /// How many connections were tried.
+    /// Connections attempted.
     public var connections: Int
-    /// How many times the upload went on at an offset.
+    /// How often the upload resumed at an offset.
     public var resumptions: Int
-    /// How many times the upload started anew.
+    /// How often the upload restarted.
     public var restarts: Int
-    /// The offset at which this run began.
+    /// The offset at which this run started.
     public var acknowledgedAtStart: Int64
-    /// The bytes of content that were handed to connections.
+    /// Content bytes written to connections.
     public var bytesSent: Int64
-    /// How long it took, waits included.
+    /// The duration, including backoff.
     public var duration: Duration
 
-    /// The bytes that were sent more than once, or for nothing.
+    /// Bytes sent more than once, or in vain.
     public var bytesRepeated: Int64 { max(0, bytesSent - max(0, bytes - acknowledgedAtStart)) }
 }

@@ -5,15 +5,15 @@ import NIOHTTPTypes
 import NIOPosix
 import TransferProtocol
 
-/// One connection, one request with its content, and all of its responses.
+/// One request with its content and all its responses, on a fresh connection.
 struct UploadExchange: Sendable {
     let connector: DownloadExchange
     let limits: UploadWatchLimits
 
-    /// Sends the request, and the content beside `receive`, which is handed the parts of all responses, the
-    /// informational ones included; the connection is closed when it returns.
+    /// Sends the request, concurrent with `receive`, which gets the parts of all responses including interim ones.
+    /// Closes the connection when it returns.
     ///
-    /// Throws what `receive` throws, and whatever kept the connection from being made.
+    /// Throws the errors of `receive` and of the connection.
     func perform<Outcome: Sendable>(
         _ request: HTTPRequest,
         at url: DownloadURL,
@@ -26,7 +26,8 @@ struct UploadExchange: Sendable {
         let connection = try await connector.connect(to: url) { UploadWatch(limits: limits, verdict: verdict) }
         let channel = connection.channel
         let request = connection.prepared(request)
-        // Bytes that the kernel only keeps are no progress, so it keeps few. It is a wish: other systems don't know it.
+        // Limits unsent bytes in the kernel, which would count as progress. Optional: only some systems have the
+        // option.
         let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
         try? await connection.socket.setOption(unsent, value: Self.mostUnsent).get()
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
@@ -39,7 +40,7 @@ struct UploadExchange: Sendable {
         return try await connector.noting {
             try await wrapped.executeThenClose { inbound, outbound in
                 guard let sending else {
-                    // A server that answers and closes before it has read is still to be listened to.
+                    // A server may respond and close before it has read the request.
                     try? await outbound.write(contentsOf: [.head(request), .end(nil)])
                     return try await receive(inbound)
                 }
@@ -55,6 +56,6 @@ struct UploadExchange: Sendable {
         }
     }
 
-    /// The bytes that may wait in the kernel unsent before it takes no more.
+    /// The maximum number of unsent bytes in the kernel.
     private static let mostUnsent = 256 << 10
 }

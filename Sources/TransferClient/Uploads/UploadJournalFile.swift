@@ -6,18 +6,18 @@ import Synchronization
 import SystemPackage
 import TransferProtocol
 
-/// The file that remembers an unfinished upload: `NAME.squall-upload` in a folder for the user alone.
+/// The journal file of an unfinished upload: `NAME.squall-upload` in a private folder.
 ///
-/// It is locked as long as this value is open. The name is a digest of the method, the URL and the file's path, or the
-/// content's digest and length where it is no file, so that the same call finds it again. The file is as secret as the
-/// upload's URL in it: mode 0600.
+/// It is locked while this value is open. The name is a digest of the method, the URL and the file's path (or digest
+/// and length of other content), so that the same call finds it. It contains the secret upload URL, so its mode is
+/// 0600.
 ///
-/// Without a folder there is no file: what a running upload has to know of itself is in its `UploadState`.
+/// Without a folder there is no file; the state of a running upload is in its `UploadState`.
 final class UploadJournalFile: Sendable {
     private let log: LockedLog?
     private let worker: FileWorker
-    /// Whether `completionBegan()` was called. Locked during both calls that write, so that the order of an upload that is
-    /// noted and of its completion doesn't matter.
+    /// Whether `completionBegan()` was called. Locked during both writing calls, so that the order of `begin` and
+    /// `completionBegan` doesn't matter.
     private let hasBegunCompletion = Mutex(false)
 
     private static let format = RecordLog(magic: UploadJournal.magic, version: UploadJournal.version)
@@ -27,7 +27,7 @@ final class UploadJournalFile: Sendable {
         self.worker = worker
     }
 
-    /// Opens and locks the journal of an upload; makes its folder where there is none.
+    /// Opens and locks the journal of an upload; creates its folder if missing.
     static func open(
         _ request: UploadRequest,
         _ source: UploadContent,
@@ -44,7 +44,7 @@ final class UploadJournalFile: Sendable {
         }
     }
 
-    /// Makes a folder that only the owner can open, and those above it. That there is one is fine.
+    /// Creates a folder with mode 0700, and those above it. An existing one isn't an error.
     static func makeFolder(_ folder: FilePath, _ worker: FileWorker) async throws(UploadError) {
         do {
             try await worker.files.createDirectory(
@@ -60,8 +60,8 @@ final class UploadJournalFile: Sendable {
         }
     }
 
-    /// What an earlier run left of the upload of `source`; `nil` when there is nothing that can be used. A journal of
-    /// a newer version is refused, and left alone.
+    /// The journal of an earlier upload of `source`; `nil` if there is none or it is unusable. Throws for a journal of
+    /// a newer version, which stays unchanged.
     func read(for source: String) async throws(UploadError) -> UploadJournal? {
         guard let log else { return nil }
         let found = try await Self.onWorker(worker) { () throws(FileError) in
@@ -78,9 +78,9 @@ final class UploadJournalFile: Sendable {
         }
     }
 
-    /// Notes an upload in the place of what was noted before, and brings it to the disk.
+    /// Journals an upload durably, replacing an earlier one.
     ///
-    /// `mayBeComplete` tells that its last bytes may have been sent; so does an earlier `completionBegan()`.
+    /// `mayBeComplete`: its last bytes may have been sent; an earlier `completionBegan()` has the same effect.
     func begin(_ creation: UploadJournal.Creation, mayBeComplete: Bool = false) async throws(UploadError) {
         guard let log else { return }
         try await Self.onWorker(worker) { () throws(FileError) in
@@ -92,7 +92,8 @@ final class UploadJournalFile: Sendable {
         }
     }
 
-    /// Notes that the last bytes are about to be sent. Without an upload to continue, `begin` notes it with the next one.
+    /// Journals that the last bytes are about to be sent. Without an upload in the journal, `begin` records it with the
+    /// next one.
     func completionBegan() async throws(UploadError) {
         guard let log else { return }
         try await Self.onWorker(worker) { () throws(FileError) in
@@ -110,13 +111,13 @@ final class UploadJournalFile: Sendable {
             do throws(FileError) {
                 try log.remove()
             } catch {
-                // That there is none is fine.
+                // A missing file isn't an error.
                 if error.errno != .noSuchFileOrDirectory { throw error }
             }
         }
     }
 
-    /// Closes the file, and gives the lock up; removes it when it has nothing in it. To be called once, as the last.
+    /// Closes the file and releases the lock; removes an empty one. Called once, last.
     func close() async {
         guard let log else { return }
         _ = try? await Self.onWorker(worker) { () throws(FileError) in

@@ -2,13 +2,13 @@ import Crypto
 import NIOCore
 import TransferProtocol
 
-/// The bytes of an upload that lie in memory. None of them is copied but those that a connection is about to take.
+/// Upload content in memory. Only the bytes about to be sent are copied.
 struct UploadMemory: Sendable {
     let bytes: [UInt8]
     /// The SHA-256 of the bytes: 32 bytes.
     let sha256: [UInt8]
 
-    /// The bytes that are hashed between two looks at whether the task is cancelled: 8 MiB.
+    /// The number of bytes hashed between checks for cancellation: 8 MiB.
     private static let hashedAtOnce = 8 << 20
 
     /// Hashes the bytes.

@@ -1,8 +1,8 @@
 import Synchronization
 import Units
 
-/// The progress of one request of an upload: the bytes that were handed to the connection, and those that the server has
-/// promised to have. Its events are in order, and no two follow each other closely.
+/// The progress of one upload request: bytes written to the connection, and bytes acknowledged by the server. Its
+/// events are ordered and throttled.
 final class UploadProgress: Sendable {
     private struct State {
         var sent: Int64
@@ -15,7 +15,7 @@ final class UploadProgress: Sendable {
     private let onEvent: @Sendable (UploadEvent) -> Void
     private let state: Mutex<State>
 
-    /// Begins at what is known before the request.
+    /// Starts with the values before the request.
     init(
         sent: Int64,
         acknowledged: Int64,
@@ -29,7 +29,7 @@ final class UploadProgress: Sendable {
         state = Mutex(State(sent: sent, acknowledged: acknowledged))
     }
 
-    /// The bytes up to `offset` were handed to the connection.
+    /// The bytes up to `offset` were written to the connection.
     func sent(_ offset: Int64) {
         change {
             $0.sent = offset
@@ -38,7 +38,7 @@ final class UploadProgress: Sendable {
         }
     }
 
-    /// The server has promised the bytes up to `offset`.
+    /// The server has acknowledged the bytes up to `offset`.
     func acknowledged(_ offset: Int64) {
         change {
             $0.acknowledged = offset
@@ -47,10 +47,10 @@ final class UploadProgress: Sendable {
         }
     }
 
-    /// Changes the state, and tells it unless another event was told just before. The last of its kind is always told.
+    /// Updates the state and reports it, unless another event was just sent. The last of each kind is always sent.
     private func change(_ body: (inout State) -> Void, isLast: (State) -> Bool) {
         let now = configuration.clock.now()
-        // Two events from two tasks would change places outside of the lock.
+        // Under the lock, so that events of two tasks stay in order.
         state.withLock { state in
             body(&state)
             if let toldAt = state.toldAt, now - toldAt < configuration.progressInterval, !isLast(state) { return }

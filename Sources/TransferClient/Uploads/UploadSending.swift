@@ -3,18 +3,18 @@ import NIOHTTPTypes
 import Synchronization
 import TransferProtocol
 
-/// The content of one request on its way: read piece by piece, as fast as the connection takes it.
+/// The content of one request, read in pieces as fast as the connection takes it.
 final class UploadSending: Sendable {
-    /// The size of the parts that are handed to the connection: small enough that a slow one shows progress.
+    /// The size of parts written to the connection: small enough to show progress on a slow one.
     static let partSize = 16 << 10
 
     private struct State {
         var sent: Int64 = 0
         var hasBegunCompletion = false
         var failure: UploadError?
-        /// Set while the first informational response is waited for.
+        /// Whether the content waits for the first interim response.
         var isHeld: Bool
-        /// Set while the upload's resource is brought to the disk.
+        /// Whether the content waits for the upload resource to be journalled.
         var isPaused = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -25,7 +25,7 @@ final class UploadSending: Sendable {
     private let pacer: TransferPacer?
     private let state: Mutex<State>
 
-    /// The bytes of `range` of the content, at the rate of `pacer`. `isHeld` tells that they wait for `release()`.
+    /// The bytes of `range` of the content, at the rate of `pacer`. If `isHeld`, they wait for `release()`.
     init(
         _ source: UploadContent,
         _ range: Range<Int64>,
@@ -40,24 +40,24 @@ final class UploadSending: Sendable {
         state = Mutex(State(isHeld: isHeld))
     }
 
-    /// The bytes that were handed to the connection.
+    /// The bytes written to the connection.
     var sent: Int64 { state.withLock { $0.sent } }
-    /// Whether the last bytes were handed to the connection, or the end of an empty content.
+    /// Whether the last bytes, or the end of empty content, were written to the connection.
     var hasBegunCompletion: Bool { state.withLock { $0.hasBegunCompletion } }
-    /// Why the content can't be sent on.
+    /// Why the content can't be read further.
     var failure: UploadError? { state.withLock { $0.failure } }
 
-    /// The content needn't wait for a response any longer.
+    /// Stops waiting for a response.
     func release() { change { $0.isHeld = false } }
-    /// Nothing more is sent until `resume()`.
+    /// Sends nothing more until `resume()`.
     func pause() { change { $0.isPaused = true } }
-    /// Sending goes on.
+    /// Continues sending.
     func resume() { change { $0.isPaused = false } }
 
-    /// Sends the content and its end; stops at once when the task is cancelled. What fails here closes the channel, so
-    /// that the reader of the response learns of it.
+    /// Sends the content and its end; stops when the task is cancelled. An error closes the channel, so that the reader
+    /// of the response notices.
     ///
-    /// `beforeCompletion` is called before the last bytes, when the whole content has been read unchanged.
+    /// `beforeCompletion` is called before the last bytes, when all content has been read unchanged.
     func run(
         through outbound: NIOAsyncChannelOutboundWriter<HTTPRequestPart>,
         of channel: any Channel,
@@ -76,7 +76,7 @@ final class UploadSending: Sendable {
                 if offset == range.upperBound, completes {
                     try source.checkUnchanged()
                     try await beforeCompletion()
-                    // A resource that came meanwhile is kept first.
+                    // A resource named meanwhile is journalled first.
                     await passage()
                     try Task.checkCancellation()
                     state.withLock { $0.hasBegunCompletion = true }
@@ -93,22 +93,22 @@ final class UploadSending: Sendable {
                 onProgress(offset)
             } while offset < range.upperBound
         } catch UploadError.cancelled {
-            // Only the reader of the response ends the sending so.
+            // Only the reader of the response cancels sending.
         } catch let error as UploadError {
             state.withLock { $0.failure = error }
             channel.close(promise: nil)
         } catch {
-            // The connection's own failure: what the server has answered is still to be read.
+            // The connection failed: the server's response may still be readable.
         }
     }
 
-    /// The rest of the range, or what is sent of it at a time where a rate limits it.
+    /// The rest of the range, or the next chunk when rate-limited.
     private func nextPiece(from offset: Int64) -> Range<Int64> {
         guard let pacer else { return offset..<range.upperBound }
         return offset..<min(range.upperBound, offset + Int64(pacer.pieceLength))
     }
 
-    /// Returns when nothing keeps the content back, or when the task is cancelled.
+    /// Returns when the content may be sent, or when the task is cancelled.
     private func passage() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

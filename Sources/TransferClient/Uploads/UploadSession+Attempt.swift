@@ -8,7 +8,7 @@ import TransferProtocol
 extension UploadSession {
     typealias Outcome = AttemptOutcome<UploadSetback, UploadError>
 
-    /// Sends one request, its content beside the responses, and decides on them.
+    /// Sends one request, its content concurrent with the responses, and decides on them.
     func attempt(_ plan: UploadPlan) async -> Outcome {
         tally.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
@@ -56,7 +56,7 @@ extension UploadSession {
 
     private func sending(for plan: UploadPlan) -> UploadSending? {
         guard let range = plan.content(of: source.identity.length) else { return nil }
-        // The content of a creation waits for the server to name the resource, or to refuse.
+        // A creation's content waits for the server to name the resource or refuse.
         var isHeld = false
         if case .create(.some) = plan { isHeld = true }
         return UploadSending(source, range, completes: plan.completes, isHeld: isHeld, pacer)
@@ -84,7 +84,7 @@ extension UploadSession {
         return outcome(of: state.exchangeFailed(plan, sent: sending?.sent ?? 0, setback))
     }
 
-    /// Reads the responses: keeps what the informational ones tell, and decides on the final one.
+    /// Reads the responses: applies interim ones and decides on the final one.
     private func receive(
         _ parts: DownloadExchange.Parts,
         _ plan: UploadPlan,
@@ -129,7 +129,7 @@ extension UploadSession {
         return lost(plan, sending, .connectionLost("it was closed before the answer"))
     }
 
-    /// The outcome that a decision stands for.
+    /// The outcome of a decision.
     private func outcome(of action: UploadAction) -> Outcome {
         switch action {
         case .proceed: .proceed
@@ -138,8 +138,8 @@ extension UploadSession {
         }
     }
 
-    /// A refusal that the caller may have an answer to: one that ends the upload, and came before the target has processed
-    /// anything. `nil` for any other response.
+    /// A refusal that the caller may resolve: it ended the upload before the target processed anything. `nil` for any
+    /// other response.
     private func refusal(_ head: UploadResponseHead, to plan: UploadPlan, _ trail: RequestTrail) -> Outcome? {
         guard case .failed(let failure) = state.phase else { return nil }
         var refusal = AttemptRefusal(
@@ -147,7 +147,7 @@ extension UploadSession {
             url: trail.current,
             use: head.credentialUse,
             isAtOrigin: !trail.hasLeftOrigin,
-            // The URL of the upload itself is the server's.
+            // The upload resource's URL is the server's choice.
             canMove: stateBeforeResponse.resource == nil
         )
         switch failure {
@@ -160,7 +160,7 @@ extension UploadSession {
         return .refused(refusal, .status(head.status), .refused(failure))
     }
 
-    /// Brings the upload's resource to the disk before more is sent.
+    /// Journals the upload resource before more is sent.
     private func keep(_ resource: UploadResource, isNew: Bool) async throws(UploadError) {
         try await journal.begin(
             UploadJournal.Creation(
@@ -174,7 +174,7 @@ extension UploadSession {
         if isNew { onEvent(.resumable(dialect: resource.dialect.rawValue)) }
     }
 
-    /// The problem details of a refusal, if it has any.
+    /// The problem details of a refusal, if any.
     private func problem(
         of head: HTTPResponse,
         _ iterator: inout DownloadExchange.Parts.AsyncIterator
@@ -183,7 +183,7 @@ extension UploadSession {
             head.headerFields[.contentType]?.lowercased().hasPrefix(ProblemDetails.mediaType) == true
         else { return nil }
         var bytes: [UInt8] = []
-        // A refusal whose words are cut off is one all the same.
+        // Truncated problem details count as none.
         while bytes.count <= ProblemDetails.longest, case .body(let buffer)? = try? await iterator.next() {
             bytes += buffer.readableBytesView.prefix(ProblemDetails.longest + 1)
         }

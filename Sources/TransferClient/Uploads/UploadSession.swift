@@ -7,7 +7,7 @@ import Synchronization
 import TransferProtocol
 import Units
 
-/// One upload from its first connection to its last: carries out what `UploadState` decides.
+/// One upload over all its connections: carries out the decisions of `UploadState`.
 ///
 /// Used by a single task, in order.
 final class UploadSession {
@@ -22,24 +22,24 @@ final class UploadSession {
     let onEvent: @Sendable (UploadEvent) -> Void
     let startedAt: Moment
     let loop: AttemptLoop
-    /// Holds the content to a rate, if there is one.
+    /// The rate limiter, if any.
     let pacer: TransferPacer?
 
     var metadata: UploadMetadata
     /// The host of the last request.
     var host: String
     var state: UploadState
-    /// The state before the last response was decided on, to which an answered refusal goes back.
+    /// The state before the last response, restored when the caller resolves a refusal.
     var stateBeforeResponse: UploadState
     var tally = Tally()
     private var toldRestarts: Int
 
-    /// What is counted on the way.
+    /// The counters of an upload.
     struct Tally {
         var connections = 0
         var resumptions = 0
         var restarts = 0
-        /// The offset at which this run began; `nil` until it is known.
+        /// The offset at which this run started; `nil` until known.
         var acknowledgedAtStart: Int64?
         var bytesSent: Int64 = 0
     }
@@ -76,7 +76,7 @@ final class UploadSession {
         loop = AttemptLoop(configuration, callbacks, seed: client.nextSeed(), startedAt: startedAt)
     }
 
-    /// Works until the server has the file, or until no further attempt makes sense.
+    /// Runs until the server has the file, or the upload has failed.
     func run(restarting reason: UploadRestartReason?) async throws(UploadError) -> UploadSummary {
         onEvent(.started(total: source.identity.length, isContinued: state.resource != nil))
         if let reason { restarted(reason) }
@@ -94,7 +94,7 @@ final class UploadSession {
         onEvent(.restarted(reason))
     }
 
-    /// Compares what the server told with what was sent.
+    /// Compares the server's digest and finishes the upload.
     private func finish(_ result: UploadResult) async throws(UploadError) -> UploadSummary {
         if let digest = result.digest {
             guard digest.sha256 == sha256 else { throw .digestMismatch(sent: sha256, received: digest.sha256) }
@@ -119,7 +119,7 @@ final class UploadSession {
         return summary
     }
 
-    /// Leaves the journal as the next run can best use it. What fails now is less than the error that is thrown anyway.
+    /// Leaves the journal in the best state for the next run. Errors here are less useful than the original one.
     private func leave(after error: UploadError) async {
         switch error {
         case .refused(.accessRefused) where state.resource != nil: return
@@ -133,7 +133,7 @@ final class UploadSession {
         }
     }
 
-    /// Asks the server once to forget uploads that are no longer wanted. It may decline: they expire.
+    /// Asks the server once to cancel unwanted uploads. If it declines, they expire.
     private func cancelAbandoned() async {
         for resource in state.takeAbandoned() where !Task.isCancelled {
             let (request, url) = state.request(for: .cancel(resource), creation: request.method, metadata)

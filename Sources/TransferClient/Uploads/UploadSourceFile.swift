@@ -4,10 +4,10 @@ import NIOPosix
 import SystemPackage
 import TransferProtocol
 
-/// The open file that is uploaded. It is read by its descriptor, whatever becomes of its name.
+/// The open file of an upload, read through its descriptor even if its name changes.
 final class UploadSourceFile: Sendable {
     let path: FilePath
-    /// The path of the file itself, links followed.
+    /// The path with all links resolved.
     let canonicalPath: String
     /// The identity of the file when it was opened.
     let identity: UploadSource
@@ -15,7 +15,7 @@ final class UploadSourceFile: Sendable {
     private let handle: NIOFileHandle
     private let files: NonBlockingFileIO
 
-    /// The most bytes of a read.
+    /// The maximum size of a read.
     static let longestRead = 256 << 10
 
     private init(
@@ -43,7 +43,7 @@ final class UploadSourceFile: Sendable {
         let descriptor = try await UploadError.mapping { () async throws(DownloadError) in
             try await worker.run { () throws(DownloadError) in
                 try FileCall.run("open", path) {
-                    // A FIFO without a writer opens at once, and is then refused.
+                    // Non-blocking, so that opening a FIFO without a writer returns; it is then refused.
                     try SystemPackage.FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
                 }
             }
@@ -74,14 +74,14 @@ final class UploadSourceFile: Sendable {
         }
     }
 
-    /// Fails when the file has changed since it was opened.
+    /// Throws when the file has changed since it was opened.
     func checkUnchanged() throws(UploadError) {
         guard let status = try? descriptor.stat(), UploadSource(status) == identity else {
             throw .sourceChanged(path.string)
         }
     }
 
-    /// The bytes of `range`, `longestRead` at most. Fails when the file is shorter.
+    /// The bytes of `range`, at most `longestRead`. Throws when the file is shorter.
     func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
         let count = Int(min(range.upperBound - range.lowerBound, Int64(Self.longestRead)))
         let buffer: ByteBuffer
@@ -102,7 +102,7 @@ final class UploadSourceFile: Sendable {
         return buffer
     }
 
-    /// The SHA-256 of the whole file: 32 bytes.
+    /// The SHA-256 of the file: 32 bytes.
     func sha256() async throws(UploadError) -> [UInt8] {
         var hasher = SHA256()
         var offset: Int64 = 0

@@ -4,7 +4,7 @@ import NIOCore
 import SystemPackage
 import TransferProtocol
 
-/// A stream that was read to its end, in a file without a name: it is gone when this value is, or the process.
+/// A spooled stream in an unnamed file, which disappears with this value or the process.
 final class UploadSpool: Sendable {
     let length: Int64
     /// The SHA-256 of the stream: 32 bytes.
@@ -30,7 +30,7 @@ final class UploadSpool: Sendable {
                 try FileCall.run { () throws(FileError) in try file.read(range.count, at: range.lowerBound) }
             }
         }
-        // Nobody else has the file: only a disk that loses bytes makes it shorter.
+        // The file is private, so a short read is a disk error.
         guard bytes.count == range.count else { throw .fileSystem(call: "pread", path: folder.string, .ioError) }
         return ByteBuffer(bytes: bytes)
     }

@@ -4,23 +4,23 @@ import NIOHTTPTypes
 import TransferProtocol
 import Units
 
-/// The limits that one exchange of an upload is held to.
+/// The limits of one upload attempt.
 struct UploadWatchLimits: Sendable {
-    /// The time from the last byte of the request, or from an informational response, to the next head. A request without content
-    /// has no more time to be sent and answered.
+    /// The time limit from the last request byte, or from an interim response, to the next head. A request without
+    /// content must be sent and answered within it.
     var response: Duration
-    /// The least rate at which the connection must take the content.
+    /// The minimum throughput of the content.
     var stall: DownloadStallRule
-    /// When the upload's time is up; `nil` for no limit.
+    /// When the upload's deadline passes; `nil` for none.
     var deadline: NIODeadline?
 
-    /// The most informational responses to one request.
+    /// The maximum number of interim responses to one request.
     static let mostInformational = 10_000
 }
 
-/// Passes all heads on, and gives a connection up that is too slow: one that takes no content, or doesn't answer.
+/// Enforces the timeouts of an upload attempt: minimum throughput, response timeout and deadline. Passes all heads on.
 ///
-/// Time counts against the server only while content waits to be taken: a slow disk stalls no upload.
+/// Time counts against the server only while content is queued: a slow disk isn't a stall.
 final class UploadWatch: ChannelDuplexHandler {
     typealias InboundIn = HTTPResponsePart
     typealias InboundOut = HTTPResponsePart
@@ -34,7 +34,7 @@ final class UploadWatch: ChannelDuplexHandler {
     private var deadlineTimer: Scheduled<Void>?
     private var tickTimer: Scheduled<Void>?
     private var informational = 0
-    /// The bytes that were taken since the last tick, and those that wait.
+    /// Bytes written since the last sample, and bytes queued.
     private var taken: Int64 = 0
     private var waiting: Int64 = 0
     private var pauses = PauseMeter()
@@ -81,7 +81,8 @@ final class UploadWatch: ChannelDuplexHandler {
                 self.taken += count
             }
         case .end:
-            // HTTP/2 keeps a request back while the server takes no more streams, and then no content waits that could stall.
+            // HTTP/2 queues a request while the server allows no more streams; without content nothing would detect the
+            // stall.
             if !hasContent { awaitResponse(context) }
             promise.futureResult.assumeIsolated().whenSuccess {
                 self.isSent = true
@@ -101,7 +102,7 @@ final class UploadWatch: ChannelDuplexHandler {
                 }
                 if isSent { awaitResponse(context) }
             } else {
-                // The rest of the content isn't sent; the content of the response has the same time.
+                // The rest of the content isn't sent; the response content gets the same time limit.
                 tickTimer?.cancel()
                 awaitResponse(context)
             }

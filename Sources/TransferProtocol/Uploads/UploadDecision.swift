@@ -2,8 +2,8 @@ import HTTPSemantics
 import HTTPTypes
 
 extension UploadState {
-    /// Decides on the final response to `plan`, of whose content `sent` bytes were handed to the connection.
-    /// `now` is the wall clock in seconds since 1970. The request is over: the rest of its content isn't sent.
+    /// Decides on the final response to `plan` after `sent` content bytes were written. `now` is the wall clock in
+    /// seconds since 1970. The request is over: the rest of its content isn't sent.
     public mutating func decide(
         on head: UploadResponseHead,
         to plan: UploadPlan,
@@ -33,19 +33,19 @@ extension UploadState {
         }
     }
 
-    /// A response to a request with content, and what is known about the two.
+    /// A response to a request with content, with its context.
     private struct ContentResponse {
         var head: UploadResponseHead
         var told: UploadFields
         var plan: UploadPlan
         var sent: Int64
-        /// Whether the request completes the upload and all of its content was sent.
+        /// Whether the request completes the upload and all its content was sent.
         var isAllSent: Bool
         var now: Int64
 
-        /// Whether the server says that the target itself responds.
+        /// Whether the response is the target resource's final one.
         ///
-        /// Before version 9 the flag of a 409 is the state of the upload.
+        /// Before version 9 the flag in a 409 is the state of the upload.
         var isTargets: Bool {
             guard let dialect = plan.dialect else { return true }
             if dialect.rules.isIncompleteAppendFlaggedComplete, isIncompleteAppend, (200..<300).contains(head.status) {
@@ -72,7 +72,7 @@ extension UploadState {
         if case .create(nil) = response.plan { return decideOnOrdinary(response) }
         if response.isTargets { return decideOnTargets(response) }
         if isReplaying, (400..<500).contains(status), status != 408, status != 425, status != 429 {
-            // Only the response couldn't be had again: the server said before that the upload is complete.
+            // Only the response can't be replayed: the server already said that the upload is complete.
             return finish(UploadResult(status: nil, dialect: response.plan.dialect))
         }
         switch status {
@@ -84,7 +84,7 @@ extension UploadState {
         case 409 where resource != nil: return askAgain(.status(409))
         case 413: return shrink(response)
         case 408, 425, 429, 500..<600:
-            // Some of the 5xx are as final as a 4xx: nothing is resumed by them.
+            // Some 5xx are as permanent as a 4xx.
             guard status != 501, status != 505 else { return fail(.refused(status: status)) }
             let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
             guard resource != nil || parameters.isRepeatable || status == 429 || status == 503 else {
@@ -95,7 +95,7 @@ extension UploadState {
         }
     }
 
-    /// A response to an ordinary upload.
+    /// A response to a plain upload.
     private mutating func decideOnOrdinary(_ response: ContentResponse) -> UploadAction {
         switch response.head.status {
         case 408, 425, 429, 500, 502...504:
@@ -108,7 +108,7 @@ extension UploadState {
         }
     }
 
-    /// The target's own response: the end, whatever it says.
+    /// The target's final response ends the upload.
     private mutating func decideOnTargets(_ response: ContentResponse) -> UploadAction {
         let status = response.head.status
         guard (200..<300).contains(status) || status == 303 else { return fail(.refused(status: status)) }
@@ -119,11 +119,11 @@ extension UploadState {
         return finish(response.result(response.told == UploadFields() ? nil : response.plan.dialect))
     }
 
-    /// A 2xx that isn't marked as the target's.
+    /// A 2xx not flagged as the target's.
     private mutating func decideOnSuccess(_ response: ContentResponse) -> UploadAction {
         guard let dialect = response.plan.dialect else { return decideOnTargets(response) }
         if case .create = response.plan, response.told.isComplete == nil, response.told.offset == nil, resource == nil {
-            // The server knows nothing of resumable uploads: this was an ordinary one.
+            // The server doesn't support resumable uploads: this was a plain one.
             return decideOnTargets(response)
         }
         if resource == nil {
@@ -133,7 +133,8 @@ extension UploadState {
             created = UploadResource(url: url, dialect: dialect, expiresAt: expiry(response.now))
         }
         guard let resource else { return fail(.violation(.locationMissing)) }
-        // All that a creation says of the upload names one resource; only the target's own response may name another.
+        // Interim and final responses to a creation must name the same resource; only the target's own response may
+        // differ.
         if response.plan.resource == nil, response.told.isComplete == false,
             let url = response.head.fields[.location].flatMap({ usable($0) }), url != resource.url
         {
@@ -141,13 +142,12 @@ extension UploadState {
         }
         if response.told.isComplete == nil, response.isAllSent {
             if dialect.rules.isUnflaggedResponseFinal { return decideOnTargets(response) }
-            // Version 9 only recommends the flag on a creation; where the response doesn't point to the upload it is
-            // the target's.
+            // Version 9 only recommends the flag on creations; without a `Location` the response is the target's.
             if case .create = response.plan, response.head.fields[.location] == nil { return decideOnTargets(response) }
             unflaggedAnswer = response.result(dialect)
         }
         if isReplaying, response.told.isComplete == nil { return finish(response.result(dialect)) }
-        // The next offset shows whether the server really took something; a creation without content needn't.
+        // The next offset shows whether the server took any content; an empty creation has none.
         switch response.plan {
         case .append(_, let from, let count, _): offsetToPass = count > 0 ? from : nil
         case .create: offsetToPass = parameters.length > 0 ? acknowledged : nil
@@ -158,14 +158,14 @@ extension UploadState {
         return finishesNothing ? .retry(after: nil, .noProgress) : .proceed
     }
 
-    /// 400: a version that the server doesn't speak, or a mistake.
+    /// 400: an unsupported version, or a client error.
     private mutating func decideOnBadRequest(_ response: ContentResponse) -> UploadAction {
         if response.head.problem == .completedUpload, resource != nil { return askAgain(.status(400)) }
         let named = UploadFields.interopVersion(of: response.head.fields)
         guard case .create(let dialect?) = response.plan, resource == nil, let named, named != dialect.interopVersion
         else { return fail(.refused(status: 400)) }
         guard case .automatic = parameters.dialects else { return fail(.dialectRefused(named)) }
-        // The request was refused before the target saw it, so that even a POST can be sent again.
+        // The request was refused before the target saw it, so even a POST can be repeated.
         guard let other = UploadDialect(interopVersion: named), triedDialects.insert(other).inserted else {
             phase = .creating(nil)
             return .askAgain(.otherDialect(nil))
@@ -174,7 +174,7 @@ extension UploadState {
         return .askAgain(.otherDialect(other))
     }
 
-    /// 413: smaller requests, within the limits that the server tells.
+    /// 413: retries with smaller requests, within the server's limits.
     private mutating func shrink(_ response: ContentResponse) -> UploadAction {
         guard let dialect = response.plan.dialect else { return fail(.refused(status: 413)) }
         if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
@@ -208,7 +208,7 @@ extension UploadState {
         return .askAgain(setback)
     }
 
-    /// The answer to HEAD.
+    /// The response to HEAD.
     private mutating func decideOnOffset(
         _ head: UploadResponseHead,
         _ told: UploadFields,
@@ -252,7 +252,7 @@ extension UploadState {
         return .proceed
     }
 
-    /// The answer to OPTIONS, which is asked only after a 413.
+    /// The response to OPTIONS, sent only after a 413.
     private mutating func decideOnLimits(
         _ head: UploadResponseHead,
         _ told: UploadFields,
@@ -274,7 +274,7 @@ extension UploadState {
         return checkAppendLimit() ?? .proceed
     }
 
-    /// 307 and 308: the same request to another URL.
+    /// 307 and 308: repeats the request at another URL.
     private mutating func follow(_ head: UploadResponseHead, _ plan: UploadPlan) -> UploadAction {
         let from = plan.resource?.url ?? creationURL
         guard redirections < Self.mostRedirections, let location = head.fields[.location],
@@ -282,7 +282,7 @@ extension UploadState {
         else { return fail(.redirection(status: head.status)) }
         redirections += 1
         guard var resource = plan.resource else {
-            // A resource that the redirecting server made is none of the new target's.
+            // A resource made by the redirecting server doesn't belong to the new target.
             if let created { abandoned.append(created) }
             created = nil
             creationURL = url

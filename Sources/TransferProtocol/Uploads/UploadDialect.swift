@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// An interop version of the resumable upload drafts (draft-ietf-httpbis-resumable-upload).
 ///
-/// `rules` is the only place that knows how the versions differ; nothing else compares versions.
+/// All differences between versions are in `rules`; nothing else compares versions.
 public enum UploadDialect: Int, CaseIterable, Hashable, Sendable {
     /// Draft 01.
     case v3 = 3
@@ -17,19 +17,19 @@ public enum UploadDialect: Int, CaseIterable, Hashable, Sendable {
     /// Draft 13.
     case v10 = 10
 
-    /// The dialect that a client offers first.
+    /// The dialect that clients offer first.
     public static let newest = UploadDialect.v10
 
     /// The value of `Upload-Draft-Interop-Version`.
     public var interopVersion: Int64 { Int64(rawValue) }
 
-    /// The dialect of an interop version; `nil` for a version that isn't spoken here.
+    /// The dialect of an interop version; `nil` if unsupported.
     public init?(interopVersion: Int64) {
         guard let number = Int(exactly: interopVersion) else { return nil }
         self.init(rawValue: number)
     }
 
-    /// The differences of this version from the others.
+    /// The rules of this version.
     public var rules: UploadDialectRules {
         switch self {
         case .v3: .v3
@@ -42,7 +42,7 @@ public enum UploadDialect: Int, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The row of one interop version in the table of differences.
+/// One version's row in the table of differences.
 public struct UploadDialectRules: Hashable, Sendable {
     /// The field that says whether a message completes the upload.
     public enum CompletionFlag: Hashable, Sendable {
@@ -68,59 +68,59 @@ public struct UploadDialectRules: Hashable, Sendable {
         }
     }
 
-    /// The server's reaction to a PATCH of an upload that is complete.
+    /// The server's reaction to a PATCH of a complete upload.
     public enum CompletedAppend: Hashable, Sendable {
-        /// The draft says nothing; the offset doesn't match, unless it is the length.
+        /// Unspecified; the offset doesn't match, unless it is the length.
         case unspecified
         /// 400 with the problem type `#completed-upload`.
         case refuseAsCompleted
-        /// The final response again when the request is consistent with the upload; else a refusal.
+        /// The final response again if the request is consistent with the upload; else a refusal.
         case replayOrRefuse
     }
 
     /// The field that says whether a message completes the upload.
     public var flag: CompletionFlag
-    /// Whether a PATCH must carry the flag; without this rule an absent flag ends the upload.
+    /// Whether a PATCH must carry the flag; otherwise an absent flag completes the upload.
     public var isFlagRequiredOnAppend: Bool
-    /// The media type that a PATCH must have; `nil` when any will do.
+    /// The required media type of a PATCH; `nil` for any.
     public var appendMediaType: String?
-    /// Whether 104 responses with `Upload-Offset` report progress.
+    /// Whether 104 responses report progress in `Upload-Offset`.
     public var hasProgressResponses: Bool
-    /// The member of `Upload-Limit` for the seconds that an upload lives; `nil` when there is no `Upload-Limit`.
+    /// The `Upload-Limit` member with the upload's lifetime in seconds; `nil` without `Upload-Limit`.
     public var lifetimeLimit: String?
-    /// Whether `OPTIONS` tells the limits.
+    /// Whether `OPTIONS` returns the limits.
     public var hasLimitDiscovery: Bool
     /// Whether `Upload-Length` announces the length of the representation.
     public var hasLengthField: Bool
     /// Whether responses to a creation or an append carry `Upload-Offset`.
     public var responsesCarryOffset: Bool
-    /// The status of a response to an append that leaves the upload incomplete.
+    /// The status of a response to an append that doesn't complete the upload.
     public var incompleteAppendStatus: Int
-    /// Whether the text has the response to an append that leaves the upload incomplete say that it is complete. Servers say
-    /// the truth, so the flag of such a response tells nothing.
+    /// Whether the draft flags responses to incomplete appends as complete. Servers send the correct flag, so it is
+    /// ignored there.
     public var isIncompleteAppendFlaggedComplete: Bool
-    /// Whether a response without the flag is the target resource's, rather than one about the upload itself.
+    /// Whether an unflagged response is the target resource's rather than the upload resource's.
     public var isUnflaggedResponseFinal: Bool
-    /// The statuses of a good answer to `HEAD`; the first is the one to send.
+    /// The success statuses of `HEAD`; the first is the one to send.
     public var offsetStatuses: [Int]
-    /// Whether `GET` is answered as `HEAD` is.
+    /// Whether `GET` is treated like `HEAD`.
     public var toleratesGet: Bool
-    /// Whether `HEAD` and `DELETE` with a flag, an offset or a length are refused with 400.
+    /// Whether `HEAD` and `DELETE` with a flag, offset or length get 400.
     public var refusesFieldsOnHead: Bool
-    /// Whether 409 and 400 explain themselves with problem details.
+    /// Whether 409 and 400 have problem details.
     public var hasProblemDetails: Bool
-    /// Whether a length that contradicts another is 400 with the problem type `#inconsistent-upload-length`.
+    /// Whether a contradicting length gets 400 with the problem type `#inconsistent-upload-length`.
     public var hasInconsistentLengthProblem: Bool
-    /// Whether a 409 must say that the upload isn't complete.
+    /// Whether a 409 must be flagged as incomplete.
     public var conflictCarriesFlag: Bool
-    /// The server's reaction to a PATCH of an upload that is complete.
+    /// The server's reaction to a PATCH of a complete upload.
     public var completedAppend: CompletedAppend
-    /// The statuses for an upload that isn't there; the first is the one to send.
+    /// The statuses for a missing upload; the first is the one to send.
     public var goneStatuses: [Int]
 
-    /// The status of a response to a creation that leaves the upload incomplete.
+    /// The status of a response to a creation that doesn't complete the upload.
     public static let incompleteCreationStatus = 201
-    /// The status of an informational response about an upload.
+    /// The status of an interim response about an upload.
     public static let informationalStatus = 104
     /// The media type of a PATCH since version 6.
     public static let partialUpload = "application/partial-upload"
@@ -187,7 +187,7 @@ extension UploadDialectRules {
         rules.completedAppend = .replayOrRefuse
     }
 
-    /// Version 10 demands less of answers to `HEAD`; a server that sends everything speaks both.
+    /// Version 10 requires less of responses to `HEAD`; a server that sends everything supports both.
     static let v10 = v9
 
     private func with(_ change: (inout UploadDialectRules) -> Void) -> UploadDialectRules {

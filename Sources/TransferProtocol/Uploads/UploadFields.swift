@@ -1,14 +1,14 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The fields of a message that concern a resumable upload, in the spelling of one dialect.
+/// The resumable upload fields of a message, in one dialect.
 ///
-/// They are structured fields (RFC 9651). A field of a wrong type, of two lines, or out of range counts as absent.
+/// They are structured fields (RFC 9651). A field that is repeated, out of range or of another type counts as absent.
 public struct UploadFields: Hashable, Sendable {
     /// The largest offset or length: a structured integer has 15 digits at most (RFC 9651, section 3.3.1).
     public static let largest = StructuredItem.largestInteger
 
-    /// Whether nothing follows the message's content: `Upload-Complete`, or the inverse of `Upload-Incomplete`.
+    /// Whether this message completes the upload: `Upload-Complete`, or the inverse of `Upload-Incomplete`.
     public var isComplete: Bool?
     /// `Upload-Offset` in bytes, 0 to `largest`.
     public var offset: Int64?
@@ -17,7 +17,7 @@ public struct UploadFields: Hashable, Sendable {
     /// `Upload-Limit`.
     public var limits: UploadLimits?
 
-    /// Makes the fields of their values.
+    /// Makes the fields.
     public init(isComplete: Bool? = nil, offset: Int64? = nil, length: Int64? = nil, limits: UploadLimits? = nil) {
         self.isComplete = isComplete
         self.offset = offset
@@ -25,7 +25,7 @@ public struct UploadFields: Hashable, Sendable {
         self.limits = limits
     }
 
-    /// Reads the fields of a message. What the dialect doesn't have isn't read.
+    /// Parses the fields of a message. Ignores fields that the dialect lacks.
     public init(_ fields: HTTPFields, in dialect: UploadDialect) {
         let rules = dialect.rules
         isComplete = StructuredItem.boolean(fields[rules.flag.fieldName]).map { rules.flag.value(isComplete: $0) }
@@ -34,8 +34,7 @@ public struct UploadFields: Hashable, Sendable {
         limits = fields[.uploadLimit].flatMap { UploadLimits($0, in: dialect) }
     }
 
-    /// Writes the fields that are set; those that the dialect doesn't have are left out. An offset and a length are
-    /// held within 0 to `largest`.
+    /// Writes the fields that are set and that the dialect has. Offset and length are clamped to 0...`largest`.
     public func write(to fields: inout HTTPFields, in dialect: UploadDialect) {
         let rules = dialect.rules
         if let isComplete {
@@ -46,7 +45,7 @@ public struct UploadFields: Hashable, Sendable {
         if let limits = limits?.headerValue(in: dialect) { fields[.uploadLimit] = limits }
     }
 
-    /// `Upload-Draft-Interop-Version`, or `nil` when it is absent or no integer from 0 on.
+    /// `Upload-Draft-Interop-Version`; `nil` when absent or not a non-negative integer.
     public static func interopVersion(of fields: HTTPFields) -> Int64? {
         StructuredItem.count(fields[.uploadDraftInteropVersion])
     }

@@ -1,10 +1,10 @@
 import HTTPTypes
 
 extension UploadState {
-    /// Takes in an informational response to `plan`. `now` is the wall clock in seconds since 1970.
+    /// Handles an interim response to `plan`. `now` is the wall clock in seconds since 1970.
     ///
-    /// Only a 104 of the request's own version counts. The resource comes with the first one of a creation; an offset
-    /// is progress. A `Location` that can't be used leaves the upload without a resource.
+    /// Only a 104 of the request's own version counts. The first one of a creation brings the resource; an offset is
+    /// progress. An unusable `Location` leaves the upload without a resource.
     public mutating func informed(
         status: Int,
         fields: HTTPFields,
@@ -19,7 +19,7 @@ extension UploadState {
         switch plan {
         case .create, .reserve:
             if let location = fields[.location] { return took(location, dialect, now) }
-            // Without a resource to go on with, a promise is worth nothing.
+            // Without a resource to resume, an acknowledged offset is useless.
             guard created != nil else { return .ignored }
         case .append: break
         case .discoverLimits, .askOffset, .cancel: return .ignored
@@ -40,13 +40,13 @@ extension UploadState {
         return .created(resource)
     }
 
-    /// The upload resource that a `Location` of the creation names; `nil` where it can't be reached, or only in the clear.
+    /// Resolves a creation's `Location`; `nil` when it is invalid or downgrades to plain HTTP.
     func usable(_ location: String) -> DownloadURL? {
         guard let url = try? creationURL.resolving(location), url.isAsSafe(as: creationURL) else { return nil }
         return url
     }
 
-    /// Raises the acknowledged mark; a notice when the offset is impossible.
+    /// Raises the acknowledged offset; returns a violation when the offset is impossible.
     mutating func acknowledge(_ offset: Int64) -> UploadNotice? {
         guard offset <= parameters.length else {
             return violated(.offsetBeyondEnd(got: offset, length: parameters.length))
@@ -63,7 +63,7 @@ extension UploadState {
         return .violation(violation)
     }
 
-    /// Takes in the limits that a response told.
+    /// Applies the limits in a response.
     mutating func learn(_ told: UploadLimits?, now: Int64) {
         guard let told else { return }
         limits = told

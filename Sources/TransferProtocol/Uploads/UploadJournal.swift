@@ -1,21 +1,21 @@
-/// The memory of an upload over a restart: records that are only ever appended, the first of them the creation.
+/// The append-only journal of an upload, which starts with its creation.
 ///
 /// Numbers are little-endian.
 public struct UploadJournal: Hashable, Sendable {
     /// The first eight bytes of the file.
     public static let magic = "SquallUp"
-    /// The version that is written, and the only one that is read: 1.
+    /// The version that is written, and the only one that can be read: 1.
     public static let version: UInt8 = 1
-    /// The longest journal that is read: 64 KiB.
+    /// The maximum size of a journal: 64 KiB.
     public static let longest: Int64 = 64 << 10
 
-    /// An upload resource that the server made for a file.
+    /// An upload resource that was created for a file.
     public struct Creation: Hashable, Sendable {
-        /// The URL that was asked to create it.
+        /// The target URL.
         public var target: String
         /// The resource.
         public var resource: UploadResource
-        /// The file when it was hashed.
+        /// The identity of the file when it was hashed.
         public var source: UploadSource
         /// The SHA-256 of the file: 32 bytes.
         public var sha256: [UInt8]
@@ -31,7 +31,7 @@ public struct UploadJournal: Hashable, Sendable {
 
     /// The upload.
     public var creation: Creation
-    /// Whether the last bytes were about to be sent.
+    /// Whether sending of the last bytes had begun.
     public var mayBeComplete: Bool
 
     /// Makes a journal.
@@ -64,8 +64,7 @@ public struct UploadJournal: Hashable, Sendable {
         }
     }
 
-    /// Reads the records of a journal; `nil` when the first is no creation that can be read. Kinds that aren't known are
-    /// skipped.
+    /// Parses the records of a journal; `nil` unless the first is a valid creation. Skips unknown kinds.
     public init?(_ records: [(kind: UInt8, payload: [UInt8])]) {
         var creation: Creation?
         var mayBeComplete = false
@@ -99,7 +98,7 @@ extension UploadJournal.Creation {
         return payload
     }
 
-    /// Reads a payload whose checksum was right; `nil` when this version never wrote it.
+    /// Decodes a payload with a valid checksum; `nil` when this version never wrote it.
     fileprivate init?(_ payload: ArraySlice<UInt8>) {
         var rest = payload
         func number(_ count: Int) -> UInt64? {

@@ -1,20 +1,20 @@
 import HTTPSemantics
 import RawStructuredFieldValues
 
-/// The limits that a server sets to an upload (`Upload-Limit`).
+/// The server's limits on an upload (`Upload-Limit`).
 public struct UploadLimits: Hashable, Sendable {
-    /// The most bytes of a representation.
+    /// The maximum size of a representation.
     public var maximumSize: Int64?
-    /// The fewest bytes of a representation.
+    /// The minimum size of a representation.
     public var minimumSize: Int64?
-    /// The most bytes of the content of one request.
+    /// The maximum content size of a request.
     public var maximumAppendSize: Int64?
-    /// The fewest bytes of the content of one request, the last one excepted.
+    /// The minimum content size of a request, except for the last.
     public var minimumAppendSize: Int64?
-    /// The seconds that the upload lives from now on.
+    /// The remaining lifetime of the upload in seconds.
     public var lifetime: Int64?
 
-    /// Makes limits; those that are `nil` aren't set.
+    /// Makes limits; `nil` means unlimited.
     public init(
         maximumSize: Int64? = nil,
         minimumSize: Int64? = nil,
@@ -29,10 +29,10 @@ public struct UploadLimits: Hashable, Sendable {
         self.lifetime = lifetime
     }
 
-    /// Reads a field value; several lines of the field are to be joined with commas.
+    /// Parses a field value; join several field lines with commas.
     ///
-    /// Unknown members are skipped. `nil` when the dialect has no limits, when the field is no dictionary, or when a
-    /// known member isn't an integer from 0 on: the field then counts as absent.
+    /// Skips unknown members. Returns `nil` when the dialect has no limits, when the field isn't a dictionary, or when
+    /// a known member isn't a non-negative integer: the field then counts as absent.
     public init?(_ headerValue: String, in dialect: UploadDialect) {
         guard let lifetimeKey = dialect.rules.lifetimeLimit else { return nil }
         var parser = StructuredFieldValueParser(Array(headerValue.utf8))
@@ -46,7 +46,7 @@ public struct UploadLimits: Hashable, Sendable {
         }
     }
 
-    /// The limits as a field value; `min-size=0` where none is set. `nil` when the dialect has no limits.
+    /// The limits as a field value; `min-size=0` when none is set. `nil` when the dialect has no limits.
     public func headerValue(in dialect: UploadDialect) -> String? {
         guard let lifetimeKey = dialect.rules.lifetimeLimit else { return nil }
         let members = Self.members(lifetimeKey).compactMap { key, property in

@@ -1,61 +1,61 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// Why an attempt brought an upload to no end, though another one may.
+/// Why an upload attempt failed in a way that a retry may fix.
 public enum UploadSetback: Hashable, Sendable {
-    /// The exchange failed: no connection, a lost one, a time limit, or a response that isn't HTTP.
+    /// The request failed: no connection, a lost one, a timeout, or an invalid HTTP response.
     case transport(DownloadSetback)
-    /// A status that asks to come back later, or to look at the offset again.
+    /// A retryable status, or one that requires the offset to be retrieved again.
     case status(Int)
-    /// The answer to the request for the offset names none.
+    /// The response to the offset request has no offset.
     case noOffset
-    /// The server took a request, and its offset is where it was.
+    /// The server accepted a request but its offset didn't change.
     case noProgress
-    /// The server no longer has the upload, which starts anew.
+    /// The server has lost the upload, which restarts.
     case uploadGone
-    /// The upload has passed the lifetime that the server gave it, and starts anew.
+    /// The upload's lifetime has passed, so it restarts.
     case uploadExpired
-    /// The server asks for smaller requests.
+    /// The server requires smaller requests.
     case smallerRequests
-    /// The server speaks another version.
+    /// The server supports another version.
     case otherDialect(UploadDialect?)
 }
 
 /// Why no further attempt is made.
 public enum UploadFailure: Hashable, Sendable {
-    /// A status that no repetition changes.
+    /// A status that a retry wouldn't change.
     case refused(status: Int)
-    /// 401 or 407: what is asked for, and whether the request carried credentials. The upload can be continued with others.
+    /// 401 or 407: the challenge, and whether the request carried credentials. The upload can be resumed with others.
     case accessRefused(DownloadChallenge, CredentialUse)
-    /// The representation has more bytes than the server takes, or fewer.
+    /// The representation is larger or smaller than the server accepts.
     case sizeRefused(limits: UploadLimits)
-    /// The server takes so few bytes in a request that the upload would need too many of them.
+    /// The server's limit on request content is so small that the upload would need too many requests.
     case appendLimitTooSmall(Int64)
-    /// The server doesn't speak the dialect that was asked for; the version that it named.
+    /// The server doesn't support the requested dialect; the version that it named.
     case dialectRefused(Int64?)
-    /// The target answered well before all of the content was sent.
+    /// The target responded before all content was sent.
     case answeredEarly(status: Int)
-    /// The exchange failed, the upload can't be resumed, and repeating the whole request may do it twice.
+    /// The request failed, the upload can't be resumed, and repeating it might process it twice.
     case notRepeatable(UploadSetback)
-    /// All of the content was sent, the response was lost, and the server no longer has the upload.
+    /// All content was sent, the response was lost, and the server no longer has the upload.
     case outcomeUnknown
-    /// The upload started anew too often.
+    /// The upload restarted too often.
     case tooManyRestarts(Int)
-    /// More redirections than are followed, or one that can't be.
+    /// Too many redirects, or an invalid one.
     case redirection(status: Int)
-    /// The server broke the protocol.
+    /// The server violated the protocol.
     case violation(UploadViolation)
 }
 
-/// How a server broke the protocol of resumable uploads.
+/// How a server violated the resumable upload protocol.
 public enum UploadViolation: Hashable, Sendable {
-    /// An offset below one that it had acknowledged.
+    /// An offset below an acknowledged one.
     case offsetWentBack(acknowledged: Int64, got: Int64)
     /// An offset beyond the end of the representation.
     case offsetBeyondEnd(got: Int64, length: Int64)
     /// Another length than the representation's.
     case lengthDiffers(got: Int64, length: Int64)
-    /// The upload is said to be complete with fewer bytes than it has.
+    /// The upload is reported complete with too few bytes.
     case completeTooEarly(offset: Int64, length: Int64)
     /// Two upload resources for one request.
     case locationChanged
@@ -69,7 +69,7 @@ public struct UploadResponseHead: Hashable, Sendable {
     public var status: Int
     /// The header fields. A structured field that came in several lines counts as absent.
     public var fields: HTTPFields
-    /// The problem that the content explains, if it does.
+    /// The problem details in the content, if any.
     public var problem: ProblemDetails?
     /// Whether the request carried credentials.
     public var credentialUse: CredentialUse

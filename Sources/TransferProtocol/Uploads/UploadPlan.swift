@@ -2,20 +2,20 @@ import HTTPSemantics
 
 /// The next request of an upload.
 public enum UploadPlan: Hashable, Sendable {
-    /// The request to the target with all of the content; without a dialect it is an ordinary upload.
+    /// The creation request with all content; without a dialect a plain upload.
     case create(UploadDialect?)
-    /// A request to the target without content that only makes the upload resource.
+    /// A creation request without content.
     case reserve(UploadDialect)
-    /// A request for the limits that the target sets.
+    /// A request for the target's limits.
     case discoverLimits(UploadDialect)
-    /// A request for the offset of the upload.
+    /// A request for the upload's offset.
     case askOffset(UploadResource)
-    /// A slice of the content; the upload is complete with it when `isLast`.
+    /// A slice of the content; it completes the upload if `isLast`.
     case append(UploadResource, from: Int64, count: Int64, isLast: Bool)
-    /// A request to end the upload and to forget its bytes.
+    /// A request to cancel the upload.
     case cancel(UploadResource)
 
-    /// The dialect of the request; `nil` for an ordinary upload.
+    /// The dialect of the request; `nil` for a plain upload.
     public var dialect: UploadDialect? {
         switch self {
         case .create(let dialect): dialect
@@ -24,7 +24,7 @@ public enum UploadPlan: Hashable, Sendable {
         }
     }
 
-    /// The upload resource that is asked; `nil` when the target is.
+    /// The upload resource that the request goes to; `nil` for the target.
     public var resource: UploadResource? {
         switch self {
         case .create, .reserve, .discoverLimits: nil
@@ -32,7 +32,7 @@ public enum UploadPlan: Hashable, Sendable {
         }
     }
 
-    /// The bytes of a representation of `length` bytes that the request carries; `nil` when it has no content.
+    /// The content range of the request within `length` bytes; `nil` without content.
     public func content(of length: Int64) -> Range<Int64>? {
         switch self {
         case .create: 0..<length
@@ -42,7 +42,7 @@ public enum UploadPlan: Hashable, Sendable {
         }
     }
 
-    /// Whether the upload of `length` bytes is complete once the request has been received.
+    /// Whether the request completes the upload.
     public var completes: Bool {
         switch self {
         case .create: true
@@ -52,45 +52,45 @@ public enum UploadPlan: Hashable, Sendable {
     }
 }
 
-/// What an upload does next.
+/// The next step of an upload.
 public enum UploadStep: Hashable, Sendable {
     /// Send this request.
     case send(UploadPlan)
-    /// Nothing more: the server has all of the content.
+    /// Done: the server has all content.
     case finish(UploadResult)
     /// Give up.
     case fail(UploadFailure)
 }
 
-/// What to do about a response, or about the loss of one.
+/// The decision on a response, or on a failed request.
 public enum UploadAction: Hashable, Sendable {
-    /// Take the next step at once.
+    /// Take the next step immediately.
     case proceed
-    /// Take the next step at once. Counts as an attempt.
+    /// Take the next step immediately. Counts as an attempt.
     case askAgain(UploadSetback)
-    /// Take the next step after a wait, which is no shorter than `after`.
+    /// Take the next step after a backoff of at least `after`.
     case retry(after: Duration?, UploadSetback)
 }
 
-/// What an informational response means.
+/// The effect of an interim response.
 public enum UploadNotice: Hashable, Sendable {
-    /// Nothing for this upload.
+    /// None.
     case ignored
-    /// The upload resource is known now. It is to be on the disk before more is sent.
+    /// The upload resource is known. It must be journalled before more is sent.
     case created(UploadResource)
-    /// The server has this many bytes for certain.
+    /// The server has durably received this many bytes.
     case acknowledged(Int64)
-    /// The server broke the protocol: leave the request and take the next step.
+    /// A protocol violation: abort the request and take the next step.
     case violation(UploadViolation)
 }
 
-/// The end of an upload that the server accepted.
+/// The result of a successful upload.
 public struct UploadResult: Hashable, Sendable {
-    /// The status of the target's response; `nil` when it was lost, and the server says that the upload is complete.
+    /// The status of the target's response; `nil` when it was lost and the server reports the upload complete.
     public var status: Int?
-    /// The digest of the representation that the server told.
+    /// The server's digest of the representation.
     public var digest: ReprDigest?
-    /// The dialect that the upload ended in; `nil` for an ordinary upload.
+    /// The dialect in which the upload ended; `nil` for a plain upload.
     public var dialect: UploadDialect?
 
     /// Makes a result.

@@ -1,13 +1,13 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The fields that a caller adds to an upload, and what it shows of itself.
+/// The caller's fields and credentials for an upload.
 public struct UploadMetadata: Hashable, Sendable {
-    /// The fields of the representation, such as `Content-Type`: they go with the creation only.
+    /// The fields of the representation, such as `Content-Type`; sent only with the creation.
     public var creationFields: HTTPFields
-    /// The digest of the representation; it goes with the creation.
+    /// The digest of the representation; sent with the creation.
     public var digest: ReprDigest?
-    /// Go with every request to the origin of the target.
+    /// Sent with every request to the target's origin.
     public var credentials: DownloadCredentials
 
     /// Makes metadata.
@@ -21,12 +21,12 @@ public struct UploadMetadata: Hashable, Sendable {
         self.credentials = credentials
     }
 
-    /// The fields that prove who asks; they never go to another origin than the target's.
+    /// The credential fields, which never go to another origin than the target's.
     static let credentialNames: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
 }
 
 extension UploadState {
-    /// The head of the request for `plan`; `creation` is the method of requests that create.
+    /// The head of the request for `plan`; `creation` is the method of creation requests.
     public func request(
         for plan: UploadPlan,
         creation: HTTPRequest.Method,
@@ -73,8 +73,7 @@ extension UploadState {
         return (request, url)
     }
 
-    /// The way of the request for `plan`: from the target through the redirections of the creation, and to the resource that
-    /// the server named.
+    /// The redirect chain of the request for `plan`: the target, redirects of the creation, and the upload resource.
     public func trail(of plan: UploadPlan) -> RequestTrail {
         var trail = RequestTrail(parameters.target)
         for url in [target, creationURL, plan.resource?.url] {

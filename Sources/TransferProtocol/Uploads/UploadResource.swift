@@ -1,14 +1,14 @@
 import Units
 
-/// The resource that a server made for one upload, and what is known of it.
+/// The upload resource that a server created.
 ///
-/// Its URL is a capability: whoever knows it may append to the upload or end it. Messages never show it.
+/// Its URL is a capability: anyone with it can append to or cancel the upload. Messages never show it.
 public struct UploadResource: Hashable, Sendable {
     /// The URL of the upload.
     public var url: DownloadURL
     /// The dialect in which the upload was created, and in which it is continued.
     public var dialect: UploadDialect
-    /// The second since 1970 at which the server may forget the upload; `nil` when it told none.
+    /// When the server may delete the upload, in seconds since 1970; `nil` if unknown.
     public var expiresAt: Int64?
 
     /// Makes a resource.
@@ -18,10 +18,10 @@ public struct UploadResource: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// The seconds by which the end of the upload's life may be another than the journal's: 60.
+    /// The tolerance when comparing expiry times with the journal's: 60 s.
     static let expiryTolerance: Int64 = 60
 
-    /// Whether `known` says the same: the URL, the dialect, and the time of the end up to a minute.
+    /// Whether `known` has the same URL and dialect, and the same expiry time within the tolerance.
     func isKept(by known: UploadResource?) -> Bool {
         guard let known, known.url == url, known.dialect == dialect else { return false }
         guard let expiresAt, let earlier = known.expiresAt else { return known.expiresAt == expiresAt }

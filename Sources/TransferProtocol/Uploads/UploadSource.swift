@@ -1,14 +1,14 @@
-/// The identity of a file that is uploaded: two equal identities are the same bytes, unless somebody forges times.
+/// The identity of an uploaded file: equal identities mean equal bytes, unless times were forged.
 public struct UploadSource: Hashable, Sendable {
     /// The length in bytes.
     public var length: Int64
-    /// The number of the device.
+    /// The device number.
     public var device: UInt64
-    /// The number of the inode.
+    /// The inode number.
     public var inode: UInt64
-    /// The time of the last change of the content, in nanoseconds since 1970.
+    /// The mtime, in nanoseconds since 1970.
     public var modified: Int64
-    /// The time of the last change of the inode, in nanoseconds since 1970; no call sets it.
+    /// The ctime, in nanoseconds since 1970; no call can set it.
     public var changed: Int64
 
     /// Makes an identity.

@@ -1,22 +1,22 @@
 import HTTPTypes
 
-/// The decisions of an upload: which request comes next, and what each response means.
+/// The state machine of an upload: the next request, and the meaning of each response.
 ///
-/// A value without a file, a socket or a clock. It calls an upload finished only when the server says that it has
-/// all of the content, and never sends bytes to another offset than the server told last.
+/// A value without files, sockets or clocks. It finishes only when the server reports all content as received, and
+/// appends only at the offset that the server last reported.
 public struct UploadState: Hashable, Sendable {
-    /// The facts of an upload that do not change.
+    /// The constants of an upload.
     public struct Parameters: Hashable, Sendable {
         /// The URL of the target.
         public var target: DownloadURL
         /// The bytes of the representation, 0 to `UploadFields.largest`.
         public var length: Int64
-        /// The dialects that may be used.
+        /// The allowed dialects.
         public var dialects: UploadDialectChoice
-        /// Whether the whole request may be sent twice: the method is idempotent, or the caller says so.
+        /// Whether the full request may be repeated: the method is idempotent, or the caller allows it.
         public var isRepeatable: Bool
 
-        /// Makes a parameters.
+        /// Makes the parameters.
         public init(target: DownloadURL, length: Int64, dialects: UploadDialectChoice, isRepeatable: Bool) {
             self.target = target
             self.length = length
@@ -25,67 +25,67 @@ public struct UploadState: Hashable, Sendable {
         }
     }
 
-    /// The stage that an upload has reached.
+    /// The phase of an upload.
     public enum Phase: Hashable, Sendable {
-        /// The next request makes the upload, in this dialect or as an ordinary one.
+        /// The next request creates the upload, in this dialect or as a plain one.
         case creating(UploadDialect?)
-        /// The next request asks for the limits of the target.
+        /// The next request retrieves the target's limits.
         case discovering(UploadDialect)
-        /// The next request makes the upload without content.
+        /// The next request creates the upload without content.
         case reserving(UploadDialect)
-        /// The next request asks for the offset.
+        /// The next request retrieves the offset.
         case asking(UploadResource)
-        /// The next request appends from this offset, which the server has just told.
+        /// The next request appends at this offset, which the server has just reported.
         case appending(UploadResource, from: Int64)
-        /// The server has all of the content.
+        /// The server has all content.
         case finished(UploadResult)
         /// No further request makes sense.
         case failed(UploadFailure)
     }
 
-    /// The most times that an upload starts anew because the server has lost it: 10.
+    /// The maximum number of restarts after the server lost the upload: 10.
     public static let mostRestarts = 10
-    /// The most redirections that are followed, over all requests: 10.
+    /// The maximum number of redirects over all requests: 10.
     public static let mostRedirections = 10
-    /// Requests aren't made smaller than this unless the server says so: 64 KiB.
+    /// The minimum content size to which requests shrink unless the server demands less: 64 KiB.
     public static let smallestGuess: Int64 = 64 << 10
-    /// The smallest `max-append-size` that an upload is worth: 1 KiB.
+    /// The minimum acceptable `max-append-size`: 1 KiB.
     public static let smallestAppendLimit: Int64 = 1 << 10
 
-    /// The facts that do not change.
+    /// The constants of the upload.
     public let parameters: Parameters
-    /// The stage that the upload has reached.
+    /// The current phase.
     public internal(set) var phase: Phase
-    /// The bytes that the server has promised to have.
+    /// The offset that the server has acknowledged.
     public internal(set) var acknowledged: Int64 = 0
-    /// How often the upload started anew.
+    /// The number of restarts.
     public internal(set) var restarts = 0
-    /// Uploads that are no longer wanted; the server can be asked to forget them.
+    /// Uploads that are no longer wanted; the server can be asked to delete them.
     public internal(set) var abandoned: [UploadResource] = []
-    /// The URL that the caller names for creations: the target's, or one that took its place.
+    /// The caller's URL for creations: the target's, or its replacement.
     public internal(set) var target: DownloadURL
-    /// Where creations go: `target`, or where it redirects to.
+    /// The URL of creation requests: `target`, or where it redirects to.
     public internal(set) var creationURL: DownloadURL
 
-    /// The most bytes of a request; `nil` for no limit.
+    /// The maximum content size of a request; `nil` for no limit.
     var pieceLimit: Int64?
     var limits = UploadLimits()
     var redirections = 0
     var triedDialects: Set<UploadDialect> = []
-    /// Set once the last bytes of the content were sent: the target may have processed all of it.
+    /// Whether the last bytes of the content were sent: the target may have processed all of it.
     public internal(set) var mayBeComplete = false
-    /// A good response that doesn't say whether it is the target's.
+    /// A success response that isn't flagged as the target's.
     var unflaggedAnswer: UploadResult?
-    /// The offset before a request that the server took in order; the next offset has to be beyond it.
+    /// The offset before a request that the server accepted; the next offset must be greater.
     var offsetToPass: Int64?
-    /// Whether the request is only to bring the response of a complete upload again.
+    /// Whether the request only asks for the final response of a complete upload again.
     var isReplaying = false
-    /// The resource that the journal has.
+    /// The resource in the journal.
     var kept: UploadResource?
 
-    /// Starts an upload, or continues one that an earlier run created.
+    /// Starts an upload, or resumes one that was created earlier.
     ///
-    /// `mayBeComplete` tells that the earlier run had begun to send the last bytes.
+    /// `mayBeComplete`: the earlier run had started to send the last bytes.
     public init(_ parameters: Parameters, resuming resource: UploadResource? = nil, mayBeComplete: Bool = false) {
         self.parameters = parameters
         self.mayBeComplete = mayBeComplete
@@ -96,7 +96,7 @@ public struct UploadState: Hashable, Sendable {
         if case .creating(let dialect?) = phase { triedDialects.insert(dialect) }
     }
 
-    /// The resource of the upload; `nil` before the server told it, and in an ordinary upload.
+    /// The upload resource; `nil` before the server named it, and in a plain upload.
     public var resource: UploadResource? {
         switch phase {
         case .asking(let resource), .appending(let resource, _): resource
@@ -104,18 +104,18 @@ public struct UploadState: Hashable, Sendable {
         }
     }
 
-    /// The resource that a 104 of the running creation told.
+    /// The resource named by a 104 of the current creation.
     var created: UploadResource?
 
-    /// The resource when the journal has another one, or another time of its end: it is to be on the disk before the next
-    /// request. `nil` when nothing has changed that a later run needs.
+    /// The resource if the journal has another one or another expiry time: it must be journalled before the next
+    /// request. `nil` if nothing relevant has changed.
     public mutating func resourceToKeep() -> UploadResource? {
         guard let resource, !isOver, !resource.isKept(by: kept) else { return nil }
         kept = resource
         return resource
     }
 
-    /// What to do next. `now` is the wall clock in seconds since 1970: an upload that has expired starts anew.
+    /// The next step. `now` is the wall clock in seconds since 1970: an expired upload restarts.
     public mutating func nextStep(now: Int64) -> UploadStep {
         if let resource, let expiresAt = resource.expiresAt, expiresAt <= now, !isOver {
             _ = startAnew(because: .uploadExpired)
@@ -141,10 +141,10 @@ public struct UploadState: Hashable, Sendable {
         }
     }
 
-    /// The last bytes of the content are about to be sent: from now on the target may process the whole.
+    /// The last bytes of the content are about to be sent: from now on the target may process the upload.
     public mutating func completionBegan() { mayBeComplete = true }
 
-    /// The exchange of `plan` failed after `sent` bytes of its content were handed to the connection.
+    /// The request of `plan` failed after `sent` content bytes were written.
     public mutating func exchangeFailed(
         _ plan: UploadPlan,
         sent: Int64,
@@ -153,32 +153,32 @@ public struct UploadState: Hashable, Sendable {
         retry(plan, sent: sent, after: nil, .transport(setback))
     }
 
-    /// The caller has answered a refusal: the request before it is made again, with other credentials or at another URL.
+    /// Retries a refused request with other credentials or at another URL.
     ///
-    /// To be called on the state before the refusal was decided on.
+    /// Called on the state before the refusal was decided on.
     ///
-    /// - Parameter url: Takes the place of the target; `nil` leaves it.
+    /// - Parameter url: Replaces the target; `nil` keeps it.
     public mutating func refusalAnswered(with url: DownloadURL?) {
         if let url { (target, creationURL) = (url, url) }
         if let resource { ask(resource) }
     }
 
-    /// The upload is given up for good: what the server has is of no use.
+    /// Gives the upload up for good: the server's bytes are useless.
     public mutating func abandon() {
         if let resource { abandoned.append(resource) }
         created = nil
     }
 
-    /// Has the server be asked to forget an upload that an earlier run created.
+    /// Marks an upload of an earlier run for deletion.
     public mutating func abandon(_ resource: UploadResource) { abandoned.append(resource) }
 
-    /// The uploads to be forgotten, each once.
+    /// The uploads to delete, each once.
     public mutating func takeAbandoned() -> [UploadResource] {
         defer { abandoned = [] }
         return abandoned
     }
 
-    /// Takes the next step after `plan` failed for now: where the upload can be resumed, the offset comes first.
+    /// Takes the next step after `plan` failed for now: retrieves the offset if the upload can be resumed.
     mutating func retry(
         _ plan: UploadPlan,
         sent: Int64,
@@ -190,7 +190,7 @@ public struct UploadState: Hashable, Sendable {
             ask(resource)
             return .retry(after: wait, setback)
         }
-        // Without content nothing can have been processed; a request that nobody took can't either.
+        // A request without content, or one that was never received, can't have been processed.
         guard case .create = plan, sent > 0 || parameters.length == 0, !parameters.isRepeatable, !setback.isUntouched
         else {
             return .retry(after: wait, setback)
@@ -208,9 +208,9 @@ public struct UploadState: Hashable, Sendable {
     mutating func fail(_ failure: UploadFailure) -> UploadAction {
         switch failure {
         case .violation, .sizeRefused, .appendLimitTooSmall, .redirection, .dialectRefused: abandon()
-        // A run with other credentials goes on.
+        // The upload can be resumed with other credentials.
         case .accessRefused: created = resource
-        // The target has answered, or there is nothing left to forget.
+        // The target has responded, or there is nothing left to delete.
         case .refused, .answeredEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
         }
         phase = .failed(failure)
@@ -223,7 +223,7 @@ public struct UploadState: Hashable, Sendable {
         return .proceed
     }
 
-    /// The server doesn't have the upload any more.
+    /// Restarts because the server no longer has the upload.
     mutating func startAnew(because setback: UploadSetback) -> UploadAction {
         let dialect = resource?.dialect
         created = nil
@@ -239,7 +239,7 @@ public struct UploadState: Hashable, Sendable {
         return .askAgain(setback)
     }
 
-    /// The creation in `dialect`: without content where the server takes only pieces of it.
+    /// The creation in `dialect`, without content if the content must be split.
     func creationPhase(_ dialect: UploadDialect?) -> Phase {
         guard let dialect, let pieceLimit, pieceLimit < parameters.length else { return .creating(dialect) }
         return .reserving(dialect)
@@ -248,14 +248,14 @@ public struct UploadState: Hashable, Sendable {
 
 /// The dialects that an upload may use.
 public enum UploadDialectChoice: Hashable, Sendable {
-    /// The newest, then the one that the server names, then an ordinary upload.
+    /// The newest, then the one that the server names, then a plain upload.
     case automatic
     /// This one only.
     case only(UploadDialect)
-    /// None: an ordinary upload.
+    /// None: a plain upload.
     case none
 
-    /// Whether an upload that was begun in `dialect` may go on.
+    /// Whether an upload created in `dialect` may be resumed.
     public func allows(_ dialect: UploadDialect) -> Bool {
         switch self {
         case .automatic: true

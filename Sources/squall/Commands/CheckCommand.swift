@@ -1,7 +1,7 @@
 import ArgumentParser
 import FaultProfile
 
-/// `squall check`: every problem of a profile, before anything runs.
+/// `squall check`: reports every problem of a profile before anything runs.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",

@@ -3,7 +3,7 @@ import EventLoop
 import FaultProfile
 import Units
 
-/// `squall demo`: a server, the proxy and the resumable client in one process.
+/// `squall demo`: an origin server, the proxy and the resumable client in one process.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",

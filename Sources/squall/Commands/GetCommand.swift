@@ -5,7 +5,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// `squall get`: the resumable client.
+/// `squall get`: the resumable download.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -132,7 +132,7 @@ struct GetCommand: AsyncParsableCommand {
         return summary.proof == .validators ? "no digest; both validators agree" : "not proved"
     }
 
-    /// Says on standard error that nothing proves the file.
+    /// Warns on standard error that the file is unverified.
     private static func warn(of summary: DownloadSummary, _ destination: FilePath) {
         guard let doubt = summary.proof.doubt else { return }
         Console.warn("\(destination) is complete as far as HTTP can tell, and not proved: \(doubt.description)")

@@ -5,7 +5,7 @@ import OriginServer
 import ResumableUploads
 import Units
 
-/// `squall origin`: an HTTP server whose files can be resumed.
+/// `squall origin`: an HTTP server for resumable transfers.
 struct OriginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "origin",
@@ -69,7 +69,7 @@ struct OriginCommand: AsyncParsableCommand {
         }
     }
 
-    /// The largest size that the fields of an upload can tell has 15 digits.
+    /// Structured fields limit sizes to 15 digits.
     private static let largestUpload: Int64 = 900_000_000_000_000
 
     func run() async throws {
@@ -112,7 +112,7 @@ struct OriginCommand: AsyncParsableCommand {
 }
 
 extension OriginError.Code {
-    /// Whether another command line would do, whatever the state of the machine.
+    /// Whether another command line would help, regardless of the machine's state.
     fileprivate var isInput: Bool {
         switch self {
         case .folderMissing, .notAFolder, .folderUnreadable, .uploadsFolderHidden, .invalidPort, .unknownHost,

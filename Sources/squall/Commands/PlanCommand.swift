@@ -6,7 +6,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// `squall plan`: a profile drawn over time, and what it will make of a transfer, before a socket is opened.
+/// `squall plan`: draws a profile over time and predicts a transfer, without opening a socket.
 struct PlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
@@ -107,7 +107,7 @@ struct PlanCommand: ParsableCommand {
         if let svg { try OutputFile(path: svg).write(PlanSVG(report).text) }
     }
 
-    /// The name of the proxy whose faults are drawn.
+    /// The name of the proxy to draw.
     private func proxyName(in profile: Profile) throws(CommandFailure) -> String {
         let names = profile.proxies.map(\.name)
         let list = names.joined(separator: ", ")
@@ -124,7 +124,7 @@ struct PlanCommand: ParsableCommand {
 }
 
 extension ClientModel {
-    /// The model of a client of ours, with its limits.
+    /// A model of Squall's own client, with its limits.
     init(_ configuration: TransferClientConfiguration) {
         self.init()
         connectLimit = configuration.connectLimit
@@ -134,7 +134,7 @@ extension ClientModel {
     }
 }
 
-/// The waits of our client.
+/// The backoff of Squall's own client.
 struct ClientRetries: RetryModel {
     private var schedule: RetrySchedule
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import FaultProfile
 import Units
 
-/// `squall profiles`: what comes with the program.
+/// `squall profiles`: lists the shipped profiles.
 struct ProfilesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles",
@@ -61,7 +61,7 @@ struct ProfilesCommand: ParsableCommand {
 }
 
 extension String {
-    /// The text without the line ends behind it.
+    /// The text without trailing line breaks.
     fileprivate var trimmingSuffix: String {
         var text = self[...]
         while text.last?.isNewline == true { text.removeLast() }

@@ -146,7 +146,7 @@ struct PutCommand: AsyncParsableCommand {
 }
 
 extension ExitStatus {
-    /// The exit code for what the caller can make of an error.
+    /// Maps an error's disposition to an exit code.
     fileprivate init(_ disposition: DownloadError.Disposition) {
         switch disposition {
         case .resumable: self = .resumable
@@ -166,7 +166,7 @@ enum PutDialect: ExpressibleByArgument {
         case "auto": self = .automatic
         case "none": self = .none
         default:
-            // One spelling for each version: neither “+6” nor “06”.
+            // Each version has one spelling: neither “+6” nor “06”.
             guard let dialect = UploadDialect.allCases.first(where: { $0.interopVersionValue == argument }) else {
                 return nil
             }
@@ -199,7 +199,7 @@ enum PutMethod: String, ExpressibleByArgument {
     case put = "PUT"
     case post = "POST"
 
-    /// The method of HTTP.
+    /// The HTTP method.
     var method: HTTPRequest.Method {
         switch self {
         case .put: .put

@@ -4,7 +4,7 @@ import FaultProfile
 import ProxyEngine
 import Units
 
-/// `squall replay`: the faults of a journal, re-injected.
+/// `squall replay`: re-injects the faults of a journal.
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
@@ -74,7 +74,7 @@ struct ReplayCommand: AsyncParsableCommand {
         )
         limits.apply(to: &configuration)
         configuration.clockStart = start.moment ?? proxy.clockStart(at: MonotonicClock.now)
-        // The lines name the faults of the journal that is replayed, so its profile is what explains them.
+        // The lines name faults of the replayed journal, so its profile explains them.
         let runner = ProxyRunner(
             configurations: [configuration],
             journal: journal,

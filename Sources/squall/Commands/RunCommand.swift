@@ -43,7 +43,7 @@ struct RunCommand: AsyncParsableCommand {
         let read = try ProfileLibrary.profile(profile, noting: inputs)
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
         var runner = ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs)
-        // Each proxy has its own part of it.
+        // Each proxy runs its own part of the profile.
         runner.recorded = read
         runner.watches = watch
         runner.reloader = ProfileReloader(

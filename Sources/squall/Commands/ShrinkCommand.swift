@@ -4,7 +4,7 @@ import FaultProfile
 import Replay
 import Units
 
-/// `squall shrink`: the smallest list of faults with which a command still fails.
+/// `squall shrink`: finds the smallest list of faults with which a command still fails.
 struct ShrinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shrink",

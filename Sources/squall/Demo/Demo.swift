@@ -14,7 +14,7 @@ struct Demo {
     let format: EventFormat
     let loops: EventLoopGroup
 
-    /// Does one transfer after the other and proves each; ends early when `interrupt` comes, or when one fails.
+    /// Runs and verifies one transfer after the other; stops on `interrupt` or the first failure.
     func run(_ transfers: [DemoTransfer], until interrupt: Interrupt) async throws(CommandFailure) {
         let origin: OriginServer
         do throws(OriginError) {
@@ -23,7 +23,7 @@ struct Demo {
         } catch {
             throw .failed(error.description)
         }
-        // What is shown is the time of the network, not that of reading the file before the first byte.
+        // So that the time shown is the network's, without hashing the file before the first byte.
         await origin.remember(sha256: files.sentDigest, ofFile: DemoFiles.name)
         if format == .text {
             Console.print("\(profile.name): \(profile.summary)")
@@ -46,8 +46,8 @@ struct Demo {
         }
     }
 
-    /// Does one transfer, through a proxy whose clock starts and whose connections count from 1 with it: each transfer
-    /// has all phases and faults of the profile ahead.
+    /// Runs one transfer through a fresh proxy, so that its clock starts and its connections count from 1: each
+    /// transfer sees all phases and faults of the profile.
     private func run(
         _ transfer: DemoTransfer,
         from origin: OriginServer,
@@ -91,7 +91,7 @@ struct Demo {
         }
     }
 
-    /// Draws the live line and tells of the phases until it is cancelled.
+    /// Draws the live line and reports phases until it is cancelled.
     private func tick(_ story: DemoStory, _ progress: TransferProgress, _ live: LiveLine) async {
         while !Task.isCancelled {
             let now = MonotonicClock.now
@@ -111,7 +111,7 @@ struct Demo {
         _ story: DemoStory,
         isTold: Bool
     ) throws(CommandFailure) {
-        // Who watched it happen isn't told again.
+        // Not repeated if it was shown live.
         if format == .text, !isTold { Console.print(lines: DemoSummary.story(of: story)) }
         let done: DemoResult
         switch result {
@@ -149,7 +149,7 @@ struct Demo {
     }
 }
 
-/// The last line of a transfer in `squall demo --events json`.
+/// The final JSON line of a transfer in `squall demo --events json`.
 private struct DemoVerdict: Encodable {
     var event = "proved"
     var equal: Bool

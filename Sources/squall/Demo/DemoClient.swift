@@ -1,7 +1,7 @@
 import SystemPackage
 import TransferClient
 
-/// The client of a demo: does a transfer through the proxy, and tells of it.
+/// The client of a demo: runs a transfer through the proxy and reports it.
 struct DemoClient {
     let files: DemoFiles
     let format: EventFormat
@@ -9,7 +9,7 @@ struct DemoClient {
     let story: DemoStory
     let progress: TransferProgress
 
-    /// Does `transfer` with the server at `address`.
+    /// Runs `transfer` with the server at `address`.
     func perform(_ transfer: DemoTransfer, at address: String) async -> Result<DemoResult, DemoFailure> {
         let url = "http://\(address)/\(DemoFiles.name)"
         switch transfer {
@@ -43,7 +43,7 @@ struct DemoClient {
 
     private func upload(_ url: String) async -> Result<DemoResult, DemoFailure> {
         var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
-        // The time of the network is not that of reading the file before the first byte.
+        // So that the time shown is the network's, without hashing the file before the first byte.
         request.sha256 = files.sentDigest
         do throws(UploadError) {
             let summary = try await client.upload(FilePath(files.sent), request) { event in

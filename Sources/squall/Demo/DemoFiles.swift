@@ -3,31 +3,31 @@ import Foundation
 import SystemPackage
 import Units
 
-/// The file that the demo sends, and the places where it arrives, in a folder of their own.
+/// The file that the demo sends, and the folder with its copies.
 struct DemoFiles {
-    /// The name under which the origin serves the file.
+    /// The name of the served file.
     static let name = "file.bin"
     private static let blockSize = 1 << 20
 
-    /// The folder that the origin serves.
+    /// The served folder.
     let served: String
-    /// The file that is sent.
+    /// The sent file.
     let sent: String
-    /// Where the client writes.
+    /// The destination of the download.
     let received: String
-    /// The folder in which the origin puts uploads.
+    /// The origin's upload folder.
     let uploads: String
-    /// Where the uploaded file is.
+    /// The uploaded file.
     let uploaded: String
-    /// Where the client remembers the upload.
+    /// The client's state folder.
     let state: String
     let size: Int64
-    /// The SHA-256 of the file as it was written.
+    /// The SHA-256 of the file when it was written.
     let sentDigest: [UInt8]
     private let folder: URL
     private let isKept: Bool
 
-    /// Writes a file of `size` bytes that depends on `seed` alone.
+    /// Writes a file of `size` bytes that depends only on `seed`.
     init(size: Int64, seed: UInt64, keptIn keep: String?) throws(CommandFailure) {
         self.size = size
         isKept = keep != nil
@@ -53,12 +53,12 @@ struct DemoFiles {
         }
     }
 
-    /// Makes room on the disk once the received file has been compared, unless it is to be kept.
+    /// Removes the received file after the comparison, unless it is kept.
     func releaseReceived() {
         if !isKept { try? FileManager.default.removeItem(atPath: received) }
     }
 
-    /// Removes the folder, or all but the files in it if they are to be kept.
+    /// Removes the folder, or everything but the kept files.
     func remove() { DemoFiles.remove(folder, isKept: isKept) }
 
     private static func remove(_ folder: URL, isKept: Bool) {
@@ -72,7 +72,7 @@ struct DemoFiles {
         try? FileManager.default.removeItem(at: work)
     }
 
-    /// The SHA-256 of a file, read again from the disk.
+    /// The SHA-256 of a file, reread from disk.
     static func digest(ofFile path: String) throws(CommandFailure) -> [UInt8] {
         do {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

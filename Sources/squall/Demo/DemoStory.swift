@@ -4,21 +4,21 @@ import Synchronization
 import TransferClient
 import Units
 
-/// What happened during a transfer of a demo, in order: the faults that acted and what the client made of them.
+/// The events of a demo transfer, in order: faults and the client's reactions.
 final class DemoStory: Sendable {
-    /// The lines that are remembered; beyond it they are counted only.
+    /// The maximum number of lines kept; further ones are only counted.
     static let limit = 1_000
 
     private struct State {
         var phases: Phases?
         var lines: [(moment: Moment, text: String)] = []
         var omitted = 0
-        /// How often each fault acted, by what is told of it, in the order of their first acts.
+        /// The number of injections per fault description, in order of first occurrence.
         var events: [(fault: String, count: Int)] = []
         var resumptions: [Int64] = []
     }
 
-    /// The phases of the network that the story has come to.
+    /// The network phases reported so far.
     private struct Phases {
         let schedule: Schedule
         let names: [String]
@@ -34,25 +34,25 @@ final class DemoStory: Sendable {
         self.live = live
     }
 
-    /// The faults that acted so far.
+    /// The number of faults injected so far.
     var faults: Int { state.withLock { $0.events.reduce(0) { $0 + $1.count } } }
-    /// The faults that acted so far, each with how often.
+    /// The faults injected so far with their counts.
     var events: [(fault: String, count: Int)] { state.withLock { $0.events } }
     /// The offsets at which the client resumed.
     var resumptions: [Int64] { state.withLock { $0.resumptions } }
-    /// Everything that happened, a line each, and the number of lines that were too many.
+    /// All lines kept, and the number of those dropped.
     var lines: (lines: [String], omitted: Int) {
         state.withLock { state in
             (state.lines.map { "\(Formatting.seconds($0.moment - started))  \($0.text)" }, state.omitted)
         }
     }
 
-    /// From here on the story tells of the phases by itself.
+    /// Starts reporting the phases of a schedule.
     func follow(_ schedule: Schedule, names: [String]) {
         state.withLock { $0.phases = Phases(schedule: schedule, names: names) }
     }
 
-    /// The name of the phase at `moment`, which is told of when it's a new one.
+    /// The name of the phase at `moment`, reported if it is new.
     func phase(at moment: Moment) -> String? {
         let (news, name) = state.withLock { state in
             let news = DemoStory.enterPhase(at: moment, &state)
@@ -63,7 +63,7 @@ final class DemoStory: Sendable {
         return name
     }
 
-    /// A fault acted.
+    /// Records a fault.
     func tell(_ entry: JournalEntry) {
         let fault = "\(entry.fault) \(entry.effect.word)"
         add(Narrator.sentence(entry), at: entry.moment) { state in
@@ -75,7 +75,7 @@ final class DemoStory: Sendable {
         }
     }
 
-    /// The client did something.
+    /// Records an event of the client.
     func tell(_ event: DownloadEvent) {
         guard let sentence = event.sentence else { return }
         add("client: \(sentence)", at: MonotonicClock.now) { state in
@@ -83,7 +83,7 @@ final class DemoStory: Sendable {
         }
     }
 
-    /// The client did something.
+    /// Records an event of the client.
     func tell(_ event: UploadEvent) {
         guard let sentence = event.sentence else { return }
         add("client: \(sentence)", at: MonotonicClock.now) { state in

@@ -1,8 +1,8 @@
 import Units
 
-/// What a demo tells at the end of a transfer.
+/// The report at the end of a demo transfer.
 enum DemoSummary {
-    /// The lines of the story that are shown: the first so many, and the number of the others.
+    /// The maximum number of lines shown; the rest is counted.
     private static let shownLines = 40
 
     /// The figures, the faults and both digests.
@@ -24,7 +24,7 @@ enum DemoSummary {
             """
     }
 
-    /// "15" and, below it, each fault with how often it acted.
+    /// "15" and, on further lines, each fault with its count.
     private static func faults(of story: DemoStory) -> String {
         let events = story.events
         let lines = events.prefix(shownLines).map { event in
@@ -34,7 +34,7 @@ enum DemoSummary {
         return Formatting.grouped(Int64(story.faults)) + lines.joined() + (hidden > 0 ? "\n             …" : "")
     }
 
-    /// What happened, in order.
+    /// The events, in order.
     static func story(of story: DemoStory) -> String {
         let (lines, omitted) = story.lines
         var text = lines.prefix(shownLines).joined(separator: "\n")

@@ -1,10 +1,10 @@
 import TransferClient
 
-/// One of the transfers of a demo.
+/// A transfer of the demo.
 enum DemoTransfer: String {
     case download, upload
 
-    /// The first half of the message about a failure.
+    /// The first half of a failure message.
     var failure: String {
         switch self {
         case .download: "the file did not arrive"
@@ -13,7 +13,7 @@ enum DemoTransfer: String {
     }
 }
 
-/// What a transfer of the demo took, once it is complete.
+/// The figures of a completed demo transfer.
 struct DemoResult {
     var bytes: Int64
     var bytesRepeated: Int64
@@ -38,10 +38,10 @@ struct DemoResult {
     }
 }
 
-/// Why a transfer of the demo isn't complete.
+/// Why a demo transfer failed.
 enum DemoFailure: Error {
     case cancelled
-    /// What happened, without an offer to go on: another demo starts from the beginning.
+    /// The reason, without advice to resume: another demo starts from the beginning.
     case failed(String)
 
     init(_ error: DownloadError) {

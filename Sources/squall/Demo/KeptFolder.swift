@@ -1,22 +1,22 @@
 import Foundation
 import SystemPackage
 
-/// The folder of `squall demo --keep`. What a demo made in it, the next one replaces; nothing else is touched.
+/// The folder of `squall demo --keep`. A demo replaces files of earlier demos and touches nothing else.
 enum KeptFolder {
-    /// The file that tells a folder of demos from any other.
+    /// The file that marks a folder of demos.
     static let mark = ".squall-demo"
-    /// Where the uploaded file is kept.
+    /// The kept uploaded file.
     static let uploaded = "uploaded.bin"
-    /// The folder of a demo at work. One that was killed leaves it behind.
+    /// The working folder of a running demo. A killed demo leaves it behind.
     static let work = ".squall-demo-work"
     private static let markText = "squall demo keeps its files here, and replaces them the next time.\n"
-    /// What a demo makes in its folder, a partial file that was left and its journal included.
+    /// The files that a demo creates, including a leftover partial file and its journal.
     private static let made = [
         "sent/file.bin", "received.bin", uploaded, ".received.bin.squall-part", ".received.bin.squall-journal",
         ".received.bin.squall-mismatch",
     ]
 
-    /// Makes the folder, or takes an empty one or that of an earlier demo, whose received file is removed.
+    /// Creates the folder, or takes over an empty one or that of an earlier demo, whose received file is removed.
     static func prepare(_ folder: FilePath) throws(CommandFailure) {
         try open(folder)
         let mark = folder.appending(KeptFolder.mark)
@@ -40,7 +40,7 @@ enum KeptFolder {
         }
     }
 
-    /// Looks whether the folder can be used, and makes it where there is none.
+    /// Checks that the folder is usable; creates it if missing.
     private static func open(_ folder: FilePath) throws(CommandFailure) {
         do {
             try FileDescriptor.open(folder, .readOnly, options: [.directory, .closeOnExec]).close()
@@ -57,7 +57,7 @@ enum KeptFolder {
         try call("readdir", folder) { try FileManager.default.contentsOfDirectory(atPath: folder.string) }
     }
 
-    /// Removes what an earlier demo made, once all of it is known to be that.
+    /// Removes the files of an earlier demo, after checking that all of them are.
     private static func empty(_ folder: FilePath) throws(CommandFailure) {
         let sent = folder.appending("sent")
         let paths = made.map { folder.pushing(FilePath($0)) }
@@ -75,7 +75,7 @@ enum KeptFolder {
         }
     }
 
-    /// What is at `path`, a link being one; `nil` for nothing.
+    /// The type of the file at `path`, without following a link; `nil` if there is none.
     private static func type(of path: FilePath) -> FileType? {
         try? path.stat(followTargetSymlink: false).type
     }

@@ -3,13 +3,13 @@ import FaultProfile
 import Forecast
 import Units
 
-/// A plan as text: a column for each interval of time, a row for each thing to see.
+/// A plan as text: a column per interval of time, a row per quantity.
 struct PlanDrawing {
-    /// Few enough for a terminal of 80 columns, with the labels at both sides.
+    /// Fits into a terminal of 80 columns with labels on both sides.
     private static let columns = 60
     private static let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     private static let blocks = Array("▁▂▃▄▅▆▇█")
-    /// The phases and faults that are listed; the rest is counted.
+    /// The maximum number of phases and faults listed; the rest is counted.
     private static let listed = 40
 
     private let report: PlanReport
@@ -20,7 +20,7 @@ struct PlanDrawing {
         forecast = report.forecast
     }
 
-    /// The drawing and the prediction, without escape sequences, for terminals and pipes alike.
+    /// The drawing and the prediction, without escape sequences.
     var text: String {
         let what = report.transfer.direction == .downstream ? "a download" : "an upload"
         let size = Formatting.size(report.transfer.bytes.bytes)
@@ -107,7 +107,7 @@ struct PlanDrawing {
         return marks
     }
 
-    /// Bits that arrive in a second, on average over a column.
+    /// The average rate of arriving bits per second in a column.
     private func arrivalRate(_ column: Int) -> Double {
         let (begin, end) = (begin(of: column), begin(of: column + 1))
         let bytes = forecast.progress.offset(at: end) - forecast.progress.offset(at: begin)

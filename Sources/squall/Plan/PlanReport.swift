@@ -3,9 +3,9 @@ import FaultProfile
 import Forecast
 import Units
 
-/// What `squall plan` found out, to be drawn.
+/// The result of `squall plan`, for drawing.
 struct PlanReport {
-    /// Phases are shown to their end up to this time, even if the transfer is done before: 10 min.
+    /// Phases are shown at least up to this time, even if the transfer ends earlier: 10 min.
     private static let longestShown = Duration.seconds(600)
 
     let profile: Profile
@@ -14,7 +14,7 @@ struct PlanReport {
     let client: ClientModel
     let forecast: TransferForecast
     let timeline: NetworkTimeline
-    /// The time that the drawing covers, above zero.
+    /// The time range of the drawing, above zero.
     let shown: Duration
 
     init(profile: Profile, seed: UInt64, transfer: Transfer, client: ClientModel, forecast: TransferForecast) {
@@ -65,21 +65,21 @@ struct PlanReport {
             + "the longest of \(PlanReport.seconds(longest.duration)) at \(PlanReport.seconds(longest.begin - .zero))"
     }
 
-    /// "what comes after 12.5 s isn't drawn: the profile changes too often"; `nil` where all of it is.
+    /// "what comes after 12.5 s isn't drawn: the profile changes too often"; `nil` if all of it is drawn.
     var omission: String? {
         guard let end = timeline.cutAt else { return nil }
         return "what comes after \(PlanReport.seconds(end - .zero)) isn't drawn: the profile changes too often"
     }
 
-    /// Whether a fault of the profile draws on what waits in sockets, which a forecast doesn't know.
+    /// Whether a fault depends on socket buffers, which a forecast doesn't model.
     private var hasLoss: Bool {
         (profile.faults + profile.phases.flatMap(\.faults)).contains { if case .loss = $0.kind { true } else { false } }
     }
 
-    /// How far a run may be from the prediction on a machine that isn't busy, in percent.
+    /// The maximum deviation of a run from the prediction on an idle machine, in percent.
     var tolerance: Int { hasLoss ? 10 : 3 }
 
-    /// What the prediction rests on.
+    /// The assumptions of the prediction.
     var assumptions: String {
         let accuracy = hasLoss ? "; within 10 % where loss acts" : "; within 3 %"
         return
@@ -99,7 +99,7 @@ struct PlanReport {
         return parts.isEmpty ? "no fault" : parts.joined(separator: "; ")
     }
 
-    /// "11.5 s", without the spaces that keep columns straight.
+    /// "11.5 s", without alignment spaces.
     static func seconds(_ duration: Duration) -> String {
         String(Formatting.seconds(duration).trimmingPrefix { $0 == " " })
     }

@@ -3,8 +3,7 @@ import FaultProfile
 import Forecast
 import Units
 
-/// A plan as SVG: one file that needs nothing else, light or dark as the reader's system is, with a title and a
-/// description for those who can't see it.
+/// A plan as a self-contained SVG in the reader's color scheme, with a title and a description for screen readers.
 struct PlanSVG {
     private enum Size {
         static let width = 960.0
@@ -13,9 +12,9 @@ struct PlanSVG {
         static let right = 876.0
         static let top = 114.0
         static let bottom = 352.0
-        /// What fits into a line of the heading and of the text below it, in letters of usual width.
+        /// The maximum number of average-width letters in a line.
         static let letters = (heading: 76, text: 118)
-        /// An outage that is narrower has no room for hatching.
+        /// A narrower outage is drawn without hatching.
         static let hatched = 8.0
     }
 
@@ -92,7 +91,7 @@ struct PlanSVG {
         Size.bottom - Double(offset) / Double(report.transfer.bytes.bytes) * (Size.bottom - Size.top)
     }
 
-    /// The place of a interval of time, at least so wide, and what is on in it for those who point at it.
+    /// The rectangle of an interval, at least `least` wide, and its tooltip.
     private func box(_ segment: NetworkTimeline.Segment, atLeast least: Double = 0) -> (place: String, tip: String) {
         let (begin, end) = (x(segment.begin), x(segment.end))
         let name = segment.phase.map { "\(report.profile.phases[$0].name): " } ?? ""
@@ -118,7 +117,7 @@ struct PlanSVG {
         return lines
     }
 
-    /// The outages, in front of the capacity: the short ones can be seen as well.
+    /// The outages, drawn in front of the capacity so that short ones are visible.
     private var outages: [String] {
         report.timeline.segments.filter { $0.conditions.outage != nil }.map { segment in
             let isShort = x(segment.end) - x(segment.begin) < Size.hatched
@@ -131,7 +130,7 @@ struct PlanSVG {
         "<text class=\"faint \(alignment)\" x=\"\(x.short)\" y=\"\(y.short)\">\(text)</text>"
     }
 
-    /// What may pass, as an area.
+    /// The capacity, as an area.
     private var capacity: String {
         var path = "M\(Size.left.short) \(Size.bottom.short)"
         for segment in report.timeline.segments {
@@ -142,7 +141,7 @@ struct PlanSVG {
         return "<path class=\"capacity\" d=\"\(path)V\(Size.bottom.short)Z\"><title>capacity</title></path>"
     }
 
-    /// What has arrived, as a line.
+    /// The arrived bytes, as a line.
     private var progress: String {
         let points = forecast.progress.points.map { "\(x($0.moment).short) \(y(offset: $0.offset).short)" }
         let last = "\(x(.zero + forecast.duration).short) \(y(offset: forecast.bytes).short)"
@@ -226,12 +225,12 @@ extension Double {
 }
 
 extension String {
-    /// The first of these characters, with an ellipsis in place of the rest if there are more than `limit`.
+    /// The first characters, with an ellipsis if there are more than `limit`.
     fileprivate func cut(to limit: Int) -> String {
         count > limit ? "\(prefix(limit - 1))…" : self
     }
 
-    /// This text within XML 1.0: its marks escaped, and what XML can't hold replaced.
+    /// This text escaped for XML 1.0, with invalid characters replaced.
     fileprivate var escaped: String {
         var result = ""
         for scalar in unicodeScalars {

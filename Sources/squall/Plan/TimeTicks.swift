@@ -1,10 +1,10 @@
 import Units
 
-/// The round times at which an axis is marked.
+/// The tick marks of a time axis.
 struct TimeTicks {
-    /// The marks of an axis at most, the one at its beginning not counted.
+    /// The maximum number of ticks, not counting the one at zero.
     private static let most: Int64 = 8
-    /// The distances that people count in, in nanoseconds.
+    /// The allowed tick intervals, in nanoseconds.
     private static let steps: [Int64] = {
         let fine = stride(from: 5, through: 8, by: 1).flatMap { power in
             let unit = (0..<power).reduce(Int64(1)) { product, _ in product * 10 }
@@ -17,21 +17,21 @@ struct TimeTicks {
     }()
 
     private let step: Int64
-    /// The marks, from the beginning on.
+    /// The ticks, from zero on.
     let moments: [Moment]
 
-    /// The marks of an axis that ends at `length`, which is above zero.
+    /// The ticks of an axis that ends at `length`, which is above zero.
     init(upTo length: Duration) {
         let end = max(1, length.nanoseconds)
         let longest = TimeTicks.steps[TimeTicks.steps.count - 1]
-        // Beyond the longest, as many of it as leave no more marks than fit.
+        // Beyond the longest interval, uses a multiple of it that keeps the number of ticks within the limit.
         let step =
             TimeTicks.steps.first { end / $0 <= TimeTicks.most } ?? (end / longest / TimeTicks.most + 1) * longest
         self.step = step
         moments = (0...end / step).map { Moment(nanoseconds: $0 * step) }
     }
 
-    /// A mark in the unit of the distance: "90 s" where marks are 30 s apart, "4 min" where they are two minutes.
+    /// A tick label in the unit of the interval: "90 s" for intervals of 30 s, "4 min" for two minutes.
     func text(_ moment: Moment) -> String {
         let units: [(name: String, nanoseconds: Int64)] = [
             ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),

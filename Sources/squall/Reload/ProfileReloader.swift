@@ -4,22 +4,22 @@ import FaultProfile
 import ProxyEngine
 import Units
 
-/// Reads the profile of `squall run` again, and has its proxies take it.
+/// Reloads the profile of `squall run` and applies it to its proxies.
 ///
-/// A profile that can't be used is told of, and nothing changes.
+/// An invalid profile is reported and changes nothing.
 actor ProfileReloader {
-    /// Why the files are read again.
+    /// Why the files are reread.
     enum Reason: Sendable {
-        /// Somebody asked for it.
+        /// Requested by SIGHUP.
         case asked
-        /// It may be time to look whether they have changed.
+        /// Time to check for changes.
         case look
     }
 
-    /// The profile, as the command line names it.
+    /// The profile as named on the command line.
     private let reference: String
     private let addresses: ProxyAddresses
-    /// Whether the command line gives the seed, so that the profile's counts for nothing.
+    /// Whether the command line gives the seed, which overrides the profile's.
     private let hasSeed: Bool
     private var profile: Profile
     private var files: [String]
@@ -45,7 +45,7 @@ actor ProfileReloader {
         watch = ProfileWatch(self.files.map { FileStamp($0) })
     }
 
-    /// Works off `reasons` until they end. One after the other.
+    /// Processes `reasons` in order until they end.
     func run(
         _ reasons: AsyncStream<Reason>,
         proxies: [Proxy],
@@ -74,7 +74,7 @@ actor ProfileReloader {
         }
     }
 
-    /// The profile as it is now. Watches its files from then on, those included that can't be read.
+    /// Reads the profile. Afterwards watches its files, including unreadable ones.
     private func read() throws(CommandFailure) -> Profile {
         let inputs = InputFiles()
         do throws(CommandFailure) {
@@ -82,7 +82,7 @@ actor ProfileReloader {
             follow(inputs.wanted)
             return next
         } catch {
-            // One that can't be read may not have come to all of its files.
+            // A failed read may not have reached all of the profile's files.
             follow(files + inputs.wanted)
             throw error
         }
@@ -95,7 +95,7 @@ actor ProfileReloader {
         watch.follow(files.map { FileStamp($0) })
     }
 
-    /// Has all proxies take `next`; returns what to tell, or `nil` when nothing has changed.
+    /// Applies `next` to all proxies; returns a message, or `nil` when nothing has changed.
     private func apply(
         _ next: Profile,
         to proxies: [Proxy],
@@ -119,7 +119,7 @@ actor ProfileReloader {
         return "reloaded: profile “\(next.name)” (generation \(generation)): \(ProfileReloader.summary(of: changes))"
     }
 
-    /// Refuses what can't change while the proxies run.
+    /// Rejects changes that running proxies don't support.
     private func check(_ next: Profile, _ proxies: [Proxy]) throws(CommandFailure) {
         let running = proxies.map { proxy in
             let configuration = proxy.configuration
@@ -142,7 +142,7 @@ actor ProfileReloader {
         }
     }
 
-    /// What has changed, in a few words.
+    /// A short summary of the changes.
     static func summary(of changes: [PlanChange]) -> String {
         func names(_ list: KeyPath<PlanChange, [String]>) -> String {
             var known: Set<String> = []

@@ -1,28 +1,28 @@
-/// When the files of a profile are to be read again, decided by their stamps at each look.
+/// Decides when to reread the files of a profile, from their stamps at each poll.
 ///
-/// An editor may write a file in several steps, so a profile that can't be read is only told of when nothing has changed
-/// since the look before. What changes within the resolution of the system's clock shows no other stamp, so after a change
-/// the files are read once more.
+/// An editor may write a file in several steps, so problems are reported only if nothing has changed since the previous
+/// poll. Changes within the clock's resolution leave the stamp unchanged, so after a change the files are read once
+/// more.
 struct ProfileWatch {
-    /// The time between two looks: 40 ms, so that a change is in effect within 100 ms.
+    /// The polling interval: 40 ms, so that a change takes effect within 100 ms.
     static let interval = Duration.milliseconds(40)
 
-    /// What is to be done after a look.
+    /// The result of a poll.
     enum Step: Hashable {
         case nothing
-        /// The files are to be read; problems are told where it is certain that they will stay.
+        /// Read the files; report problems if they are certain to persist.
         case read(tellsProblems: Bool)
     }
 
     private var seen: [FileStamp?]
     private var isSettled = true
 
-    /// A watch over files that have just been read, with these stamps.
+    /// A watch over files that were just read, with these stamps.
     init(_ stamps: [FileStamp?]) {
         seen = stamps
     }
 
-    /// The files have these stamps now.
+    /// Polls with the files' current stamps.
     mutating func look(_ stamps: [FileStamp?]) -> Step {
         let isSame = stamps == seen
         guard !isSame || !isSettled else { return .nothing }
@@ -31,6 +31,6 @@ struct ProfileWatch {
         return .read(tellsProblems: isSame)
     }
 
-    /// Other files are to be watched, which have been read with these stamps.
+    /// Watches other files, which were read with these stamps.
     mutating func follow(_ stamps: [FileStamp?]) { seen = stamps }
 }

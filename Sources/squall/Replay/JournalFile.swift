@@ -7,8 +7,8 @@ import Replay
 import Units
 
 extension JournalHeader {
-    /// The header of a journal, begun at `now`, of proxies, one or more, that have one profile; or of proxies that act
-    /// what was `recorded` with another profile again, whose faults the lines name.
+    /// The header of a journal started at `now` for proxies with a common profile, or for proxies that replay the
+    /// faults of `recorded`, whose names the lines use.
     init(of configurations: [ProxyConfiguration], recorded: Profile? = nil, at now: Moment) {
         let profile = (recorded ?? configurations.first?.profile ?? Profile(name: "none")).inJournal
         self.init(
@@ -28,17 +28,17 @@ extension JournalHeader {
     }
 }
 
-/// The name of a profile's content, but for that of the traces that it names.
+/// The digest of a profile's content; that of its traces is separate.
 enum ProfileDigest {
-    /// The SHA-256 of its canonical text, in hexadecimal digits.
+    /// The SHA-256 of its canonical text, in hexadecimal.
     static func text(of profile: Profile) -> String {
         SHA256.hash(data: Data(ProfileWriter.canonicalText(of: profile).utf8)).hexadecimal
     }
 }
 
-/// A journal as it was written.
+/// A parsed journal.
 struct JournalFile {
-    /// Bytes of a journal that are read at most: 64 MiB.
+    /// The maximum size of a journal: 64 MiB.
     private static let longest = 64 << 20
 
     private struct Head: Decodable {
@@ -61,20 +61,19 @@ struct JournalFile {
         }
     }
 
-    /// A line that isn't blank.
+    /// A non-blank line.
     private struct Line {
-        /// Its number, from 1.
+        /// The line number, from 1.
         let number: Int
         let text: Data
-        /// Whether nothing ends it, as a crash or a full disk leaves it.
+        /// Whether the line end is missing, as after a crash or on a full disk.
         let isOpen: Bool
     }
 
     let header: JournalHeader
     let events: [RecordedFaultEvent]
 
-    /// Reads the journal at `path`, and notes the traces that it names; with `profile`, that one must be the journal's own
-    /// as it is now.
+    /// Parses the journal at `path` and notes its traces. If `profile` is given, it must equal the journal's own.
     init(_ path: String, profile: Profile?, noting inputs: InputFiles) throws(CommandFailure) {
         let lines = try JournalFile.lines(path)
         guard let first = lines.first, let head = try? JSONDecoder().decode(Head.self, from: first.text),
@@ -84,7 +83,7 @@ struct JournalFile {
         }
         let own: Profile
         do {
-            // The header's line has its number in messages.
+            // Padding, so that messages have the line number of the header.
             let source = ProfileSource(
                 file: path,
                 bytes: Array(repeating: UInt8(ascii: "\n"), count: first.number - 1) + first.text
@@ -133,7 +132,7 @@ struct JournalFile {
         return proxy
     }
 
-    /// What is acted again for a proxy.
+    /// The replay plan for a proxy.
     func plan(for proxy: JournalHeader.ProxyEntry) -> ReplayPlan {
         ReplayPlan(
             profile: header.profile.narrowed(to: proxy.name),
@@ -142,7 +141,7 @@ struct JournalFile {
         )
     }
 
-    /// Finds what is wrong with a header, whose profile is `own`.
+    /// Validates a header whose profile is `own`.
     private static func check(_ head: Head, _ own: Profile) throws(JournalProblem) {
         let again = "write the journal again with squall run --journal"
         guard head.digest == ProfileDigest.text(of: own) else {
@@ -166,7 +165,7 @@ struct JournalFile {
         }
     }
 
-    /// What the profile of a header refers to.
+    /// Resolves a reference in the profile of a header.
     private static func resolve(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
         guard case .trace(let name) = reference else { return ProfileLibrary.resolve(reference) }
         guard let path = JournalTraces.opened(name) else {
@@ -178,7 +177,7 @@ struct JournalFile {
         }
     }
 
-    /// The lines of the journal at `path` that aren't blank: all of them, or one more than it may have.
+    /// The non-blank lines of the journal at `path`: all of them, or one more than the limit.
     private static func lines(_ path: String) throws(CommandFailure) -> [Line] {
         let bytes: [UInt8]
         do throws(RegularFileProblem) {
@@ -195,14 +194,14 @@ struct JournalFile {
             switch bytes[index] {
             case UInt8(ascii: "\n"):
                 if !isBlank { lines.append(Line(number: number, text: Data(bytes[start..<index]), isOpen: false)) }
-                // The header has a line as well.
+                // The header is one more line.
                 if lines.count > ReplayPlan.eventLimit + 1 { return lines }
                 (number, start, isBlank) = (number + 1, index + 1, true)
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
             default: isBlank = false
             }
         }
-        // What stands behind the last line end; nothing in a journal that is whole.
+        // The rest after the last line end; empty in a complete journal.
         if !isBlank { lines.append(Line(number: number, text: Data(bytes[start...]), isOpen: true)) }
         return lines
     }

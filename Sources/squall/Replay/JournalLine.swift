@@ -3,13 +3,13 @@ import FaultProfile
 import Foundation
 import Replay
 
-/// What is wrong with a line of a journal, and what to do about it.
+/// A problem of a journal line, with its remedy.
 struct JournalProblem: Error {
     let what: String
     var remedy = "delete the line, or write the journal again with squall run --journal"
 }
 
-/// Reads the lines behind a journal's header, and refuses what that header doesn't explain.
+/// Parses the lines after a journal's header and rejects those that the header doesn't explain.
 struct JournalLineReader {
     private struct Line: Decodable {
         var proxy: String
@@ -22,19 +22,19 @@ struct JournalLineReader {
         var what: String
     }
 
-    /// A line that counts those that were left out.
+    /// A line that counts omitted ones.
     private struct Omission: Decodable {
         var event: String
         var lines: Int64
     }
 
-    /// A line that tells of another profile.
+    /// A line about another profile.
     private struct Change: Decodable {
         var event: String
     }
 
     private let proxies: Set<String>
-    /// The kinds of the faults of each proxy by their names.
+    /// The kinds of each proxy's faults by name.
     private let kinds: [String: [String: FaultKind]]
 
     init(_ header: JournalHeader) {
@@ -47,7 +47,7 @@ struct JournalLineReader {
         self.kinds = Dictionary(kinds) { first, _ in first }
     }
 
-    /// How many lines were left out where this one stands; `nil` if it tells of a fault.
+    /// The number of lines omitted at this one; `nil` for a fault.
     func omitted(_ text: Data) -> Int64? {
         guard let omission = try? JSONDecoder().decode(Omission.self, from: text), omission.event == "omitted",
             omission.lines > 0
@@ -55,7 +55,7 @@ struct JournalLineReader {
         return omission.lines
     }
 
-    /// Refuses a line that tells of another profile.
+    /// Rejects a line about another profile.
     func checkProfile(_ text: Data) throws(JournalProblem) {
         guard let change = try? JSONDecoder().decode(Change.self, from: text), change.event == "profile" else { return }
         throw JournalProblem(
@@ -106,7 +106,7 @@ struct JournalLineReader {
         if event.base != .connection, event.request == nil {
             throw JournalProblem(what: "“of” tells of a message of HTTP, and “request” is missing")
         }
-        // That a stream isn't HTTP is told by whichever fault reads messages.
+        // Any fault that parses messages may report that a stream isn't HTTP.
         guard ReplayPlan.isAtPosition(kind), event.what != FaultEvent.Effect.unreadWord else { return }
         let parts = [
             ("connection", event.connection == nil), ("direction", event.direction == nil),
@@ -119,7 +119,7 @@ struct JournalLineReader {
         }
     }
 
-    /// The value that a word stands for; `nil` where there is no word.
+    /// The value of a word; `nil` without a word.
     private static func value<Value>(_ word: String?, _ key: String) throws(JournalProblem) -> Value?
     where Value: RawRepresentable<String> & CaseIterable {
         guard let word else { return nil }

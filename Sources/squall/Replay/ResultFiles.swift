@@ -2,9 +2,9 @@ import EventLoop
 import Foundation
 import SystemPackage
 
-/// The files that a search for the smallest list of faults writes.
+/// The output files of `squall shrink`.
 struct ResultFiles {
-    /// The profile that was found.
+    /// The profile found.
     let profile: String
     /// The journal of the last run.
     let journal: String
@@ -14,14 +14,14 @@ struct ResultFiles {
         journal = path + ".jsonl"
     }
 
-    /// Makes sure that both can be written, and neither is what is read, and leaves what is there as it is.
+    /// Checks that both can be written and don't overwrite an input, without changing them.
     func check(reading inputs: InputFiles) throws(CommandFailure) {
         if FileProblem.isSameFile(profile, journal) {
             throw .wrongInput("“\(profile)” and “\(journal)” are one file: name another --output")
         }
         for path in [profile, journal] {
             try inputs.check(writing: "“\(path)”", to: path)
-            // To open it here and close it again would end its reader.
+            // Opening and closing a FIFO would end its reader.
             if (try? FilePath(path).stat().type) == .fifo {
                 throw .wrongInput("can't write “\(path)”: it is a FIFO, and a result is a regular file (--output)")
             }

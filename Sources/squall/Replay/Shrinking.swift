@@ -9,10 +9,10 @@ import Units
 struct Shrinking {
     let plan: ReplayPlan
     let trial: Trial
-    /// Runs of the command at most.
+    /// The maximum number of runs of the command.
     let runs: Int
 
-    /// Searches, tells of each run on a terminal, and writes what was found. Ends early when a signal comes.
+    /// Searches, reports each run on a terminal, and writes the result. Stops on a signal.
     func run() async throws {
         ProcessLimits.raiseOpenFiles()
         let loops: EventLoopGroup
@@ -42,10 +42,10 @@ struct Shrinking {
                 try refuse(verdict)
                 break search
             case .test(let kept):
-                // One run is left for the journal.
+                // One run is reserved for the journal.
                 guard done < runs - 1 else { break search }
                 let fails = try await trial.fails(with: plan.profile(keeping: units(kept)), on: loops)
-                // A command that was ended by the signal has said nothing.
+                // The result of a command ended by the signal doesn't count.
                 guard !Task.isCancelled else { break search }
                 done += 1
                 minimizer.answer(fails: fails)
@@ -66,7 +66,7 @@ struct Shrinking {
         }
     }
 
-    /// Runs the command once more with what was found, which makes the journal, and tells.
+    /// Runs the command once more with the result, to write the journal, and reports.
     private func conclude(_ minimizer: Minimizer, _ done: Int, _ loops: EventLoopGroup) async throws {
         let kept = units(minimizer.current)
         let profile = plan.profile(keeping: kept, isNamedApart: true)
@@ -83,7 +83,7 @@ struct Shrinking {
         guard reasons.isEmpty else { throw CommandFailure.failed(reasons.joined(separator: "; ")) }
     }
 
-    /// Refuses a list that nobody could read again.
+    /// Rejects a list that exceeds the limits of a profile.
     private func checkSize(of profile: Profile) throws(CommandFailure) {
         let count = profile.faults.count + profile.phases.reduce(0) { $0 + $1.faults.count }
         guard count > ProfileLimits.faults else { return }
@@ -91,7 +91,7 @@ struct Shrinking {
         throw .failed("\(count) faults are left, more than the \(limit) of a profile: nothing was written (--runs)")
     }
 
-    /// Tells the smallest list so far, if there is one that is smaller than the journal's.
+    /// Reports the smallest list so far if it is smaller than the journal's.
     private func tellInterrupted(
         _ kept: [ReplayPlan.Unit],
         _ profile: Profile,
@@ -104,7 +104,7 @@ struct Shrinking {
         throw .failed("interrupted; a smaller list may do")
     }
 
-    /// Writes the profile of what was found, and tells what it is.
+    /// Writes the profile of the result and reports it.
     private func tell(
         _ kept: [ReplayPlan.Unit],
         _ profile: Profile,

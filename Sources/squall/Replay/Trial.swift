@@ -6,11 +6,11 @@ import Glibc
 import ProxyEngine
 import Units
 
-/// A command that is run through a proxy, to see whether it fails.
+/// Runs a command through a proxy and reports whether it fails.
 struct Trial {
     /// The command and its arguments; `{proxy}` in them is the proxy's address.
     let command: [String]
-    /// How long it may take.
+    /// The time limit.
     let patience: Duration
     let upstream: Endpoint
     /// The proxy of the journal.
@@ -23,7 +23,7 @@ struct Trial {
         try await run(configuration(profile), on: loops) { _ in }
     }
 
-    /// The same, with a journal, which is the file of the result then; `nil`, and no journal, if the task was cancelled.
+    /// The same, and writes the result's journal; `nil`, without a journal, if the task was cancelled.
     func record(_ profile: Profile, on loops: EventLoopGroup) async throws -> Bool? {
         let output = OutputFile(path: files.journal)
         let file = try output.attempt { () throws(SystemError) in try FileReplacement(of: output.path) }
@@ -37,7 +37,7 @@ struct Trial {
             throw error
         }
         journal.finish()
-        // A command that was ended by the signal has said nothing.
+        // The result of a command ended by the signal doesn't count.
         guard !Task.isCancelled else {
             file.discard()
             return nil
@@ -75,7 +75,7 @@ struct Trial {
         return try result.get()
     }
 
-    /// Runs the command to its end, or ends it: when its time is over, or when the task is cancelled.
+    /// Runs the command to its end, or stops it on timeout or cancellation.
     private func execute(through address: String) async -> Result<Bool, CommandFailure> {
         let child: ChildProcess
         do throws(SystemError) {
@@ -104,7 +104,7 @@ struct Trial {
         return .success(isLate || end != .exit(0))
     }
 
-    /// Ends what is left of a command: by SIGTERM, and by SIGKILL 2 s later.
+    /// Stops the command's process group: SIGTERM, and SIGKILL 2 s later.
     private static func stop(_ child: ChildProcess) {
         child.signalGroup(SIGTERM)
         Task {

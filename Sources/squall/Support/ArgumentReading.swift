@@ -2,7 +2,7 @@ import ArgumentParser
 import EventLoop
 import Units
 
-/// Reads values of the command line, and says of one that can't be read why, and what to write.
+/// Parses command-line values, with errors that say how to write them.
 enum ArgumentReading {
     /// A size with its unit, such as "64MiB".
     static func size(_ argument: String) throws -> ByteCount {
@@ -25,7 +25,7 @@ enum ArgumentReading {
         return rate
     }
 
-    /// An address or a name, and a port: "127.0.0.1:8080"; or a Unix socket: "unix:/run/app.sock".
+    /// A host and port, "127.0.0.1:8080", or a Unix socket, "unix:/run/app.sock".
     static func endpoint(_ argument: String) throws -> Endpoint {
         if argument.hasPrefix("*:") {
             throw ValidationError("for all addresses write 0.0.0.0 or [::] in place of *")
@@ -42,12 +42,12 @@ enum ArgumentReading {
         return endpoint
     }
 
-    /// The permissions of a file: "0660".
+    /// File permissions: "0660".
     static func fileMode(_ argument: String) throws -> SocketPermissions {
         try value(argument) { text throws(UnitError) in try SocketPermissions(parsing: text) }
     }
 
-    /// The name of a proxy, as a profile may have it: 1 to 100 characters, none of them a control character.
+    /// The name of a proxy, as allowed in profiles: 1 to 100 characters without control characters.
     static func proxyName(_ argument: String) throws -> String {
         let isPlain = argument.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard (1...100).contains(argument.unicodeScalars.count), isPlain else {

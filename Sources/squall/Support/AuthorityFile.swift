@@ -6,14 +6,14 @@ import SystemPackage
     import LocalAuthority
 #endif
 
-/// A certificate authority of this run, whose certificate is in a file that clients can be told to trust.
+/// A certificate authority for this run, with its certificate in a file for clients to trust.
 struct AuthorityFile {
     /// The file with the certificate of the authority.
     let path: String
     /// The certificate of the server and its key.
     let identity: TLSIdentity
 
-    /// Makes the authority, a certificate for `host` and the names of this machine, and the file, in `TMPDIR` or `/tmp`.
+    /// Makes the authority, a certificate for `host` and this machine's names, and the file in `TMPDIR` or `/tmp`.
     init(for host: String) throws(CommandFailure) {
         let certificate: String
         do {
@@ -26,7 +26,7 @@ struct AuthorityFile {
         let folder = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         path = "\(folder)/squall-authority-\(UInt64.random(in: .min ... .max).hexadecimalDigits).pem"
         do {
-            // A name that nobody can guess, and a file that wasn't there before, for a shared folder.
+            // An unguessable name and exclusive creation, for a shared folder.
             let file = try FileDescriptor.open(
                 FilePath(path),
                 .writeOnly,
@@ -39,10 +39,10 @@ struct AuthorityFile {
         }
     }
 
-    /// Removes the file: what it is for ends with the server.
+    /// Removes the file, which is useless after the server has stopped.
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The identity of a server, and the certificate of the authority that vouches for it.
+    /// The identity of a server, and the certificate of its authority.
     private static func made(for names: [String]) throws -> (TLSIdentity, String) {
         #if TLS
             let authority = try LocalAuthority()
@@ -60,7 +60,7 @@ struct AuthorityFile {
 }
 
 extension UInt64 {
-    /// Sixteen digits.
+    /// Sixteen hexadecimal digits.
     fileprivate var hexadecimalDigits: String {
         let digits = String(self, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

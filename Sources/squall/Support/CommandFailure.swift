@@ -2,22 +2,22 @@ import Units
 
 /// The exit codes of every subcommand.
 enum ExitStatus: Int32 {
-    /// It failed, and would again.
+    /// Failed permanently.
     case failed = 1
-    /// The input was wrong: usage, a profile, an address.
+    /// Invalid input: usage, a profile, an address.
     case wrongInput = 2
-    /// It failed for now; the same command goes on where this one stopped.
+    /// Failed for now; the same command resumes.
     case resumable = 75
 }
 
-/// Why a subcommand ends without success: what it tells the person, and its exit code.
+/// A failed subcommand: its message and exit code.
 struct CommandFailure: Error {
     let code: ExitStatus
-    /// What standard error is told: one line that begins with the command's name; or a line for each problem of a
-    /// profile, which begins with file, line and column, as editors and build tools expect it.
+    /// The text for standard error: one line that starts with the command's name, or a line per problem of a profile in
+    /// the form file:line:column, as editors expect.
     let lines: String
 
-    /// A failure told in one line.
+    /// A failure with a one-line message.
     init(code: ExitStatus, message: String) {
         self.code = code
         lines = "squall: \(message.visibleLine)"
@@ -28,7 +28,7 @@ struct CommandFailure: Error {
         lines = problems
     }
 
-    /// The problems of a profile, a line each.
+    /// The problems of a profile, one per line.
     static func problems(_ lines: String) -> CommandFailure { CommandFailure(problems: lines) }
     static func wrongInput(_ message: String) -> CommandFailure { CommandFailure(code: .wrongInput, message: message) }
     static func failed(_ message: String) -> CommandFailure { CommandFailure(code: .failed, message: message) }

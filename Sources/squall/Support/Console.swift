@@ -2,46 +2,44 @@ import EventLoop
 import Glibc
 import Units
 
-/// Writes to standard output and standard error: every text but that of `LiveLine` goes through here.
+/// Writes to standard output and standard error; all text except `LiveLine` goes through here.
 ///
-/// Arguments, names of files and the answers of servers may have bytes that move a terminal's cursor, set its title or
-/// turn the direction of a text. Here they become visible, as `\u{1b}`.
+/// Arguments, file names and server responses may contain terminal control sequences. They are escaped, as in `\u{1b}`.
 enum Console {
     private static let errors = LineWriter(standardError: ())
     private static let output = LineWriter(standardOutput: ())
 
-    /// Lines on standard error that nobody waits for.
+    /// Lines on standard error, written without waiting.
     struct Log: Sendable {
         private let writer = LineWriter(standardError: ())
 
-        /// Writes a line; from any thread.
+        /// Writes a line; thread-safe.
         func write(_ line: String) { writer.write(line.visibleLine) }
 
-        /// Waits until everything has been written, but no longer than `patience`.
+        /// Waits until everything is written, at most `patience`.
         func finish() { writer.flush(within: patience) }
     }
 
-    /// How long the end of the command waits for a reader of standard error: 1 s.
+    /// How long the command waits at exit for a reader of standard error: 1 s.
     static let patience = Duration.seconds(1)
 
-    /// Whether standard error is a terminal, on which progress can be drawn.
+    /// Whether standard error is a terminal.
     static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Says what went wrong, on standard error, with the command's name in front.
+    /// Prints an error on standard error, prefixed with the command's name.
     static func error(_ message: String) {
         error(lines: "squall: \(message.visibleLine)")
     }
 
-    /// Says on standard error what went wrong and isn't the end, with the command's name in front; from any thread,
-    /// without waiting until somebody has read it.
+    /// Prints a warning on standard error, prefixed with the command's name, without waiting; thread-safe.
     static func warn(_ message: String) {
         errors.write("squall: \(message.visibleLine)")
     }
 
-    /// Writes lines to standard error, without waiting until somebody has read them.
+    /// Writes lines to standard error without waiting.
     static func warn(lines: String) { errors.write(lines.visibleLines) }
 
-    /// Writes a line to standard output, without waiting until somebody has read it.
+    /// Writes a line to standard output without waiting.
     static func note(_ line: String) { output.write(line.visibleLine) }
 
     /// Writes lines to standard error.
@@ -50,13 +48,13 @@ enum Console {
         errors.flush()
     }
 
-    /// Writes a line to standard output at once, so that whoever reads a pipe has it.
+    /// Writes a line to standard output and flushes it, for readers of a pipe.
     static func print(_ line: String) { print(lines: line.visibleLine) }
 
-    /// Writes lines to standard output at once.
+    /// Writes lines to standard output and flushes them.
     static func print(lines: String) { write(lines.visibleLines) }
 
-    /// Writes the text of a file to standard output: as it is, unless that is a terminal.
+    /// Writes a file's text to standard output, unescaped unless that is a terminal.
     static func print(file text: String) { write(isatty(STDOUT_FILENO) == 1 ? text.visibleLines : text) }
 
     private static func write(_ text: String) {
@@ -64,7 +62,7 @@ enum Console {
         output.flush()
     }
 
-    /// Waits until everything has been written. Returns why standard output could not be, unless its reader has gone.
+    /// Waits until everything is written. Returns the error of standard output, unless its reader has closed it.
     static func finish() -> SystemError? {
         errors.flush(within: patience)
         guard let failure = output.flush().failure, !failure.isReaderGone else { return nil }

@@ -5,7 +5,7 @@ import SystemPackage
 import TransferProtocol
 import Units
 
-/// The credentials of a transfer, as the command line says them. No message shows a value of theirs.
+/// The credential options of a transfer. Messages never contain their values.
 struct CredentialOptions: ParsableArguments {
     @Option(
         name: [.customShort("u"), .long],
@@ -49,7 +49,7 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// The credentials, for which files are read and the person may be asked.
+    /// The credentials, after reading files and possibly prompting for a password.
     func credentials(forUpload isForUpload: Bool = false) throws(CommandFailure) -> DownloadCredentials {
         let fields = try fields(isForUpload)
         if user != nil, fields.contains(where: \.isAuthorization) {
@@ -142,10 +142,10 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// The bytes of a file of `--header` that are read: 64 KiB.
+    /// The maximum size of a `--header` file: 64 KiB.
     private static let longestFile = 64 << 10
 
-    /// The bytes of a file that has secrets; warns when others can read it as well.
+    /// The bytes of a file with secrets; warns when others can read it.
     static func secret(_ path: String, limit: Int, _ option: String) throws(CommandFailure) -> [UInt8] {
         let bytes: [UInt8]
         do throws(RegularFileProblem) {
@@ -162,7 +162,7 @@ struct CredentialOptions: ParsableArguments {
 }
 
 extension CredentialProblem: CustomStringConvertible {
-    /// What is wrong, as a clause.
+    /// The problem as a clause.
     public var description: String {
         switch self {
         case .colonInName: "a name has no colon"
@@ -173,7 +173,7 @@ extension CredentialProblem: CustomStringConvertible {
 }
 
 extension RequestFieldProblem: CustomStringConvertible {
-    /// What is wrong and what to do about it, as a clause.
+    /// The problem and its remedy as a clause.
     public var description: String {
         switch self {
         case .noColon: "there is no colon: write 'Name: value'"
@@ -190,7 +190,7 @@ extension RequestFieldProblem: CustomStringConvertible {
 }
 
 extension NetrcProblem.Kind: CustomStringConvertible {
-    /// What is wrong and what to do about it, as a clause.
+    /// The problem and its remedy as a clause.
     public var description: String {
         switch self {
         case .tooLong: "the file is longer than \(ByteCount(Int64(Netrc.longest)).text): is it a .netrc?"

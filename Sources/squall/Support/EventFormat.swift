@@ -2,11 +2,11 @@ import ArgumentParser
 import FoundationEssentials
 import Units
 
-/// How a subcommand tells what happens: to a person, or as JSON Lines for a program.
+/// The output format of a subcommand: text for people, or JSON Lines for programs.
 enum EventFormat: String, ExpressibleByArgument, CaseIterable {
-    /// Progress on a terminal, a summary at the end.
+    /// Progress on a terminal, and a summary at the end.
     case text
-    /// One JSON object a line on standard output, and nothing else there.
+    /// JSON objects on standard output, one per line, and nothing else.
     case json
 
     /// Writes `event` as a line of JSON with its keys in alphabetical order.

@@ -1,9 +1,9 @@
 import Foundation
 import SystemPackage
 
-/// What went wrong with a file, in the system's words.
+/// File errors in the system's words.
 enum FileProblem {
-    /// "No space left on device (errno 28)" where Foundation's error comes from the system, else Foundation's words.
+    /// "No space left on device (errno 28)" for a system error wrapped by Foundation, else Foundation's description.
     static func reason(_ error: any Error) -> String {
         if let number = error as? Errno { return "\(number) (errno \(number.rawValue))" }
         let top = error as NSError
@@ -15,7 +15,7 @@ enum FileProblem {
         return "\(number) (errno \(number.rawValue))"
     }
 
-    /// Whether two paths lead to one file, which is there.
+    /// Whether two paths refer to the same existing file.
     static func isSameFile(_ path: String, _ other: String) -> Bool {
         func numbers(_ path: String) -> [Int]? {
             let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
@@ -26,7 +26,7 @@ enum FileProblem {
         return first == numbers(other)
     }
 
-    /// The error number behind a code of Foundation's own, which it tells without the system's.
+    /// The error number for a Foundation code without an underlying system error.
     private static func errno(of error: NSError) -> Errno? {
         guard error.domain == NSCocoaErrorDomain else { return nil }
         switch CocoaError.Code(rawValue: error.code) {

@@ -1,8 +1,8 @@
 import Units
 
-/// Numbers as a person reads them.
+/// Formats numbers for people.
 enum Formatting {
-    /// "12.3 s", in a width that keeps columns straight up to 999 s; never below zero.
+    /// "12.3 s", aligned up to 999 s; never negative.
     static func seconds(_ duration: Duration) -> String { signedSeconds(max(.zero, duration)) }
 
     /// "12.3 s" or "-12.3 s", rounded towards zero, in the same width.
@@ -29,7 +29,7 @@ enum Formatting {
     /// "64.0 MiB": three digits or four, rounded down.
     static func size(_ bytes: Int64) -> String { "\(size(bytes, inUnitOf: bytes)) \(sizes[step(of: bytes)])" }
 
-    /// "0.5": the number of `bytes` in the unit in which `other` is shown, rounded down.
+    /// "0.5": `bytes` in the unit that `other` is shown in, rounded down.
     static func size(_ bytes: Int64, inUnitOf other: Int64) -> String {
         let step = step(of: other)
         return step > 0 ? tenths(Double(bytes) / Double(UInt64(1) << (10 * step))) : "\(bytes)"
@@ -92,7 +92,7 @@ enum Formatting {
     }
 
     private static func tenths(_ value: Double) -> String {
-        // Beyond this the digits say nothing any more.
+        // Larger values exceed the precision of Double.
         let tenths = Int64(min(value * 10, 1e18).rounded(.down))
         return "\(tenths / 10).\(tenths % 10)"
     }

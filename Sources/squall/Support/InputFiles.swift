@@ -1,14 +1,14 @@
 import FaultProfile
 
-/// The files that a command has read, none of which it writes over.
+/// The files that a command has read and must not overwrite.
 final class InputFiles {
     private var paths: [String]
-    /// The files that were asked for, whether they could be read or not.
+    /// The requested files, readable or not.
     private(set) var wanted: [String] = []
 
     init(_ paths: String...) { self.paths = paths }
 
-    /// Notes the file that a reference leads to, and the one of its source if it was read.
+    /// Notes the file of a reference, and that of its source if it was read.
     func noted<Problem>(
         _ reference: ProfileReference,
         _ source: Result<ProfileSource, Problem>
@@ -27,7 +27,7 @@ final class InputFiles {
         return source
     }
 
-    /// Makes sure that writing `what` to `path` changes none of them, by whatever path.
+    /// Checks that writing `what` to `path` overwrites none of them, whatever path is used.
     func check(writing what: String, to path: String) throws(CommandFailure) {
         guard let input = paths.first(where: { FileProblem.isSameFile(path, $0) }) else { return }
         throw .wrongInput("\(what) would be written over “\(input)”, which is read: name another file")

@@ -4,22 +4,21 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Ctrl-C, SIGTERM and the closing of the terminal (SIGHUP) as something that can be waited for. A second Ctrl-C or
-/// SIGTERM ends the process at once, and the programs that it runs with it. A second SIGHUP doesn't: a terminal that
-/// closes may well send two, itself and through its shell.
+/// Waits for Ctrl-C, SIGTERM or the closing of the terminal (SIGHUP). A second Ctrl-C or SIGTERM kills the process and
+/// its child processes. A second SIGHUP doesn't: a closing terminal may send two, itself and through its shell.
 ///
-/// Where a program is to read its files again at SIGHUP, only one that comes with the end of its terminal ends it.
+/// With `reload`, SIGHUP is a stop signal only when the terminal has closed.
 final class Interrupt: Sendable {
     private struct State {
         var count = 0
-        /// Whether SIGINT or SIGTERM was among them.
+        /// Whether SIGINT or SIGTERM was received.
         var wasAsked = false
         var waiters: [CheckedContinuation<Void, Never>] = []
         var sources: LoopBound<[SignalSource]>?
     }
 
     private let state = Mutex(State())
-    /// What SIGHUP does while the terminal is there, or never was.
+    /// The action of SIGHUP while the terminal is open, or without one.
     private let reload: (@Sendable () -> Void)?
     private let hadTerminal: Bool
 
@@ -28,8 +27,8 @@ final class Interrupt: Sendable {
         hadTerminal = reload != nil && Interrupt.hasTerminal
     }
 
-    /// Watches the signals on `loop` for the rest of the process's life. With `reload`, SIGHUP calls that, on the loop, and
-    /// ends nothing as long as the process has the terminal that it began with, if any.
+    /// Watches the signals on `loop` until the process exits. With `reload`, SIGHUP calls that on the loop, as long as
+    /// the process still has the terminal that it started with, if any.
     static func watch(
         on loop: EventLoop,
         reload: (@Sendable () -> Void)? = nil
@@ -45,7 +44,7 @@ final class Interrupt: Sendable {
         return interrupt
     }
 
-    /// Returns when one of the signals has come.
+    /// Returns when one of the signals was received.
     func wait() async {
         await withCheckedContinuation { continuation in
             let hasCome = state.withLock { state in
@@ -61,7 +60,7 @@ final class Interrupt: Sendable {
         let (isRepeated, waiters) = state.withLock { state in
             state.count += 1
             let isRepeated = number != SIGHUP && state.wasAsked
-            // A terminal that closes, and a manager of services, may send SIGHUP and then SIGTERM.
+            // A closing terminal or a service manager may send SIGHUP and then SIGTERM.
             if number != SIGHUP { state.wasAsked = true }
             defer { state.waiters = [] }
             return (isRepeated, state.waiters)
@@ -70,10 +69,10 @@ final class Interrupt: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The signals that are watched: SIGHUP only where nobody asked to have it ignored, as nohup(1) does.
+    /// The watched signals; SIGHUP only if it isn't ignored, as under nohup(1).
     private static var signals: [Int32] { [SIGINT, SIGTERM] + (isIgnored(SIGHUP) ? [] : [SIGHUP]) }
 
-    /// Whether the process has a controlling terminal; the system takes it away when it hangs up, see tty(4).
+    /// Whether the process has a controlling terminal, which it loses on hangup, see tty(4).
     private static var hasTerminal: Bool {
         let options: SystemPackage.FileDescriptor.OpenOptions = [.nonBlocking, .closeOnExec]
         guard
@@ -83,7 +82,7 @@ final class Interrupt: Sendable {
         return true
     }
 
-    /// Whether the process ignores a signal, as the system tells it, see proc_pid_status(5).
+    /// Whether the process ignores a signal, see proc_pid_status(5).
     private static func isIgnored(_ signal: Int32) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let digits = status.firstMatch(of: /SigIgn:\s*([0-9a-f]+)/)?.output.1

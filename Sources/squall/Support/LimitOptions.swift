@@ -2,7 +2,7 @@ import ArgumentParser
 import ProxyEngine
 import Units
 
-/// What a proxy may take of the machine, as the command line says it.
+/// The resource limits of a proxy.
 struct LimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,7 @@ struct LimitOptions: ParsableArguments {
         }
     }
 
-    /// Gives a proxy these limits.
+    /// Applies the limits to a proxy configuration.
     func apply(to configuration: inout ProxyConfiguration) {
         configuration.linkHoldLimit = linkMemory
         configuration.connectionLimit = connectionLimit

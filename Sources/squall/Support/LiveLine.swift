@@ -4,20 +4,19 @@ import Foundation
 import Synchronization
 import Units
 
-/// One line at the bottom of a terminal that is drawn again and again, and lines that stay above it.
-/// Where standard error isn't a terminal it does nothing.
+/// A line at the bottom of a terminal that is redrawn, with permanent lines above. Does nothing if standard error isn't
+/// a terminal.
 ///
-/// A queue of its own writes: who draws, an event loop among them, never waits for a terminal that stands still.
+/// Writes on its own queue, so callers such as event loops never wait for a slow terminal.
 final class LiveLine: Sendable {
-    /// The bytes that wait to be written at most; beyond it redraws are dropped, and lines are counted.
+    /// The maximum number of queued bytes; beyond it redraws are dropped and lines are counted.
     static let limit = 64 << 10
 
     /// Whether anything is shown.
     let isOn: Bool
     private let screen: Screen
 
-    /// Draws on standard error by default. Without `hasEscapes` the terminal is sent
-    /// carriage returns and blanks alone.
+    /// Draws on standard error by default. Without `hasEscapes` it uses only carriage returns and spaces.
     init(
         output: FileHandle = .standardError,
         isOn: Bool = Console.isTerminal,
@@ -28,29 +27,29 @@ final class LiveLine: Sendable {
     }
 
     deinit {
-        // What is told next on standard error, perhaps an error, comes behind it.
+        // Flushes before other output on standard error, such as an error.
         if isOn { screen.flush() }
     }
 
-    /// Draws `text` in place of the line before, cut to the terminal's width.
+    /// Replaces the live line by `text`, truncated to the terminal's width.
     func draw(_ text: String) {
         guard isOn else { return }
         screen.draw(String(text.visibleLine.prefix(TerminalAbilities.columns)))
     }
 
-    /// Draws the line that `bar` makes of `progress` in place of the line before.
+    /// Replaces the live line by the line of `bar` for `progress`.
     func draw(_ progress: ProgressSnapshot, _ bar: ProgressBar) {
         guard isOn else { return }
         screen.draw(bar.line(progress, columns: TerminalAbilities.columns))
     }
 
-    /// Puts a line that stays above the live one.
+    /// Prints a permanent line above the live one.
     func tell(_ text: String) {
         guard isOn else { return }
         screen.tell(text.visibleLine)
     }
 
-    /// Takes the live line away, and waits until all of it has been written.
+    /// Removes the live line and waits until everything is written.
     func clear() {
         guard isOn else { return }
         screen.flush()
@@ -59,15 +58,15 @@ final class LiveLine: Sendable {
     }
 }
 
-/// What is on its way to a terminal.
+/// The output queue of a terminal.
 private final class Screen: Sendable {
     private struct State {
         var line = ""
-        /// Whether it was queued.
+        /// Whether the current line was queued.
         var isLineQueued = true
-        /// What waits to be written.
+        /// The queued text.
         var waiting = ""
-        /// The lines that were dropped since one was told.
+        /// The number of lines dropped since the last printed one.
         var untold = 0
     }
 
@@ -91,7 +90,7 @@ private final class Screen: Sendable {
         }
     }
 
-    /// Queues a line that stays.
+    /// Queues a permanent line.
     func tell(_ text: String) {
         change { state in
             let lines = replacing(state.line, text) + "\n\(state.line)"
@@ -100,25 +99,25 @@ private final class Screen: Sendable {
         }
     }
 
-    /// Waits until everything queued has been written, or has failed to be.
+    /// Waits until the queue is written, or writing has failed.
     func flush() {
         queue.sync { write() }
     }
 
-    /// A line in the place of those that were dropped.
+    /// A line that replaces the dropped ones.
     private func missing(_ state: State) -> String {
         guard state.untold > 0 else { return "" }
         return replacing(state.line, "… and \(state.untold) line\(state.untold == 1 ? "" : "s") more") + "\n"
     }
 
-    /// What writes `text` over the line `before`, and nothing of that stays.
+    /// Overwrites the line `before` completely with `text`.
     private func replacing(_ before: String, _ text: String) -> String {
         if hasEscapes { return "\r\(text)\u{1B}[K" }
         let blanks = String(repeating: " ", count: max(0, before.count - text.count))
         return "\r\(text)\(blanks)" + (text.isEmpty ? "\r" : "")
     }
 
-    /// Puts `text` behind what waits; `false` when that would be too much.
+    /// Appends `text` to the queue; `false` when it is full.
     @discardableResult
     private static func queue(_ text: String, _ state: inout State) -> Bool {
         guard state.waiting.utf8.count + text.utf8.count <= LiveLine.limit else { return false }
@@ -141,7 +140,7 @@ private final class Screen: Sendable {
             defer { state.waiting = "" }
             return state.waiting
         }
-        // Where a terminal that has gone is told something, nobody is left to hear of it.
+        // Errors of a closed terminal can't be reported.
         if !text.isEmpty { try? output.write(contentsOf: Data(text.utf8)) }
     }
 }

@@ -1,27 +1,27 @@
 import TransferClient
 
-/// A transfer on a terminal: a line of progress that is drawn ten times a second, and lines above it that stay.
+/// A transfer on a terminal: a progress line redrawn ten times a second, with permanent lines above.
 final class LiveProgress: Sendable {
     private let live = LiveLine()
     private let progress = TransferProgress()
     private let bar = ProgressBar(.ofProcess)
 
-    /// The time between two redraws.
+    /// The redraw interval.
     private static let interval = Duration.milliseconds(100)
 
-    /// Takes note of an event of a download, and tells of it.
+    /// Records and reports a download event.
     func note(_ event: DownloadEvent) {
         progress.note(event)
         if let sentence = event.sentence { live.tell(sentence) }
     }
 
-    /// Takes note of an event of an upload, and tells of it.
+    /// Records and reports an upload event.
     func note(_ event: UploadEvent) {
         progress.note(event)
         if let sentence = event.sentence { live.tell(sentence) }
     }
 
-    /// Draws until `transfer` has ended, and takes the line away; returns what it returned.
+    /// Draws until `transfer` has ended, removes the line, and returns its result.
     func follow<Value: Sendable>(_ transfer: Task<Value, Never>) async -> Value {
         let ticker = Task { [live, progress, bar] in
             while live.isOn, !Task.isCancelled {

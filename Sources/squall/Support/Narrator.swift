@@ -4,18 +4,18 @@ import ProxyEngine
 import Synchronization
 import Units
 
-/// Tells a person at a terminal what the proxy does to connections, a line each.
+/// Prints faults as they happen, one line each, on a terminal.
 final class Narrator: Sendable {
     private let lines = Console.Log()
     private let started: Moment
     private let quota = Mutex(JournalQuota())
 
-    /// A narrator whose times are those of the proxy's clock, which starts now if nothing else is said.
+    /// A narrator with times on the proxy's clock, which starts now by default.
     init(clockStart: Moment? = nil) {
         started = clockStart ?? MonotonicClock.now
     }
 
-    /// Tells of a fault that acted.
+    /// Prints a fault.
     func tell(_ entry: JournalEntry) {
         let (isTaken, omissions) = quota.withLock { $0.take(entry) }
         let seconds = Formatting.signedSeconds(entry.moment - started)
@@ -26,7 +26,7 @@ final class Narrator: Sendable {
         lines.write("\(seconds)  \(Narrator.sentence(entry))")
     }
 
-    /// Waits until everything told has been written.
+    /// Waits until everything is written.
     func finish() { lines.finish() }
 
     /// "connection 3, downstream: cut-2 resets at 65,536".
@@ -41,19 +41,19 @@ final class Narrator: Sendable {
     }
 }
 
-/// Tells what goes wrong around a proxy on standard error: each kind of trouble at once, then at most once a
-/// second, with the number of times that it was not told.
+/// Prints problems of a proxy on standard error: the first of each kind immediately, then at most one per second with
+/// the number of suppressed ones.
 final class Warnings: Sendable {
     private struct Kind {
         var lastTold = Moment(nanoseconds: .min)
         var untold = 0
-        /// The last event of the kind, in words.
+        /// The last event of the kind.
         var text = ""
     }
 
     private let kinds = Mutex<[String: Kind]>([:])
 
-    /// Tells of `event`, unless its kind was told of less than a second ago.
+    /// Prints `event`, unless its kind was printed less than a second ago.
     func tell(_ event: ProxyEvent) {
         let now = MonotonicClock.now
         let untold = kinds.withLock { kinds -> Int? in
@@ -72,7 +72,7 @@ final class Warnings: Sendable {
         Console.warn(untold == 0 ? "\(event)" : "\(event) (and \(untold) times more since it was last told)")
     }
 
-    /// Tells how often what was told last had happened again.
+    /// Prints the number of suppressed events.
     func finish() {
         let untold = kinds.withLock { kinds in
             defer { kinds = [:] }
@@ -83,7 +83,7 @@ final class Warnings: Sendable {
 }
 
 extension ProxyEvent {
-    /// The word under which events of a kind are counted.
+    /// The key by which events are throttled.
     fileprivate var kind: String {
         switch self {
         case .upstreamUnreachable(let endpoint, _): "upstream \(endpoint)"

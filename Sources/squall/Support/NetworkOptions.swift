@@ -4,7 +4,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// The way to the servers, as the command line and the environment name it.
+/// The network options of a transfer, with the environment's proxies.
 struct NetworkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -33,7 +33,7 @@ struct NetworkOptions: ParsableArguments {
         guard proxy == nil || !noProxy else { throw ValidationError("--proxy and --no-proxy exclude each other") }
     }
 
-    /// Puts the options into a configuration.
+    /// Applies the options to a configuration.
     func apply(to configuration: inout TransferClientConfiguration) throws(CommandFailure) {
         configuration.proxies = try proxies()
         configuration.maximumRate = limitRate

@@ -1,11 +1,11 @@
 import EventLoop
 import Glibc
 
-/// A file that the command writes.
+/// An output file of the command.
 struct OutputFile {
     let path: String
 
-    /// Has `text` take the place of what is there, which stays as it is if that fails.
+    /// Atomically replaces the file with `text`; on failure it stays unchanged.
     func write(_ text: String) throws(CommandFailure) {
         try attempt { () throws(SystemError) in
             let file = try FileReplacement(of: path) { OutputFile.tellWaiting(for: "“\(path)”") }
@@ -14,12 +14,12 @@ struct OutputFile {
         }
     }
 
-    /// Says why nothing happens while a FIFO has no reader.
+    /// Explains the wait while a FIFO has no reader.
     static func tellWaiting(for what: String) {
         Console.warn("\(what) is a FIFO that no program reads: waiting for one")
     }
 
-    /// Does what may fail to write it, and tells why if it does.
+    /// Runs a write and converts its error.
     func attempt<Result>(_ body: () throws(SystemError) -> Result) throws(CommandFailure) -> Result {
         do throws(SystemError) {
             return try body()
@@ -30,7 +30,8 @@ struct OutputFile {
 }
 
 extension CommandFailure {
-    /// Why `what`, a file, can't be written. Wrong is what another path would mend, whatever the state of the machine.
+    /// A failed write of `what`, a file. Counts as wrong input if another path would help regardless of the machine's
+    /// state.
     init(writing what: String, _ error: SystemError) {
         guard !error.isLocked else {
             self = .failed("another squall writes \(what): wait for its end, or name another file")

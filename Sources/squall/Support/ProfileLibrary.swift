@@ -2,26 +2,26 @@ import FaultProfile
 import Foundation
 import Units
 
-/// Finds profiles: files by their path, shipped ones by their name.
+/// Finds profiles: files by path, shipped ones by name.
 enum ProfileLibrary {
-    /// The folder of the shipped profiles: `SQUALL_PROFILES` where that is set, else the first `Profiles` or
-    /// `share/squall/profiles` beside the program or in one of the folders above it.
+    /// The folder of the shipped profiles: `SQUALL_PROFILES` if set, else the first `Profiles` or
+    /// `share/squall/profiles` next to the program or in a parent folder.
     static var folder: String? {
         let chosen = ProcessInfo.processInfo.environment["SQUALL_PROFILES"] ?? ""
         return (chosen.isEmpty ? candidates : [chosen]).first(where: isFolder)
     }
 
-    /// What to do where the folder isn't there, or has no profile.
+    /// The remedy when the folder is missing or empty.
     static var whereToLook: String {
         let chosen = ProcessInfo.processInfo.environment["SQUALL_PROFILES"] ?? ""
         return chosen.isEmpty
             ? "set SQUALL_PROFILES to their folder" : "SQUALL_PROFILES is “\(shown(chosen))”: set it to their folder"
     }
 
-    /// The names of the shipped profiles, in order: the scenarios, without the presets.
+    /// The sorted names of the shipped profiles, without the presets.
     static var scenarios: [String] { folder.map(names(in:)) ?? [] }
 
-    /// The files of presets, by their titles. A file that holds no presets has its own name as the only one.
+    /// The files of presets with their titles. A file without presets lists its own name.
     static var presetFiles: [(title: String, names: [String])] {
         guard let folder = folder.map({ "\($0)/presets" }) else { return [] }
         return names(in: folder).map { name in
@@ -30,7 +30,7 @@ enum ProfileLibrary {
         }
     }
 
-    /// The names of the presets. Each begins with the tool whose preset it is, and a dash.
+    /// The names of the presets. Each starts with the name of a tool and a dash.
     static var presets: [String] { presetFiles.flatMap(\.names) }
 
     private static func names(in folder: String) -> [String] {
@@ -51,7 +51,7 @@ enum ProfileLibrary {
         }
     }
 
-    /// The profiles of a file of presets; `nil` where `source` is none. Every problem of them is told at once.
+    /// The profiles of a file of presets; `nil` if `source` is none. Reports all problems at once.
     static func presets(of source: ProfileSource) throws(CommandFailure) -> [Profile]? {
         guard source.preset == nil, PresetFile(source) != nil else { return nil }
         do {
@@ -61,8 +61,8 @@ enum ProfileLibrary {
         }
     }
 
-    /// The profile of `reference`, with every problem told at once. `inputs` are told the files that it comes from: its
-    /// own, those that it extends, and its traces.
+    /// The profile of `reference`; reports all problems at once. Notes its files in `inputs`: its own, those it
+    /// extends, and its traces.
     static func profile(
         _ reference: String,
         noting inputs: InputFiles = InputFiles()
@@ -75,7 +75,7 @@ enum ProfileLibrary {
         }
     }
 
-    /// What `extends`, or the file of a trace, refers to.
+    /// Resolves an `extends` or trace reference.
     static func resolve(_ reference: ProfileReference) -> Result<ProfileSource, ResolutionError> {
         switch reference {
         case .path(let path):
@@ -123,7 +123,7 @@ enum ProfileLibrary {
         limit: Int = ProfileLimits.fileBytes
     ) -> Result<ProfileSource, ResolutionError> {
         do throws(RegularFileProblem) {
-            // One byte more than a file may have tells the reader that it is too long.
+            // One byte above the limit lets the reader detect that the file is too long.
             return .success(ProfileSource(file: path, bytes: try RegularFile.bytes(of: path, limit: limit + 1)))
         } catch {
             let what = "can't read the \(what) “\(shown(path))”: \(error.reason)"
@@ -131,7 +131,7 @@ enum ProfileLibrary {
         }
     }
 
-    /// A path as a message shows it: on one line.
+    /// A path in a message, on one line.
     private static func shown(_ path: String) -> String { path.shortened(to: ProfileLimits.pathLength) }
 
     private static var candidates: [String] {

@@ -1,13 +1,13 @@
 import Units
 
-/// Draws a line of progress: percent, a bar, bytes of the total, rate, time left, and resumptions, which the bar marks.
-/// Where the line is too short it leaves fields out.
+/// Draws a progress line: percent, a bar with marks at resumptions, bytes of the total, rate, time left, and
+/// resumptions. Omits fields when the line is too short.
 struct ProgressBar {
-    /// The signs of a bar.
+    /// The characters of a bar.
     struct Glyphs: Hashable {
         var filled: Character
         var empty: Character
-        /// Where the transfer was resumed.
+        /// Marks a resumption.
         var mark: Character
         var edges: [Character]
         var ellipsis: String
@@ -37,9 +37,9 @@ struct ProgressBar {
     var glyphs: Glyphs
     var isColored: Bool
 
-    /// The columns of the shortest bar.
+    /// The minimum width of a bar.
     static let shortestBar = 10
-    /// The columns that the reason of a wait has at least beside a bar.
+    /// The minimum width of a wait reason next to a bar.
     static let leastReason = 36
 
     /// A bar for a terminal.
@@ -52,7 +52,7 @@ struct ProgressBar {
         self.isColored = isColored
     }
 
-    /// The line of `progress`, `columns` wide at most, in which colors don't count.
+    /// The line for `progress`, at most `columns` wide, not counting color sequences.
     func line(_ progress: ProgressSnapshot, columns: Int) -> String {
         guard let total = progress.total, total > 0 else { return lineWithoutTotal(progress, columns: columns) }
         let bytes = min(max(0, progress.bytes), total)
@@ -69,7 +69,7 @@ struct ProgressBar {
         guard room - 1 - Self.shortestBar >= Self.leastReason else {
             return percentText + "  " + colored(cut(message, to: room), .waiting)
         }
-        // The bar keeps its width if it can.
+        // Keeps the bar's width if possible.
         barWidth = min(barWidth, max(Self.shortestBar, room - 1 - message.count))
         let bar = bar(bytes, total, progress.marks, columns: barWidth)
         return "\(percentText) \(bar)  " + colored(cut(message, to: room - 1 - barWidth), .waiting)
@@ -90,7 +90,7 @@ struct ProgressBar {
         return cut(line, to: columns)
     }
 
-    /// The fields after the bar for which there is room, in their order. Time and rate go last.
+    /// The fields that fit after the bar, in order. Time and rate are dropped last.
     private func fields(_ progress: ProgressSnapshot, _ total: Int64, columns: Int) -> [String] {
         let inOrder: [String?] = [
             size(progress, total), rate(progress), timeLeft(progress, total), resumptions(progress),
@@ -144,7 +144,7 @@ struct ProgressBar {
         }
     }
 
-    /// A bar of `columns`, with a mark at each of `marks` if they take at most a third of what is filled.
+    /// A bar of `columns`, with a mark at each of `marks` if they use at most a third of the filled part.
     private func bar(_ bytes: Int64, _ total: Int64, _ marks: [Int64], columns: Int) -> String {
         let cells = columns - glyphs.edges.count
         func cell(_ offset: Int64) -> Int { Int(Double(offset) / Double(total) * Double(cells)) }
@@ -190,7 +190,7 @@ struct ProgressBar {
         return text.prefix(columns - glyphs.ellipsis.count) + glyphs.ellipsis
     }
 
-    /// `text` in characters of one column each: others become question marks.
+    /// Replaces characters that aren't one column wide by question marks.
     private func safe(_ text: String) -> String {
         var safe = ""
         for character in text.visibleLine {
@@ -204,7 +204,7 @@ struct ProgressBar {
         return safe
     }
 
-    /// Whether a character surely takes one column: Latin, Greek, Cyrillic, and the signs of texts.
+    /// Whether a character is certainly one column wide: Latin, Greek, Cyrillic and punctuation.
     private static func isNarrow(_ character: Character) -> Bool {
         guard character.unicodeScalars.count == 1, let scalar = character.unicodeScalars.first else { return false }
         return (0xA1...0x2FF).contains(scalar.value) || (0x370...0x481).contains(scalar.value)

@@ -1,27 +1,27 @@
 import Units
 
-/// The state of a transfer at one moment, as a person is shown it.
+/// A snapshot of a transfer for display.
 struct ProgressSnapshot: Hashable {
-    /// Why nothing moves.
+    /// Why a transfer is paused.
     enum Pause: Hashable {
-        /// The next attempt is in this time.
+        /// The next attempt follows after this time.
         case waiting(Duration, reason: String)
-        /// The next attempt has begun, and has brought nothing yet.
+        /// The next attempt has started without progress yet.
         case trying(reason: String)
         /// The machine has no route to the server.
         case withoutNetwork
     }
 
-    /// The bytes that are there.
+    /// The bytes transferred.
     var bytes: Int64 = 0
-    /// The bytes of the whole; `nil` as long as nobody knows.
+    /// The total size; `nil` until known.
     var total: Int64?
-    /// The bytes a second of the last seconds; `nil` as long as there is none.
+    /// The recent rate in bytes per second; `nil` until known.
     var rate: Double?
-    /// The times that the transfer went on at an offset.
+    /// The number of resumptions.
     var resumptions = 0
-    /// The offsets at which it did; none where they are more than `ProgressTracker.mostMarks`.
+    /// Their offsets; empty if there are more than `ProgressTracker.mostMarks`.
     var marks: [Int64] = []
-    /// Set while nothing moves, as far as the reason is known.
+    /// The reason of a pause, if known.
     var pause: Pause?
 }

@@ -1,11 +1,11 @@
 import TransferClient
 import Units
 
-/// Follows a transfer by its events. Time is handed in.
+/// Tracks a transfer by its events. Time is an argument.
 struct ProgressTracker {
-    /// The offsets of resumptions that are kept; where there are more, none is.
+    /// The maximum number of resumption offsets kept; beyond it none is shown.
     static let mostMarks = 256
-    /// Time without a new byte after which an immediate attempt is shown.
+    /// An immediate retry is shown after this time without progress.
     static let quietRetry = Duration.seconds(1)
 
     private enum Pause {
@@ -20,7 +20,7 @@ struct ProgressTracker {
     private var meter = RateMeter()
     private var pause: Pause?
 
-    /// Takes note of an event of a download.
+    /// Records a download event.
     mutating func note(_ event: DownloadEvent, at now: Moment) {
         switch event {
         case .started(let held): begin(at: held, total: nil, now)
@@ -34,7 +34,7 @@ struct ProgressTracker {
         }
     }
 
-    /// Takes note of an event of an upload.
+    /// Records an upload event.
     mutating func note(_ event: UploadEvent, at now: Moment) {
         switch event {
         case .started(let total, _): begin(at: 0, total: total, now)

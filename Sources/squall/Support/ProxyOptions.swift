@@ -5,7 +5,7 @@ import FaultProfile
 import ProxyEngine
 import Units
 
-/// The options that `run` takes for its proxies.
+/// The proxy options of `run`.
 struct ProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -52,15 +52,15 @@ struct ProxyOptions: ParsableArguments {
         if upstream?.hasFreePort == true { throw ValidationError("--upstream needs a port above 0") }
     }
 
-    /// What decides which proxies are run.
+    /// The source of the proxies to run.
     var addresses: ProxyAddresses {
         guard let listen, let upstream else { return ProxyAddresses(given: nil) }
         let name = name ?? "proxy"
         return ProxyAddresses(given: .init(name: name, listen: listen, mode: listenMode, upstream: upstream))
     }
 
-    /// The proxies to run: the one of the command line, or else those of the profile. Their clocks start at
-    /// `clockStart`, or when they do.
+    /// The proxies to run: that of the command line, or those of the profile. Their clocks start at `clockStart`, by
+    /// default when they start.
     func configurations(
         for profile: Profile,
         clockStart: Moment?

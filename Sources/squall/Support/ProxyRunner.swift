@@ -4,23 +4,23 @@ import FaultProfile
 import ProxyEngine
 import Units
 
-/// Proxies in the foreground, until Ctrl-C.
+/// Runs proxies in the foreground until Ctrl-C.
 struct ProxyRunner {
     let configurations: [ProxyConfiguration]
-    /// Where the journal goes; "-" is standard output.
+    /// The path of the journal; "-" is standard output.
     let journal: String?
-    /// The event loops; 0 is one for each processor.
+    /// The number of event loops; 0 for one per processor.
     let threads: Int
-    /// The files that the faults come from.
+    /// The input files of the faults.
     let inputs: InputFiles
-    /// The profile that the journal is to begin with, where its lines name the faults of another than a proxy runs.
+    /// The profile in the journal's header, if its lines name faults of another one than the proxies run.
     var recorded: Profile?
-    /// Reads the profile again, where it may change while the proxies run.
+    /// Reloads the profile while the proxies run, if set.
     var reloader: ProfileReloader?
-    /// Whether it is read whenever a file changes, and not only at SIGHUP.
+    /// Whether file changes trigger a reload, in addition to SIGHUP.
     var watches = false
 
-    /// Runs the proxies, tells where they listen, and ends when a signal comes.
+    /// Runs the proxies, prints their addresses, and stops on a signal.
     func run() async throws {
         ProcessLimits.raiseOpenFiles()
         let output = try openJournal()
@@ -83,7 +83,7 @@ struct ProxyRunner {
         try finish(journal, output)
     }
 
-    /// The journal, of which nothing is written, and nothing lost that was in it, before the proxies run.
+    /// Opens the journal. Changes nothing in an existing file before the proxies run.
     private func openJournal() throws(CommandFailure) -> LineWriter? {
         guard let journal else { return nil }
         try inputs.check(writing: "the journal", to: journal)
@@ -99,7 +99,7 @@ struct ProxyRunner {
         }
     }
 
-    /// Has the proxies take the profile whenever there is a reason to read it again.
+    /// Reloads the profile for each of `reasons`.
     private func reloading(
         _ proxies: [Proxy],
         _ journal: Journal?,
@@ -110,15 +110,15 @@ struct ProxyRunner {
         return Task { await reloader.run(reasons, proxies: proxies, journal: journal, tell: tells) }
     }
 
-    /// Has somebody look again and again whether the files have changed.
+    /// Polls the files for changes.
     private static func looking(_ reload: AsyncStream<ProfileReloader.Reason>.Continuation) -> Task<Void, Never> {
         Task {
             while (try? await Task.sleep(for: ProfileWatch.interval)) != nil { reload.yield(.look) }
         }
     }
 
-    /// Tells where a proxy listens: on standard output, or where that has the journal, on standard error. The address after
-    /// “ready:” is the first; the others come at the end.
+    /// Prints a proxy's addresses: on standard output, or on standard error if the journal uses standard output. The first
+    /// follows “ready:”; the others end the line.
     private func announce(_ proxy: Proxy) {
         let configuration = proxy.configuration
         let line =
@@ -138,7 +138,7 @@ struct ProxyRunner {
         return others.isEmpty ? "" : ", also listens on \(others.map { "\($0)" }.joined(separator: ", "))"
     }
 
-    /// Where the clock of a proxy is, if it was told when to start: ", clock starts in 4.8 s".
+    /// The clock of a proxy with a given start: ", clock starts in 4.8 s".
     private func clock(of proxy: Proxy) -> String {
         guard proxy.configuration.clockStart != nil else { return "" }
         let since = MonotonicClock.now - proxy.started
@@ -146,12 +146,12 @@ struct ProxyRunner {
         return since < .zero ? ", clock starts in \(seconds)" : ", clock started \(seconds) ago"
     }
 
-    /// Whether an error of the journal is one; a reader of standard output that has seen enough isn't.
+    /// Whether a journal error matters; a closed reader of standard output doesn't.
     private static func isFailure(_ error: SystemError, of journal: String?) -> Bool {
         journal != "-" || !error.isReaderGone
     }
 
-    /// Writes out what the journal still holds, and tells what is missing in it.
+    /// Flushes the journal and reports missing lines.
     private func finish(_ journal: Journal?, _ output: LineWriter?) throws(CommandFailure) {
         guard let journal, let output else { return }
         let omitted = journal.finish()
@@ -175,7 +175,7 @@ struct ProxyRunner {
 }
 
 extension Statistics {
-    /// How late faults were because the machine was busy: "the machine was too busy …"; `nil` when they weren't.
+    /// How late faults were on a busy machine: "the machine was too busy …"; `nil` if they weren't.
     var lateness: String? {
         guard lateTimes > 0 else { return nil }
         let threshold = Statistics.noticedLateness.nanoseconds / 1_000_000
@@ -188,8 +188,8 @@ extension Statistics {
 }
 
 extension CommandFailure {
-    /// Why a proxy could not be started. Wrong is what another command line or profile would mend, whatever the state of
-    /// the machine.
+    /// A proxy that failed to start. Counts as wrong input if another command line or profile would help regardless of
+    /// the machine's state.
     init(_ error: ProxyError) {
         let code: ExitStatus =
             switch error {

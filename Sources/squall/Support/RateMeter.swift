@@ -1,26 +1,26 @@
 import Units
 
-/// The rate of a transfer over its last seconds; the time between two attempts doesn't count.
+/// The recent rate of a transfer; pauses between attempts don't count.
 struct RateMeter {
-    /// The time over which the rate is taken.
+    /// The averaging window.
     static let window = Duration.seconds(5)
-    /// The least time between two samples.
+    /// The minimum interval between samples.
     static let spacing = Duration.milliseconds(250)
-    /// A rate over less time says nothing.
+    /// The minimum time for a meaningful rate.
     static let leastTime = Duration.milliseconds(500)
 
     private var samples: [(at: Duration, moved: Int64)] = []
     private var moved: Int64 = 0
-    /// When the last byte moved.
+    /// When the last byte was transferred.
     private var movedAt = Duration.zero
     private var start: Moment?
     private var paused = Duration.zero
     private var pausedSince: Moment?
 
-    /// The samples that are kept: those of the window, and one before it.
+    /// The number of samples: those in the window and one before it.
     var count: Int { samples.count }
 
-    /// `bytes` have moved up to `now`. The first call starts the time.
+    /// Adds `bytes` transferred up to `now`. The first call starts the clock.
     mutating func move(_ bytes: Int64, at now: Moment) {
         resume(at: now)
         moved = moved.addingSaturated(max(0, bytes))
@@ -31,7 +31,7 @@ struct RateMeter {
         while samples.count > 2, samples[1].at <= time - Self.window { samples.removeFirst() }
     }
 
-    /// The transfer waits from `now` on, until something moves.
+    /// Pauses the meter from `now` until the next transfer.
     mutating func pause(at now: Moment) {
         if pausedSince == nil { pausedSince = now }
     }
@@ -48,11 +48,11 @@ struct RateMeter {
         return max(.zero, end - start - paused)
     }
 
-    /// The bytes a second over the window; `nil` in the first half second.
+    /// The rate over the window in bytes per second; `nil` in the first half second.
     func bytesPerSecond(at now: Moment) -> Double? {
         let time = time(at: now)
         guard let first = samples.last(where: { $0.at <= time - Self.window }) ?? samples.first else { return nil }
-        // Events come now and then: up to the last byte, unless that was a while ago.
+        // Events are sparse: measures up to the last byte unless it is long ago.
         let elapsed = max(movedAt, time - Self.spacing) - first.at
         guard elapsed >= Self.leastTime else { return nil }
         guard movedAt > time - Self.window else { return 0 }

@@ -1,19 +1,18 @@
 import Foundation
 import SystemPackage
 
-/// Reads the files that a command is given, none of which may make it wait.
+/// Reads input files without blocking.
 ///
-/// A FIFO gives nothing before another program writes, and some devices give bytes without an end, so only regular files are
-/// read. A symbolic link may lead to one.
+/// A FIFO may block and a device may never end, so only regular files are read. Symbolic links are followed.
 enum RegularFile {
-    /// The bytes of the file at `path`: all of them, or the first `limit`.
+    /// The bytes of the file at `path`, at most `limit`.
     static func bytes(of path: String, limit: Int) throws(RegularFileProblem) -> [UInt8] {
         let path = FilePath(path)
-        // To open a device may do something to it.
+        // Opening a device may have side effects.
         try check(path) { try path.stat() }
         let descriptor: SystemPackage.FileDescriptor
         do {
-            // What has taken the place of the file since then mustn't block.
+            // Non-blocking, in case the file was replaced since the check.
             descriptor = try .open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
         } catch {
             throw .system(FileProblem.reason(error))
@@ -40,12 +39,12 @@ enum RegularFile {
 
 /// Why a file can't be read.
 enum RegularFileProblem: Error {
-    /// A call into the system failed, for this reason.
+    /// A system call failed, for this reason.
     case system(String)
-    /// It is something else than a regular file.
+    /// Not a regular file.
     case notRegular(FileType)
 
-    /// What is wrong, as a clause.
+    /// The problem as a clause.
     var reason: String {
         switch self {
         case .system(let reason): reason
@@ -58,7 +57,7 @@ enum RegularFileProblem: Error {
         }
     }
 
-    /// What to do about it, as an instruction.
+    /// The remedy as an instruction.
     var remedy: String {
         switch self {
         case .system: "check the path"

@@ -3,7 +3,7 @@ import EventLoop
 import Foundation
 import Units
 
-/// When the clock of a proxy starts, as the command line says it.
+/// The start of the proxies' clocks.
 struct StartOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,11 +15,11 @@ struct StartOptions: ParsableArguments {
     )
     var startAt: StartTime?
 
-    /// The moment at which the clock starts; `nil` when nothing was said. Asked twice, it may answer otherwise.
+    /// The start of the clock; `nil` if not given. May differ between calls.
     var moment: Moment? { startAt?.moment(at: MonotonicClock.now, WallClockTime.now) }
 }
 
-/// A start that is given by the clock on the wall, or from now.
+/// A start time: wall clock, or relative to now.
 enum StartTime {
     case at(WallClockTime)
     case after(Duration)
@@ -37,7 +37,7 @@ enum StartTime {
         }
     }
 
-    /// The moment that is meant, where it is `now` on one clock and `wallClock` on the other.
+    /// The moment, given `now` on both clocks.
     func moment(at now: Moment, _ wallClock: WallClockTime) -> Moment {
         switch self {
         case .at(let time): now.advanced(byNanoseconds: time.nanoseconds - wallClock.nanoseconds)
@@ -47,7 +47,7 @@ enum StartTime {
 }
 
 extension WallClockTime {
-    /// The time on the machine's clock.
+    /// The current wall-clock time.
     static var now: WallClockTime {
         WallClockTime(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
     }

@@ -1,17 +1,17 @@
 import Foundation
 import SystemPackage
 
-/// Where the command keeps what it remembers from one run to the next.
+/// The folder for the command's persistent state.
 enum StateFolder {
-    /// The folder of unfinished uploads: `option` if it is given, else `$SQUALL_STATE`, else `squall/uploads` in
-    /// `$XDG_STATE_HOME`, else in `~/.local/state`.
+    /// The folder of unfinished uploads: `option`, or `$SQUALL_STATE`, or `squall/uploads` in `$XDG_STATE_HOME` or
+    /// `~/.local/state`.
     static func uploads(_ option: String?) throws(CommandFailure) -> FilePath {
         let environment = ProcessInfo.processInfo.environment
         if let folder = option ?? environment["SQUALL_STATE"] {
             guard !folder.isEmpty else { throw .wrongInput("the folder for unfinished uploads has an empty name") }
             return FilePath(folder)
         }
-        // The XDG specification has relative paths ignored.
+        // The XDG specification ignores relative paths.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
             return FilePath(state).appending("squall/uploads")
         }

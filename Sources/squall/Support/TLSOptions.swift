@@ -2,7 +2,7 @@ import ArgumentParser
 import HTTPTransport
 import TransferClient
 
-/// Whom `https` URLs are trusted to, and what is shown to servers, as the command line says it.
+/// The TLS options of a transfer: trusted authorities and client certificate.
 struct TLSOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -29,7 +29,7 @@ struct TLSOptions: ParsableArguments {
         }
     }
 
-    /// The settings, for which files are read.
+    /// The settings, after reading files.
     func settings() throws(CommandFailure) -> TLSClientSettings {
         var settings = TLSClientSettings()
         if let caFile {
@@ -77,10 +77,10 @@ struct TLSOptions: ParsableArguments {
 }
 
 extension TLSFailure {
-    /// What to do about a build without TLS.
+    /// The remedy for a build without TLS.
     static let buildAdvice = "make build builds one that has it"
 
-    /// What whoever runs the command can do about it, if anything.
+    /// The remedy on the command line, if any.
     var advice: String? {
         switch kind {
         case .untrusted: "name the authority that has signed it with --ca-file"

@@ -2,9 +2,9 @@ import HTTPTransport
 import TransferClient
 import TransferProtocol
 
-/// What whoever runs the command can do about a failed transfer: the library that failed knows no options.
+/// Command-line advice for failed transfers; the library doesn't know the options.
 extension DownloadError {
-    /// What went wrong, and what to do about it on the command line.
+    /// The error and its remedy on the command line.
     var sentence: String { advice.map { "\(description); \($0)" } ?? description }
 
     private var advice: String? {
@@ -30,7 +30,7 @@ extension DownloadError {
 }
 
 extension UploadError {
-    /// What went wrong, and what to do about it on the command line.
+    /// The error and its remedy on the command line.
     var sentence: String { advice.map { "\(description); \($0)" } ?? description }
 
     private var advice: String? {

@@ -3,17 +3,17 @@ import Synchronization
 import TransferClient
 import Units
 
-/// The progress of a transfer, noted and read by different tasks.
+/// The progress of a transfer, updated and read by different tasks.
 final class TransferProgress: Sendable {
     private let tracker = Mutex(ProgressTracker())
 
-    /// Takes note of an event of a download.
+    /// Records a download event.
     func note(_ event: DownloadEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
 
-    /// Takes note of an event of an upload.
+    /// Records an upload event.
     func note(_ event: UploadEvent) { tracker.withLock { $0.note(event, at: MonotonicClock.now) } }
 
-    /// The state now.
+    /// The current state.
     var snapshot: ProgressSnapshot { tracker.withLock { $0.snapshot(at: MonotonicClock.now) } }
 
     /// "12.3 MiB of 64.0 MiB (19 %)   38.2 Mbit/s   resumed 1 time".

@@ -2,7 +2,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// A download's event as a line of JSON.
+/// A download event as a JSON line.
 struct TransferReport: Encodable {
     var event: String
     var bytes: Int64?
@@ -21,12 +21,12 @@ struct TransferReport: Encodable {
     var sha256: String?
     var status: Int?
     var total: Int64?
-    /// Set where one command does several transfers.
+    /// Set when one command runs several transfers.
     var transfer: String?
     var url: String?
     var verified: [String]?
 
-    /// The report of `event`.
+    /// The report of an event.
     init(_ event: DownloadEvent) {
         switch event {
         case .started(let held):
@@ -91,14 +91,14 @@ struct TransferReport: Encodable {
 }
 
 extension Sequence<UInt8> {
-    /// Two digits for each byte, in lower case.
+    /// Two lower-case hexadecimal digits per byte.
     var hexadecimal: String {
         map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 
 extension DownloadEvent {
-    /// What a person is told of the event, as a line that stays; `nil` for progress.
+    /// The event as a permanent line; `nil` for progress.
     var sentence: String? {
         switch self {
         case .started(let held):
@@ -126,7 +126,7 @@ extension TransferReport {
 }
 
 extension DownloadProof {
-    /// The name of the proof, or else of the doubt, in JSON events.
+    /// The name of the proof, or of the reason why there is none, in JSON events.
     fileprivate var code: String {
         switch self {
         case .digest: "digest"
@@ -135,7 +135,7 @@ extension DownloadProof {
         }
     }
 
-    /// Why there is none, if there is none.
+    /// Why the file is unverified; `nil` if it is verified.
     var doubt: DownloadDoubt? {
         switch self {
         case .digest, .validators: nil

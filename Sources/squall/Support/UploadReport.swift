@@ -1,7 +1,7 @@
 import TransferClient
 import Units
 
-/// An upload's event as a line of JSON.
+/// An upload event as a JSON line.
 struct UploadReport: Encodable {
     var event: String
     var acknowledged: Int64?
@@ -23,10 +23,10 @@ struct UploadReport: Encodable {
     var sha256: String?
     var status: Int?
     var total: Int64?
-    /// Set where one command does several transfers.
+    /// Set when one command runs several transfers.
     var transfer: String?
 
-    /// The report of `event`.
+    /// The report of an event.
     init(_ event: UploadEvent) {
         switch event {
         case .started(let total, let isContinued):
@@ -89,7 +89,7 @@ struct UploadReport: Encodable {
 }
 
 extension UploadEvent {
-    /// The event as a line that stays; `nil` for progress.
+    /// The event as a permanent line; `nil` for progress.
     var sentence: String? {
         switch self {
         case .started(_, let isContinued): isContinued ? "goes on with the upload of an earlier run" : nil
@@ -107,7 +107,7 @@ extension UploadEvent {
 }
 
 extension UploadSummary {
-    /// What proves that the file has arrived, and what doesn't.
+    /// The proof, or its absence, in words.
     var proofInWords: String {
         switch proof {
         case .digest: "as the server says"
