@@ -63,11 +63,11 @@ public protocol OpenFile: Sendable {
     func synchronizeData() throws(FileError)
     /// Drops cached pages, so that later reads come from the disk: a page that a failed sync of any process left only
     /// in memory is no longer served. Called after `synchronizeData`.
-    func forgetCache() throws(FileError)
+    func dropCache() throws(FileError)
     /// Whether a path refers to this file; a symbolic link isn't followed.
     func hasName(_ path: FilePath) throws(FileError) -> Bool
     /// Copies the permissions of the file at a path.
-    func takePermissions(of path: FilePath) throws(FileError)
+    func copyPermissions(of path: FilePath) throws(FileError)
     /// Takes an exclusive lock until the file is closed; throws `wouldBlock` when another open file holds it.
     func lock() throws(FileError)
     /// Closes the file. Called once, last; a failure loses nothing that was synced.

@@ -118,7 +118,7 @@ public final class LockedLog: Sendable {
 /// Opens files that one open value owns at a time.
 public enum LockedFile {
     /// How often opening is retried when the file is renamed or removed between opening and locking it.
-    private static let mostTries = 100
+    private static let maximumTries = 100
 
     /// Opens and locks the file at a path. Creates an empty file if there is none, with permissions for the owner only
     /// if `isPrivate`.
@@ -129,7 +129,7 @@ public enum LockedFile {
         isPrivate: Bool = false,
         in files: any FileSystem
     ) throws(FileError) -> any OpenFile {
-        for _ in 0..<mostTries {
+        for _ in 0..<maximumTries {
             guard let file = try openOrCreate(path, isPrivate, files) else { continue }
             do throws(FileError) {
                 try file.lock()

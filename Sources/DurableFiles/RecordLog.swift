@@ -7,12 +7,12 @@ public struct RecordLog: Hashable, Sendable {
     public struct Record: Hashable, Sendable {
         /// The meaning of the payload. Readers skip unknown kinds.
         public let kind: UInt8
-        /// The payload, at most `RecordLog.longestPayload` bytes.
+        /// The payload, at most `RecordLog.maximumPayloadSize` bytes.
         public let payload: [UInt8]
 
         /// Makes a record. Traps when the payload is too long.
         public init(kind: UInt8, payload: [UInt8]) {
-            precondition(payload.count <= RecordLog.longestPayload, "A record has a payload of 64 KiB at most")
+            precondition(payload.count <= RecordLog.maximumPayloadSize, "A record has a payload of 64 KiB at most")
             self.kind = kind
             self.payload = payload
         }
@@ -38,7 +38,7 @@ public struct RecordLog: Hashable, Sendable {
     }
 
     /// The maximum size of a payload: 64 KiB.
-    public static let longestPayload = 64 << 10
+    public static let maximumPayloadSize = 64 << 10
     /// The size of a record without its payload.
     static let overhead = 9
 
@@ -97,7 +97,7 @@ public struct RecordLog: Hashable, Sendable {
     private static func record(in bytes: [UInt8], at position: Int) -> (Record, Int)? {
         guard bytes.count - position >= overhead, bytes[position] != 0 else { return nil }
         let count = Int(bytes[(position + 1)..<(position + 5)].littleEndianNumber)
-        guard count <= longestPayload, bytes.count - position >= overhead + count else { return nil }
+        guard count <= maximumPayloadSize, bytes.count - position >= overhead + count else { return nil }
         let body = bytes[position..<(position + 5 + count)]
         let end = position + overhead + count
         guard UInt64(CRC32.checksum(of: body)) == bytes[(end - 4)..<end].littleEndianNumber else { return nil }

@@ -66,7 +66,7 @@ final class SystemFile: OpenFile {
         }
     }
 
-    func forgetCache() throws(FileError) {
+    func dropCache() throws(FileError) {
         let code = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_DONTNEED)
         guard code == 0 else { throw FileError(call: "posix_fadvise", path: path, errno: Errno(rawValue: code)) }
     }
@@ -77,7 +77,7 @@ final class SystemFile: OpenFile {
         return named.inode == mine.inode && named.deviceID == mine.deviceID
     }
 
-    func takePermissions(of path: FilePath) throws(FileError) {
+    func copyPermissions(of path: FilePath) throws(FileError) {
         let permissions = try FileError.naming("stat", path) { try path.stat(followTargetSymlink: false).permissions }
         try FileError.repeating("fchmod", self.path) { fchmod(descriptor.rawValue, permissions.rawValue) }
     }

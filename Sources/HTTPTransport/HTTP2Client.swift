@@ -8,11 +8,11 @@
         /// The flow-control window of a response's content: 1 MiB. Bounds the bytes in memory.
         static let window = 1 << 20
         /// The maximum size of a received frame: 64 KiB. Each frame costs processor time; the default is 16 KiB.
-        static let longestFrame = 64 << 10
+        static let maximumFrameSize = 64 << 10
         /// The maximum size of a response's header or trailer section, in bytes.
-        static let longestHead = 64 << 10
+        static let maximumHeadSize = 64 << 10
         /// The bytes of a request that may be queued before the stream becomes unwritable: 64 KiB.
-        static let mostUntaken = 64 << 10
+        static let writeHighWatermark = 64 << 10
 
         /// Starts HTTP/2 on a connection and opens a stream. Called on the connection's loop as soon as the handshake
         /// is complete.
@@ -62,8 +62,8 @@
             configuration.initialSettings = [
                 HTTP2Setting(parameter: .enablePush, value: 0),
                 HTTP2Setting(parameter: .initialWindowSize, value: window),
-                HTTP2Setting(parameter: .maxFrameSize, value: longestFrame),
-                HTTP2Setting(parameter: .maxHeaderListSize, value: longestHead),
+                HTTP2Setting(parameter: .maxFrameSize, value: maximumFrameSize),
+                HTTP2Setting(parameter: .maxHeaderListSize, value: maximumHeadSize),
             ]
             configuration.targetWindowSize = window
             return configuration
@@ -72,8 +72,8 @@
         private static var streamConfiguration: NIOHTTP2Handler.StreamConfiguration {
             var configuration = NIOHTTP2Handler.StreamConfiguration()
             configuration.targetWindowSize = window
-            configuration.outboundBufferSizeHighWatermark = mostUntaken
-            configuration.outboundBufferSizeLowWatermark = mostUntaken / 2
+            configuration.outboundBufferSizeHighWatermark = writeHighWatermark
+            configuration.outboundBufferSizeLowWatermark = writeHighWatermark / 2
             return configuration
         }
     }

@@ -45,7 +45,7 @@
             configuration.targetWindowSize = limits.window
             var streams = NIOHTTP2Handler.StreamConfiguration()
             streams.targetWindowSize = limits.window
-            let errors = ConnectionErrorWatch()
+            let errors = GoAwayDetector()
             let end = ConnectionEnd(limits, errors)
             let bound = NIOLoopBound(end, eventLoop: connection.eventLoop)
             let handler = NIOHTTP2Handler(
@@ -84,14 +84,14 @@
         typealias OutboundOut = HTTP2Frame
 
         private let limits: HTTP2Server.Limits
-        private let errors: ConnectionErrorWatch
+        private let errors: GoAwayDetector
         private var context: ChannelHandlerContext?
         private var streams = 0
         private var newest = HTTP2StreamID.rootStream
         private var isEnding = false
         private var timer: Scheduled<Void>?
 
-        init(_ limits: HTTP2Server.Limits, _ errors: ConnectionErrorWatch) {
+        init(_ limits: HTTP2Server.Limits, _ errors: GoAwayDetector) {
             self.limits = limits
             self.errors = errors
         }
@@ -140,7 +140,7 @@
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
             // A stream error resets only that stream; the connection continues (RFC 9113, section 5.4.2).
             let isOfStream = error is NIOHTTP2Errors.StreamError
-            guard isOfStream || error is any NIOHTTP2Error && !isEnding && !errors.wereSent else {
+            guard isOfStream || error is any NIOHTTP2Error && !isEnding && !errors.hasSentError else {
                 return context.close(promise: nil)
             }
         }
@@ -171,11 +171,11 @@
     }
 
     /// Detects an outgoing GOAWAY frame with an error code: NIO reports connection and stream errors alike.
-    private final class ConnectionErrorWatch: ChannelOutboundHandler {
+    private final class GoAwayDetector: ChannelOutboundHandler {
         typealias OutboundIn = IOData
 
         /// Whether the connection has failed.
-        private(set) var wereSent = false
+        private(set) var hasSentError = false
         /// The remaining bytes of a partly written frame. Each write starts with a frame header or with these bytes.
         private var rest = 0
 
@@ -198,7 +198,7 @@
                 guard let high: UInt8 = bytes.getInteger(at: start), let low: UInt16 = bytes.getInteger(at: start + 1),
                     let type: UInt8 = bytes.getInteger(at: start + 3)
                 else { return }
-                if type == 7, let code: UInt32 = bytes.getInteger(at: start + 13), code != 0 { wereSent = true }
+                if type == 7, let code: UInt32 = bytes.getInteger(at: start + 13), code != 0 { hasSentError = true }
                 start += 9 + Int(high) << 16 + Int(low)
                 rest = max(0, start - bytes.writerIndex)
             }
@@ -214,7 +214,7 @@
 
         private var hasRequestEnded = false
         /// The end of the response, which must be sent before a reset.
-        private var answerEnd: EventLoopFuture<Void>?
+        private var responseEnd: EventLoopFuture<Void>?
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
@@ -234,7 +234,7 @@
                 }
             guard isEnd else { return context.write(data, promise: promise) }
             let promise = promise ?? context.eventLoop.makePromise()
-            answerEnd = promise.futureResult
+            responseEnd = promise.futureResult
             context.write(data, promise: promise)
         }
 
@@ -246,8 +246,8 @@
                 return
             }
             let reset = wrapOutboundOut(.rstStream(.noError))
-            guard let answerEnd else { return context.writeAndFlush(reset, promise: promise) }
-            answerEnd.assumeIsolated().whenSuccess { context.writeAndFlush(reset, promise: promise) }
+            guard let responseEnd else { return context.writeAndFlush(reset, promise: promise) }
+            responseEnd.assumeIsolated().whenSuccess { context.writeAndFlush(reset, promise: promise) }
         }
     }
 #endif

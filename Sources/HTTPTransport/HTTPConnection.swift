@@ -6,14 +6,14 @@ public struct HTTPConnection: Sendable {
     /// The channel of the request, which takes `HTTPRequestPart` and `HTTPResponsePart`.
     public let channel: any Channel
     /// The negotiated protocol.
-    public let spoken: HTTPProtocol
+    public let negotiated: HTTPProtocol
     /// The forwarding proxy; `nil` when the connection leads to the server itself, directly or through a tunnel.
-    let forwarder: HTTPProxy?
+    let forwardingProxy: HTTPProxy?
 
-    init(channel: any Channel, spoken: HTTPProtocol, forwarder: HTTPProxy? = nil) {
+    init(channel: any Channel, negotiated: HTTPProtocol, forwardingProxy: HTTPProxy? = nil) {
         self.channel = channel
-        self.spoken = spoken
-        self.forwarder = forwarder
+        self.negotiated = negotiated
+        self.forwardingProxy = forwardingProxy
     }
 
     /// The channel of the underlying connection.
@@ -25,10 +25,10 @@ public struct HTTPConnection: Sendable {
     /// gets the absolute URL (RFC 9112, section 3.2.2) and its credentials.
     public func prepared(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
-        request.headerFields[.connection] = spoken == .http1 ? "close" : nil
-        if let forwarder {
+        request.headerFields[.connection] = negotiated == .http1 ? "close" : nil
+        if let forwardingProxy {
             request.path = "\(request.scheme ?? "http")://\(request.authority ?? "")\(request.path ?? "/")"
-            request.headerFields[.proxyAuthorization] = forwarder.authorization
+            request.headerFields[.proxyAuthorization] = forwardingProxy.authorization
         }
         return request
     }

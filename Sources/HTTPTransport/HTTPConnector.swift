@@ -26,29 +26,29 @@ public struct HTTPConnector: Sendable {
     /// The limits on responses over HTTP/1.1.
     public struct Limits: Sendable {
         /// The maximum size of a field line, in bytes.
-        public var longestField: Int
+        public var maximumFieldSize: Int
         /// The maximum size of a header or trailer section, in bytes.
-        public var longestHead: Int
+        public var maximumHeadSize: Int
         /// The maximum number of field lines in a header or trailer section.
-        public var mostFields: Int
+        public var maximumFields: Int
         /// The maximum size of one read from the socket, in bytes.
-        public var longestRead: Int
+        public var maximumReadSize: Int
         /// The size of each read when the response is rate-limited: little is buffered, and the server sees an even
         /// flow. TLS reads at least one record, and HTTP/2 has a window instead. `nil` for adaptive reads.
         public var readLength: Int?
 
         /// Makes limits.
         public init(
-            longestField: Int,
-            longestHead: Int,
-            mostFields: Int,
-            longestRead: Int,
+            maximumFieldSize: Int,
+            maximumHeadSize: Int,
+            maximumFields: Int,
+            maximumReadSize: Int,
             readLength: Int? = nil
         ) {
-            self.longestField = longestField
-            self.longestHead = longestHead
-            self.mostFields = mostFields
-            self.longestRead = longestRead
+            self.maximumFieldSize = maximumFieldSize
+            self.maximumHeadSize = maximumHeadSize
+            self.maximumFields = maximumFields
+            self.maximumReadSize = maximumReadSize
             self.readLength = readLength
         }
     }
@@ -93,16 +93,16 @@ public struct HTTPConnector: Sendable {
             .connectTimeout(timeout)
             .channelOption(.autoRead, value: false)
             .channelOption(.recvAllocator, value: receiveAllocator(isSecure: destination.isSecure))
-            .channelOption(.maxMessagesPerRead, value: mostReads)
+            .channelOption(.maxMessagesPerRead, value: readsPerEvent)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if !destination.isSecure { try speakHTTP1(on: channel, makeHandler()) }
+                    if !destination.isSecure { try configureHTTP1(on: channel, makeHandler()) }
                 }
             }
             .connect(host: proxy?.host ?? destination.host, port: proxy?.port ?? destination.port)
             .flatMap { channel -> EventLoopFuture<HTTPConnection> in
                 guard destination.isSecure else {
-                    let connection = HTTPConnection(channel: channel, spoken: .http1, forwarder: proxy)
+                    let connection = HTTPConnection(channel: channel, negotiated: .http1, forwardingProxy: proxy)
                     return channel.eventLoop.makeSucceededFuture(connection)
                 }
                 return secure(channel, destination, through: proxy, until: deadline, makeHandler)
@@ -147,15 +147,15 @@ public struct HTTPConnector: Sendable {
                 switch agreed {
                 case .http1:
                     return channel.eventLoop.makeCompletedFuture {
-                        try speakHTTP1(on: channel, makeHandler())
-                        return HTTPConnection(channel: channel, spoken: .http1)
+                        try configureHTTP1(on: channel, makeHandler())
+                        return HTTPConnection(channel: channel, negotiated: .http1)
                     }
                 case .http2:
                     readAtLength(on: channel)
                     return HTTP2Client.openStream(on: channel) { stream in
                         try stream.pipeline.syncOperations.addHandler(makeHandler())
                     }
-                    .map { HTTPConnection(channel: $0, spoken: .http2) }
+                    .map { HTTPConnection(channel: $0, negotiated: .http2) }
                 }
             }
             speaking.whenComplete { result in
@@ -167,7 +167,7 @@ public struct HTTPConnector: Sendable {
     }
 
     /// Adds the HTTP/1.1 codec to a connection.
-    private func speakHTTP1(on channel: any Channel, _ handler: any ChannelHandler) throws {
+    private func configureHTTP1(on channel: any Channel, _ handler: any ChannelHandler) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(HTTPRequestEncoder())
         try pipeline.addHandler(ByteToMessageHandler(Self.makeDecoder(limits)))
@@ -177,25 +177,25 @@ public struct HTTPConnector: Sendable {
 
     static func makeDecoder(_ limits: Limits) -> HTTPResponseDecoder {
         var decoding = NIOHTTPDecoderLimitConfiguration()
-        decoding.maxHeaderFieldSize = limits.longestField
-        decoding.maxHeaderListSize = limits.longestHead
-        decoding.maxHeaderFieldCount = limits.mostFields
+        decoding.maxHeaderFieldSize = limits.maximumFieldSize
+        decoding.maxHeaderListSize = limits.maximumHeadSize
+        decoding.maxHeaderFieldCount = limits.maximumFields
         return HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoding)
     }
 
     /// Reads per readiness event before other channels get their turn: 4, NIO's default.
-    private var mostReads: UInt { limits.readLength == nil ? 4 : 1 }
+    private var readsPerEvent: UInt { limits.readLength == nil ? 4 : 1 }
 
     /// The maximum size of a TLS record with its header (RFC 8446, section 5.2).
-    private static let longestRecord = (1 << 14) + 256 + 5
+    private static let maximumRecordSize = (1 << 14) + 256 + 5
 
     private func receiveAllocator(isSecure: Bool) -> any RecvByteBufferAllocator {
         guard let length = limits.readLength else { return adaptiveAllocator }
-        return FixedSizeRecvByteBufferAllocator(capacity: isSecure ? max(length, Self.longestRecord) : length)
+        return FixedSizeRecvByteBufferAllocator(capacity: isSecure ? max(length, Self.maximumRecordSize) : length)
     }
 
     private var adaptiveAllocator: AdaptiveRecvByteBufferAllocator {
-        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.longestRead)
+        AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 64 << 10, maximum: limits.maximumReadSize)
     }
 
     /// Switches to adaptive reads, on the channel's loop. Frames queued in a stream retain their read buffer, which

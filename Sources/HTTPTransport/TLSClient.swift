@@ -62,7 +62,7 @@
             let pipeline = channel.pipeline.syncOperations
             do {
                 try pipeline.addHandler(HandshakeHandler(promise), position: .first)
-                try pipeline.addHandler(FirstRecords(), position: .first)
+                try pipeline.addHandler(DynamicRecordSizing(), position: .first)
                 try pipeline.addHandler(handler, position: .first)
             } catch {
                 promise.fail(error)

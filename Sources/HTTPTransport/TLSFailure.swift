@@ -11,7 +11,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
         /// The server's certificate isn't signed by a trusted authority, or has expired.
         case untrusted
         /// The server's certificate is for other host names.
-        case otherName
+        case hostnameMismatch
         /// The server requires a client certificate, or rejects the one it got.
         case clientCertificate
         /// The peer rejected the handshake: no common version or cipher, or, before TLS 1.3, a missing client
@@ -33,7 +33,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
     /// Whether a new connection would fail the same way.
     public var isFinal: Bool {
         switch kind {
-        case .untrusted, .otherName, .clientCertificate, .handshakeRefused, .unavailable: true
+        case .untrusted, .hostnameMismatch, .clientCertificate, .handshakeRefused, .unavailable: true
         case .truncated, .broken: false
         }
     }
@@ -53,7 +53,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
             case let error as NIOSSLError: self.init(error)
             case let error as BoringSSLError: self.init(error)
             case let error as NIOSSLExtraError:
-                self.init(kind: error == .failedToValidateHostname ? .otherName : .broken, reason: "")
+                self.init(kind: error == .failedToValidateHostname ? .hostnameMismatch : .broken, reason: "")
             default: return nil
             }
         }
@@ -113,7 +113,7 @@ extension TLSFailure: CustomStringConvertible {
     public var description: String {
         switch kind {
         case .untrusted: "the server's certificate isn't signed by an authority that is trusted here, or is out of date"
-        case .otherName: "the server's certificate is for another name"
+        case .hostnameMismatch: "the server's certificate is for another name"
         case .clientCertificate: "the server refuses the client's certificate, or its absence (\(reason))"
         case .handshakeRefused:
             "the server refuses the handshake: for its versions and ciphers, or for want of a certificate (\(reason))"

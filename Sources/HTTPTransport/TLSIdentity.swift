@@ -7,7 +7,7 @@
         let key: NIOSSLPrivateKey
 
         /// The maximum size of a PEM text: 1 MiB.
-        public static let longestText = 1 << 20
+        public static let maximumTextSize = 1 << 20
 
         /// Parses both in PEM format (RFC 7468).
         ///
@@ -30,7 +30,7 @@
             _ text: [UInt8],
             else problem: TLSSettingsProblem
         ) throws(TLSSettingsProblem) -> [NIOSSLCertificate] {
-            guard text.count <= longestText, let found = try? NIOSSLCertificate.fromPEMBytes(text), !found.isEmpty
+            guard text.count <= maximumTextSize, let found = try? NIOSSLCertificate.fromPEMBytes(text), !found.isEmpty
             else {
                 throw problem
             }
@@ -55,7 +55,7 @@
         init(_ error: any Error) {
             // The key was parsed before, so a load failure means that it doesn't match the certificate.
             if case NIOSSLError.failedToLoadPrivateKey = error {
-                self = .otherKey
+                self = .keyMismatch
             } else {
                 self = .refused(TLSFailure(error)?.description ?? "\(error)")
             }

@@ -26,7 +26,7 @@
             let pipeline = channel.pipeline.syncOperations
             do {
                 try pipeline.addHandler(NIOSSLServerHandler(context: context))
-                try pipeline.addHandler(FirstRecords())
+                try pipeline.addHandler(DynamicRecordSizing())
                 try pipeline.addHandler(HandshakeHandler(promise))
             } catch {
                 promise.fail(error)

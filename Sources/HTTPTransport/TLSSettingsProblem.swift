@@ -7,7 +7,7 @@ public enum TLSSettingsProblem: Error, Hashable, Sendable {
     /// No private key in PEM format, or it needs a passphrase.
     case unreadableKey
     /// The private key doesn't match the certificate.
-    case otherKey
+    case keyMismatch
     /// This build has no TLS.
     case unavailable
     /// NIOSSL rejected the settings.
@@ -21,7 +21,7 @@ extension TLSSettingsProblem: CustomStringConvertible {
         case .unreadableAuthorities: "there are no certificates in the PEM format"
         case .unreadableCertificate: "there is no certificate in the PEM format"
         case .unreadableKey: "there is no private key in the PEM format, or it has a passphrase; give one without"
-        case .otherKey: "the private key isn't the one of the certificate"
+        case .keyMismatch: "the private key isn't the one of the certificate"
         case .unavailable: "this build has no TLS"
         case .refused(let words): words
         }

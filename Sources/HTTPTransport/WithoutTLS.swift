@@ -88,7 +88,7 @@
     /// A certificate and its key, which this build can't read.
     public struct TLSIdentity: Sendable, CustomStringConvertible {
         /// The maximum size of a PEM text: 1 MiB.
-        public static let longestText = 1 << 20
+        public static let maximumTextSize = 1 << 20
 
         /// - Throws: `TLSSettingsProblem.unavailable`.
         public init(certificates: [UInt8], privateKey: [UInt8]) throws(TLSSettingsProblem) { throw .unavailable }

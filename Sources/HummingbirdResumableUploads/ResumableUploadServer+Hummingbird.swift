@@ -16,20 +16,20 @@
         ///
         /// - Parameters:
         ///   - configuration: The limits and the storage of uploads.
-        ///   - responder: Handles completed uploads. Its response is at most `configuration.longestAnswer` bytes long.
+        ///   - responder: Handles completed uploads. Its response is at most `configuration.maximumResponseBytes` bytes long.
         ///   - logger: The logger of the request contexts.
         public convenience init<Responder: HTTPResponder>(
             configuration: Configuration = Configuration(),
             responder: Responder,
             logger: Logger = Logger(label: "ResumableUploads")
         ) where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-            let limit = configuration.longestAnswer
+            let limit = configuration.maximumResponseBytes
             self.init(configuration: configuration) { upload in
                 let source = ApplicationRequestContextSource(channel: upload.channel, logger: logger)
                 let request = Request(head: upload.head, body: RequestBody(asyncSequence: upload.body))
                 let response = try await responder.respond(to: request, context: Responder.Context(source: source))
                 let content = try await response.body.collected(upTo: limit)
-                return UploadedAnswer(head: response.head, content: content)
+                return UploadedResponse(head: response.head, content: content)
             }
         }
     }

@@ -6,14 +6,14 @@ import NIOHTTP1
 struct ConnectionService: Sendable {
     let responder: Responder
     /// The upload service; `nil` for a connection without uploads.
-    let uploads: UploadSite?
+    let uploads: UploadEndpoint?
     /// Whether the connection is beyond the limit and only gets a 503.
     let isRefused: Bool
 
     private var limits: OriginLimits { responder.configuration.limits }
 
     /// Serves HTTP/1.1, one request at a time.
-    func speakHTTP1(on channel: any Channel) throws {
+    func configureHTTP1(on channel: any Channel) throws {
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = limits.headBytes
         decoding.maxHeaderListSize = limits.headBytes
@@ -32,7 +32,7 @@ struct ConnectionService: Sendable {
     }
 
     /// Serves HTTP/2, one request per stream.
-    func speakHTTP2(on channel: any Channel) throws {
+    func configureHTTP2(on channel: any Channel) throws {
         let limits = HTTP2Server.Limits(
             streams: limits.concurrentRequests,
             headBytes: limits.headBytes,

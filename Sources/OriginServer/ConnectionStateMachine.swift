@@ -39,10 +39,10 @@ struct ConnectionStateMachine {
     /// Content that is discarded.
     private struct Discard: Hashable {
         var bytes = 0
-        var throughput: MinimumThroughput
+        var throughput: ThroughputMonitor
 
         init(_ limits: OriginLimits, now: NIODeadline) {
-            throughput = MinimumThroughput(rate: limits.contentRate, window: limits.contentWindow)
+            throughput = ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
             throughput.waitBegan(at: now)
         }
 
@@ -54,7 +54,7 @@ struct ConnectionStateMachine {
     }
 
     /// The part of a request that arrives next.
-    private enum Receiving: Hashable {
+    private enum RequestState: Hashable {
         /// A head; nothing of it has arrived since the last request.
         case nextRequest(since: NIODeadline)
         /// The rest of a head.
@@ -68,15 +68,15 @@ struct ConnectionStateMachine {
         /// Nothing until the response. Bytes of the next request may have arrived.
         case complete(hasBytesAhead: Bool)
         /// Ignored: the connection ends with the response.
-        case unwanted
+        case ignored
         /// Nothing: the client has closed its output.
         case ended
     }
 
     /// The state of the response.
-    private enum Answering: Hashable {
+    private enum ResponseState: Hashable {
         /// No response to the current request yet.
-        case notBegun
+        case idle
         /// A response is being sent.
         case underWay(thenClose: Bool)
         /// The last response was sent; the client hasn't closed yet.
@@ -86,8 +86,8 @@ struct ConnectionStateMachine {
 
     private let limits: OriginLimits
     private let isRefused: Bool
-    private var receiving: Receiving
-    private var answering = Answering.notBegun
+    private var receiving: RequestState
+    private var answering = ResponseState.idle
     /// Bytes passed to the channel but not yet to the system, and when some were last.
     private var unsentBytes = 0
     private var lastProgress: NIODeadline
@@ -107,21 +107,21 @@ struct ConnectionStateMachine {
         switch receiving {
         case .nextRequest: receiving = .head(since: now)
         case .complete: receiving = .complete(hasBytesAhead: true)
-        case .head, .content, .taken, .rest, .unwanted, .ended: break
+        case .head, .content, .taken, .rest, .ignored, .ended: break
         }
     }
 
     /// The head of a request is complete. A refused connection is answered now.
-    mutating func headArrived(keepsAlive: Bool, isAnsweredEarly: Bool, at now: NIODeadline) -> Action {
+    mutating func headArrived(keepsAlive: Bool, isRespondedEarly: Bool, at now: NIODeadline) -> Action {
         guard isAwaitingHead else { return .nothing }
         if isRefused { return requestRejected(.tooManyConnections) }
-        if isAnsweredEarly { return answerLast() }
+        if isRespondedEarly { return respondAndClose() }
         receiving = .content(Discard(limits, now: now), keepsAlive: keepsAlive)
         return .nothing
     }
 
     /// Another handler took the current request: it sends the response, and no content arrives here.
-    mutating func requestTaken() {
+    mutating func requestDelegated() {
         guard isAwaitingHead else { return }
         receiving = .taken
         answering = .underWay(thenClose: false)
@@ -133,12 +133,12 @@ struct ConnectionStateMachine {
         case .content(var discard, let keepsAlive):
             discard.arrived(count, at: now)
             receiving = .content(discard, keepsAlive: keepsAlive)
-            return discard.bytes > limits.drainedBytes ? answerLast() : .nothing
+            return discard.bytes > limits.maximumDiscardedBytes ? respondAndClose() : .nothing
         case .rest(var discard):
             discard.arrived(count, at: now)
             receiving = .rest(discard)
-            return discard.bytes > limits.drainedBytes ? close() : .nothing
-        case .nextRequest, .head, .taken, .complete, .unwanted, .ended:
+            return discard.bytes > limits.maximumDiscardedBytes ? close() : .nothing
+        case .nextRequest, .head, .taken, .complete, .ignored, .ended:
             return .nothing
         }
     }
@@ -156,7 +156,7 @@ struct ConnectionStateMachine {
         case .rest:
             receiving = .nextRequest(since: now)
             return .nothing
-        case .nextRequest, .head, .complete, .unwanted, .ended:
+        case .nextRequest, .head, .complete, .ignored, .ended:
             return .nothing
         }
     }
@@ -164,14 +164,14 @@ struct ConnectionStateMachine {
     /// Invalid bytes arrived.
     mutating func requestRejected(_ rejection: Rejection) -> Action {
         switch answering {
-        case .notBegun:
+        case .idle:
             // It would be taken for the response to the next request.
             if case .rest = receiving { return close() }
-            receiving = .unwanted
+            receiving = .ignored
             answering = .underWay(thenClose: true)
             return .reject(rejection)
         case .underWay:
-            answerEndsConnection()
+            closeAfterResponse()
             return .nothing
         case .lingering, .closed:
             return .nothing
@@ -183,18 +183,18 @@ struct ConnectionStateMachine {
         receiving = .ended
         switch answering {
         case .underWay:
-            answerEndsConnection()
+            closeAfterResponse()
             return .nothing
-        case .notBegun, .lingering: return close()
+        case .idle, .lingering: return close()
         case .closed: return .nothing
         }
     }
 
     private var isAwaitingHead: Bool {
-        guard case .notBegun = answering else { return false }
+        guard case .idle = answering else { return false }
         switch receiving {
         case .nextRequest, .head: return true
-        case .content, .taken, .rest, .complete, .unwanted, .ended: return false
+        case .content, .taken, .rest, .complete, .ignored, .ended: return false
         }
     }
 
@@ -204,35 +204,35 @@ struct ConnectionStateMachine {
     var endsConnection: Bool { answering == .underWay(thenClose: true) }
 
     /// Ends the connection with the current response.
-    mutating func answerEndsConnection() {
+    mutating func closeAfterResponse() {
         if case .underWay = answering { answering = .underWay(thenClose: true) }
     }
 
-    private mutating func answerLast() -> Action {
-        receiving = .unwanted
+    private mutating func respondAndClose() -> Action {
+        receiving = .ignored
         answering = .underWay(thenClose: true)
         return .answer(thenClose: true)
     }
 
     /// The system has taken all of a response.
-    mutating func answerEnded(at now: NIODeadline) -> Action {
+    mutating func responseEnded(at now: NIODeadline) -> Action {
         guard case .underWay(let thenClose) = answering else { return .nothing }
         if thenClose {
             guard receiving != .ended else { return close() }
             answering = .lingering(since: now)
             return .closeOutput
         }
-        answering = .notBegun
+        answering = .idle
         switch receiving {
         case .complete(let hasBytesAhead): receiving = hasBytesAhead ? .head(since: now) : .nextRequest(since: now)
         case .taken: receiving = .rest(Discard(limits, now: now))
-        case .nextRequest, .head, .content, .rest, .unwanted, .ended: break
+        case .nextRequest, .head, .content, .rest, .ignored, .ended: break
         }
         return .nothing
     }
 
     /// A response can't be completed.
-    mutating func answerFailed() -> Action { close() }
+    mutating func responseFailed() -> Action { close() }
 
     private mutating func close() -> Action {
         answering = .closed
@@ -259,12 +259,12 @@ struct ConnectionStateMachine {
         case .closed: nil
         case .lingering(let since): since + limits.lingerTimeout
         case .underWay: unsentBytes > 0 ? lastProgress + limits.stallTimeout : nil
-        case .notBegun:
+        case .idle:
             switch receiving {
             case .nextRequest(let since): since + limits.idleTimeout
             case .head(let since): since + limits.headTimeout
             case .content(let discard, _), .rest(let discard): discard.throughput.deadline
-            case .taken, .complete, .unwanted, .ended: nil
+            case .taken, .complete, .ignored, .ended: nil
             }
         }
     }
@@ -272,7 +272,7 @@ struct ConnectionStateMachine {
     /// Time has advanced to `now`.
     mutating func timeAdvanced(to now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }
-        guard case .notBegun = answering else { return close() }
+        guard case .idle = answering else { return close() }
         switch receiving {
         case .content(var discard, let keepsAlive):
             if discard.throughput.isTooSlow(at: now) { return requestRejected(.timedOut) }
@@ -282,7 +282,7 @@ struct ConnectionStateMachine {
             if discard.throughput.isTooSlow(at: now) { return close() }
             receiving = .rest(discard)
             return .nothing
-        case .nextRequest, .head, .taken, .complete, .unwanted, .ended:
+        case .nextRequest, .head, .taken, .complete, .ignored, .ended:
             return close()
         }
     }

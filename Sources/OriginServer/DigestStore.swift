@@ -12,7 +12,7 @@ actor DigestStore {
         let compute: Computation
         /// The running computation; `nil` while queued.
         var task: Task<Void, Never>?
-        var askers: [Int: CheckedContinuation<ReprDigest?, Never>] = [:]
+        var waiters: [Int: CheckedContinuation<ReprDigest?, Never>] = [:]
     }
 
     private let capacity: Int
@@ -23,7 +23,7 @@ actor DigestStore {
     /// The tags queued for computation.
     private var queue: [EntityTag] = []
     private var running = 0
-    private var lastAsker = 0
+    private var lastWaiter = 0
     private var isShutDown = false
 
     /// Makes a store that caches `capacity` digests and computes `concurrency` concurrently.
@@ -50,16 +50,16 @@ actor DigestStore {
             giveTurns()
             makeRoom()
         }
-        lastAsker += 1
-        let asker = lastAsker
+        lastWaiter += 1
+        let waiter = lastWaiter
         let clock = Task {
             await patience()
-            self.patienceEnded(of: asker, for: tag)
+            self.patienceEnded(of: waiter, for: tag)
         }
         defer { clock.cancel() }
         // A cancelled caller doesn't wait any longer.
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { wanted[tag]?.askers[asker] = $0 }
+            await withCheckedContinuation { wanted[tag]?.waiters[waiter] = $0 }
         } onCancel: {
             clock.cancel()
         }
@@ -88,7 +88,7 @@ actor DigestStore {
     /// Cancels a computation without callers if others are queued.
     private func makeRoom() {
         guard !queue.isEmpty, running >= concurrency else { return }
-        wanted.values.first { $0.task?.isCancelled == false && $0.askers.isEmpty }?.task?.cancel()
+        wanted.values.first { $0.task?.isCancelled == false && $0.waiters.isEmpty }?.task?.cancel()
     }
 
     private func computed(_ digest: ReprDigest?, for tag: EntityTag) {
@@ -108,14 +108,14 @@ actor DigestStore {
 
     /// Resumes all callers.
     private func end(_ tag: EntityTag, _ digest: ReprDigest?) {
-        guard let askers = wanted.removeValue(forKey: tag)?.askers.values else { return }
-        for asker in askers { asker.resume(returning: digest) }
+        guard let waiters = wanted.removeValue(forKey: tag)?.waiters.values else { return }
+        for waiter in waiters { waiter.resume(returning: digest) }
     }
 
-    private func patienceEnded(of asker: Int, for tag: EntityTag) {
-        guard let continuation = wanted[tag]?.askers.removeValue(forKey: asker) else { return }
+    private func patienceEnded(of waiter: Int, for tag: EntityTag) {
+        guard let continuation = wanted[tag]?.waiters.removeValue(forKey: waiter) else { return }
         continuation.resume(returning: nil)
-        guard let rest = wanted[tag], rest.askers.isEmpty else { return }
+        guard let rest = wanted[tag], rest.waiters.isEmpty else { return }
         guard rest.task == nil else { return makeRoom() }
         wanted[tag] = nil
         queue.removeAll { $0 == tag }

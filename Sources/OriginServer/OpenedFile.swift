@@ -5,12 +5,12 @@ import SystemPackage
 /// A file open for reading, closed when it is released and no read is in progress. One read at a time; use `reopened`
 /// for concurrent reads.
 final class OpenedFile: Sendable {
-    let facts: FileFacts
+    let facts: FileMetadata
     private let descriptor: SystemPackage.FileDescriptor
     private let handle: NIOFileHandle
 
     /// Takes over `descriptor`.
-    init(_ descriptor: SystemPackage.FileDescriptor, _ facts: FileFacts) {
+    init(_ descriptor: SystemPackage.FileDescriptor, _ facts: FileMetadata) {
         self.facts = facts
         self.descriptor = descriptor
         handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
@@ -51,6 +51,6 @@ final class OpenedFile: Sendable {
     /// Whether the content is unchanged since the file was opened. Doesn't read the disk.
     func isUnchanged() -> Bool {
         guard let status = try? descriptor.stat() else { return false }
-        return FileFacts.ContentState(status) == facts.contentState
+        return FileMetadata.ContentState(status) == facts.contentState
     }
 }

@@ -77,14 +77,14 @@ public struct OriginLimits: Hashable, Sendable {
     public var headFields = 100
     /// The maximum request content discarded to keep the connection open, in bytes. Beyond it the response is sent
     /// immediately and the connection closes.
-    public var drainedBytes = 65_536
+    public var maximumDiscardedBytes = 65_536
     /// The time limit from the first byte of a request's head to its last; then the connection closes.
     public var headTimeout: TimeAmount = .seconds(30)
     /// The minimum rate of request content while the server waits for it, in bytes per second; below it 408. Applies to
     /// uploads and discarded content, and doesn't limit an upload's total time.
-    public var contentRate = 1_024
+    public var minimumContentRate = 1_024
     /// The interval over which the rate is measured.
-    public var contentWindow: TimeAmount = .seconds(30)
+    public var contentRateWindow: TimeAmount = .seconds(30)
     /// The time limit from the start of a connection, or the end of a response, to the next request.
     public var idleTimeout: TimeAmount = .seconds(60)
     /// The time limit without progress while a response is sent; then the connection closes. Progress is measured in

@@ -39,14 +39,14 @@ public final class OriginServer: Sendable {
     private let connections: ConnectionRegistry
     private let responder: Responder
     private let limits: OriginLimits
-    private let uploads: UploadSite?
+    private let uploads: UploadEndpoint?
 
     private init(
         listener: any Channel,
         address: Address,
         connections: ConnectionRegistry,
         responder: Responder,
-        uploads: UploadSite?
+        uploads: UploadEndpoint?
     ) {
         self.uploads = uploads
         self.listener = listener
@@ -80,7 +80,7 @@ public final class OriginServer: Sendable {
                 throw OriginError(code: .identityUnusable, subject: error.description, cause: nil)
             }
         }
-        let uploads = try await UploadSite.open(configuration)
+        let uploads = try await UploadEndpoint.open(configuration)
         let connections = ConnectionRegistry(limits: configuration.limits)
         let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 256)
@@ -148,7 +148,7 @@ public final class OriginServer: Sendable {
         _ channel: any Channel,
         _ connections: ConnectionRegistry,
         _ responder: Responder,
-        _ uploads: UploadSite? = nil,
+        _ uploads: UploadEndpoint? = nil,
         _ tls: TLSServer? = nil
     ) throws {
         let admission = connections.admit(channel)
@@ -158,7 +158,7 @@ public final class OriginServer: Sendable {
             uploads: admission == .served ? uploads : nil,
             isRefused: admission == .refused
         )
-        guard let tls else { return try service.speakHTTP1(on: channel) }
+        guard let tls else { return try service.configureHTTP1(on: channel) }
         let patience = channel.eventLoop.scheduleTask(in: responder.configuration.limits.idleTimeout) {
             channel.close(promise: nil)
         }
@@ -167,8 +167,8 @@ public final class OriginServer: Sendable {
             guard case .success(let agreed) = result else { return }
             do {
                 switch agreed {
-                case .http1: try service.speakHTTP1(on: channel)
-                case .http2: try service.speakHTTP2(on: channel)
+                case .http1: try service.configureHTTP1(on: channel)
+                case .http2: try service.configureHTTP2(on: channel)
                 }
             } catch {
                 channel.close(promise: nil)

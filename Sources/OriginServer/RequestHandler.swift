@@ -43,7 +43,7 @@ final class RequestHandler: ChannelDuplexHandler {
     private let progress: RequestProgress
     private var state: ConnectionStateMachine
     private var head: RequestHead?
-    private var answerTask: Task<Void, Never>?
+    private var responseTask: Task<Void, Never>?
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
     /// Makes the handler of a connection that starts `now`. `progress` is shared with the handlers around the decoder.
@@ -67,11 +67,11 @@ final class RequestHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.task.cancel()
         timer = nil
-        answerTask?.cancel()
+        responseTask?.cancel()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        answerTask?.cancel()
+        responseTask?.cancel()
         context.fireChannelInactive()
     }
 
@@ -82,7 +82,7 @@ final class RequestHandler: ChannelDuplexHandler {
             self.head = head
             let action = state.headArrived(
                 keepsAlive: head.keepsAlive,
-                isAnsweredEarly: head.isAnsweredEarly,
+                isRespondedEarly: head.isRespondedEarly,
                 at: context.eventLoop.now
             )
             perform(action, context)
@@ -99,9 +99,9 @@ final class RequestHandler: ChannelDuplexHandler {
             perform(.nothing, context)
         } else if let event = event as? UploadHandler.Delegation {
             switch event {
-            case .taken: state.requestTaken()
+            case .taken: state.requestDelegated()
             case .received: _ = state.requestEnded(at: context.eventLoop.now)
-            case .endsConnection: state.answerEndsConnection()
+            case .endsConnection: state.closeAfterResponse()
             }
         } else if let event = event as? ChannelEvent, event == .inputClosed {
             perform(state.inputEnded(), context)
@@ -115,7 +115,7 @@ final class RequestHandler: ChannelDuplexHandler {
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
         // If the socket failed or closed in the middle of a request, no response is possible.
         guard let error = error as? HTTPParserError, context.channel.isActive else {
-            perform(state.answerFailed(), context)
+            perform(state.responseFailed(), context)
             return
         }
         // Nothing is read after a rejected request line, so the error belongs to it.
@@ -137,7 +137,7 @@ final class RequestHandler: ChannelDuplexHandler {
             return
         case .end:
             // A queued next request is delivered from within this write.
-            let action = state.answerEnded(at: context.eventLoop.now)
+            let action = state.responseEnded(at: context.eventLoop.now)
             context.write(data, promise: promise)
             perform(action, context)
             return
@@ -162,9 +162,9 @@ final class RequestHandler: ChannelDuplexHandler {
             let now = context.eventLoop.now
             self.state.bytesSent(1, at: now)
             guard case .success = result, context.channel.isActive else {
-                return self.perform(self.state.answerFailed(), context)
+                return self.perform(self.state.responseFailed(), context)
             }
-            self.perform(self.state.answerEnded(at: now), context)
+            self.perform(self.state.responseEnded(at: now), context)
         }
         context.writeAndFlush(data, promise: promise)
         setTimer(context)
@@ -191,11 +191,11 @@ final class RequestHandler: ChannelDuplexHandler {
         let channel = context.channel
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
-        answerTask = Task { [answer] in
+        responseTask = Task { [answer] in
             guard await !answer(request, channel) else { return }
             eventLoop.execute {
                 let (handler, context) = bound.value
-                handler.perform(handler.state.answerFailed(), context)
+                handler.perform(handler.state.responseFailed(), context)
             }
         }
     }

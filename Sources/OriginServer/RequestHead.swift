@@ -11,7 +11,7 @@ struct RequestHead: Sendable {
     let keepsAlive: Bool
     /// Whether the response mustn't wait for the content: the client waits for a 100 (`Expect: 100-continue`), or the
     /// content exceeds the discard limit.
-    let isAnsweredEarly: Bool
+    let isRespondedEarly: Bool
 
     /// The query as sent, without its question mark; `nil` for none.
     var query: String? {
@@ -39,9 +39,9 @@ struct RequestHead: Sendable {
         target = request.path ?? request.authority ?? ""
         intent = Self.intent(of: request, traits, target: target, limits)
         let hasContent = traits.contentLength != 0
-        isAnsweredEarly =
-            (traits.contentLength ?? 0) > limits.drainedBytes || hasContent && request.awaitsContinue
-        keepsAlive = traits.keepsAlive && !isAnsweredEarly
+        isRespondedEarly =
+            (traits.contentLength ?? 0) > limits.maximumDiscardedBytes || hasContent && request.awaitsContinue
+        keepsAlive = traits.keepsAlive && !isRespondedEarly
     }
 
     /// Whether the request is valid enough for dispatch.

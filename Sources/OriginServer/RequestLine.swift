@@ -13,7 +13,7 @@ struct RequestLine {
     }
 
     /// The maximum length of a method in bytes: longer than any registered one.
-    static let longestMethod = 64
+    static let maximumMethodLength = 64
 
     /// The registered HTTP methods (IANA); others are unknown to this server.
     static let registeredMethods: Set<String> = [
@@ -71,7 +71,7 @@ struct RequestLine {
         }
         guard Self.isTokenByte(byte) else { return .rejected(.malformed) }
         method.append(byte)
-        return method.count > Self.longestMethod ? .rejected(.methodUnknown) : .incomplete
+        return method.count > Self.maximumMethodLength ? .rejected(.methodUnknown) : .incomplete
     }
 
     private mutating func takeOfTarget(_ byte: UInt8) -> Verdict {

@@ -16,7 +16,7 @@ enum RequestTarget: Hashable {
     /// the query. Decodes percent-encoding once.
     ///
     /// Unservable, after decoding: an empty component, `.` and `..`, a slash or backslash within a component, and
-    /// hidden names (`isKeptBack`). Malformed: a NUL, invalid percent-encoding, and bytes that aren't UTF-8.
+    /// hidden names (`isHidden`). Malformed: a NUL, invalid percent-encoding, and bytes that aren't UTF-8.
     init(_ target: String) {
         guard target.utf8.count <= Self.maximumLength, !target.utf8.contains(UInt8(ascii: "#")) else {
             self = .malformed
@@ -34,7 +34,7 @@ enum RequestTarget: Hashable {
     }
 
     /// Whether a name is never served: hidden files, which start with a dot, and partial files of the transfer client.
-    static func isKeptBack(_ name: some StringProtocol) -> Bool {
+    static func isHidden(_ name: some StringProtocol) -> Bool {
         name.utf8.first == UInt8(ascii: ".") || name.contains(".squall-part")
     }
 
@@ -67,7 +67,7 @@ enum RequestTarget: Hashable {
             components.append(decoded)
         }
         let servable = components.allSatisfy { name in
-            !name.isEmpty && !isKeptBack(name)
+            !name.isEmpty && !isHidden(name)
                 && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         }
         return servable ? .path(components: components, endsWithSlash: endsWithSlash) : .unservable

@@ -17,7 +17,7 @@ struct Responder: Sendable {
     private struct FileChanged: Error {}
 
     /// A response, with the file it is about.
-    private typealias Prepared = (plan: AnswerPlan, file: OpenedFile?)
+    private typealias Prepared = (plan: ResponsePlan, file: OpenedFile?)
 
     /// Sends the response to `request`, as described at `RequestHandler.Answer`, and logs it.
     ///
@@ -96,7 +96,7 @@ struct Responder: Sendable {
         } catch {
             return (.refusal(error as? ServedFolder.Refusal ?? .exhausted, now: now), nil)
         }
-        var plan = AnswerPlan.file(file.facts, method: method, fields: fields, now: now)
+        var plan = ResponsePlan.file(file.facts, method: method, fields: fields, now: now)
         if plan.describesFile, fields[.wantReprDigest].flatMap({ WantReprDigest($0) })?.wantsSHA256 == true {
             plan.fields[.reprDigest] = await digest(of: file, on: channel.eventLoop)?.headerValue
         }
@@ -127,7 +127,7 @@ struct Responder: Sendable {
     }
 
     private func send(
-        _ plan: AnswerPlan,
+        _ plan: ResponsePlan,
         of file: OpenedFile?,
         to request: InboundRequest,
         on channel: any Channel,
@@ -200,9 +200,9 @@ extension InboundRequest {
     }
 }
 
-extension AnswerPlan {
+extension ResponsePlan {
     /// The response to an invalid request.
-    static func rejection(_ rejection: ConnectionStateMachine.Rejection, now: HTTPDate) -> AnswerPlan {
+    static func rejection(_ rejection: ConnectionStateMachine.Rejection, now: HTTPDate) -> ResponsePlan {
         switch rejection {
         case .malformed: .message(.badRequest, "This is not a valid HTTP request.", now: now)
         case .headTooLarge: .message(.requestHeaderFieldsTooLarge, "The request's head is too large.", now: now)
@@ -215,7 +215,7 @@ extension AnswerPlan {
     }
 
     /// The response for a file that isn't served.
-    static func refusal(_ refusal: ServedFolder.Refusal, now: HTTPDate) -> AnswerPlan {
+    static func refusal(_ refusal: ServedFolder.Refusal, now: HTTPDate) -> ResponsePlan {
         switch refusal {
         // Redirected by the caller, which knows the folder's name.
         case .notFound, .isFolder: .message(.notFound, "There is no such file.", now: now)

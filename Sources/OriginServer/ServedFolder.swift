@@ -59,7 +59,7 @@ final class ServedFolder: Sendable {
         }
         let file = try Self.open(path(of: handle), [.closeOnExec])
         do throws(Refusal) {
-            return OpenedFile(file, FileFacts(try Self.status(of: file), fileName: fileName))
+            return OpenedFile(file, FileMetadata(try Self.status(of: file), fileName: fileName))
         } catch {
             try? file.close()
             throw error
@@ -76,7 +76,7 @@ final class ServedFolder: Sendable {
         guard file.utf8.starts(with: prefix.utf8) else { return false }
         let names = String(decoding: file.utf8.dropFirst(prefix.utf8.count), as: UTF8.self).split(separator: "/")
         // A replacement character may stand for any byte, so such a name is unknown.
-        return !names.contains { RequestTarget.isKeptBack($0) || $0.unicodeScalars.contains("\u{FFFD}") }
+        return !names.contains { RequestTarget.isHidden($0) || $0.unicodeScalars.contains("\u{FFFD}") }
     }
 
     /// The `/proc` path of an open file: opening it reopens that file, and names below it are resolved from that

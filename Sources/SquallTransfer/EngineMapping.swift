@@ -20,10 +20,10 @@ extension StatusFeed {
                 status.totalBytes = total
             }
         case .resumed(let offset): update { $0.resume(at: offset) }
-        case .retrying(let delay, let setback, _): update { $0.wait(delay, because: setback.description) }
+        case .retrying(let delay, let cause, _): update { $0.wait(delay, because: cause.description) }
         case .restarted(let reason): update { $0.startOver(because: reason.description) }
         case .redirected(let url): update { $0.redirectedTo = url }
-        case .informed(let status, let fields): update { $0.informational = TransferInformation(status, fields) }
+        case .informed(let status, let fields): update { $0.informational = InterimResponse(status, fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .verified: break
         case .finished(let summary):
@@ -48,9 +48,9 @@ extension StatusFeed {
                 status.totalBytes = total
             }
         case .resumed(let offset): update { $0.resume(at: offset) }
-        case .retrying(let delay, let setback): update { $0.wait(delay, because: setback.description) }
+        case .retrying(let delay, let cause): update { $0.wait(delay, because: cause.description) }
         case .restarted(let reason): update { $0.startOver(because: reason.description) }
-        case .informed(let status, let fields): update { $0.informational = TransferInformation(status, fields) }
+        case .informed(let status, let fields): update { $0.informational = InterimResponse(status, fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .resumable, .verified: break
         case .finished(let summary): update { $0.advance(to: summary.bytes) }
@@ -72,12 +72,12 @@ extension TransferStatus {
 
     fileprivate mutating func wait(_ delay: Duration, because reason: String) {
         phase = .waiting
-        (nextAttempt, setback) = (delay, reason)
+        (nextAttempt, failureReason) = (delay, reason)
     }
 
     fileprivate mutating func startOver(because reason: String) {
         restarts += 1
-        (completedBytes, sentBytes, setback) = (0, 0, reason)
+        (completedBytes, sentBytes, failureReason) = (0, 0, reason)
     }
 }
 
@@ -95,7 +95,7 @@ extension DownloadResult {
             connections: summary.connections,
             resumptions: summary.resumptions,
             restarts: summary.restarts,
-            bytesHeldAtStart: summary.heldAtStart,
+            bytesRecovered: summary.bytesRecovered,
             bytesRepeated: summary.bytesRepeated,
             duration: summary.duration
         )

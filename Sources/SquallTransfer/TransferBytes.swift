@@ -49,17 +49,17 @@ public struct TransferBytes: AsyncSequence, Sendable {
         do throws(DownloadError) {
             received = try await ReceivedFile.make(for: FilePath(TransferSession.absolute(file)))
         } catch {
-            throw TransferError(ofExchange: error)
+            throw TransferError(ofRequest: error)
         }
         var length: Int64 = 0
         do throws(TransferError) {
             while let chunk = try await source.next() {
-                try await TransferError.ofExchange { () async throws(DownloadError) in
+                try await TransferError.ofRequest { () async throws(DownloadError) in
                     try await received.write(chunk, at: length)
                 }
                 length += Int64(chunk.count)
             }
-            try await TransferError.ofExchange { () async throws(DownloadError) in try await received.finish() }
+            try await TransferError.ofRequest { () async throws(DownloadError) in try await received.finish() }
         } catch {
             await received.discard()
             throw error
@@ -151,11 +151,11 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
     /// Owns the request: dropping it cancels the request.
     final class Source: Sendable {
-        let handoff: Handoff
+        let pipe: BodyPipe
         private let task: Task<Void, Never>
 
-        init(_ handoff: Handoff, _ task: Task<Void, Never>) {
-            self.handoff = handoff
+        init(_ pipe: BodyPipe, _ task: Task<Void, Never>) {
+            self.pipe = pipe
             self.task = task
         }
 
@@ -165,7 +165,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
 
         func next() async throws(TransferError) -> [UInt8]? {
             let taken = await withTaskCancellationHandler {
-                await handoff.take()
+                await pipe.take()
             } onCancel: {
                 task.cancel()
             }
@@ -175,7 +175,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
 }
 
 /// Passes body chunks from the receiving to the reading task: an unread chunk blocks further receiving.
-final class Handoff: Sendable {
+final class BodyPipe: Sendable {
     private struct State {
         var part: [UInt8]?
         var end: Result<[UInt8]?, TransferError>?

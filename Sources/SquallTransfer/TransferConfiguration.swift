@@ -7,9 +7,9 @@ public struct TransferConfiguration: Sendable {
     public var maximumAttempts = 10
     /// The maximum backoff between two attempts. Backoff starts at 500 ms, doubles, and has full jitter. Defaults to 30
     /// s.
-    public var longestWait: Duration = .seconds(30)
+    public var maximumBackoff: Duration = .seconds(30)
     /// The longest accepted `Retry-After` (RFC 9110, section 10.2.3). Defaults to 10 min.
-    public var longestRetryAfter: Duration = .seconds(600)
+    public var maximumRetryAfter: Duration = .seconds(600)
     /// The time limit of a transfer, including backoff; `nil`, the default, for none.
     public var deadline: Duration?
     /// The time limit for connecting, including TLS. Defaults to 10 s.
@@ -65,8 +65,8 @@ public struct TransferConfiguration: Sendable {
     var engine: TransferClientConfiguration {
         var engine = TransferClientConfiguration()
         engine.retry.maximumAttempts = max(1, maximumAttempts)
-        engine.retry.longestDelay = longestWait
-        engine.retry.longestRetryAfter = longestRetryAfter
+        engine.retry.maximumDelay = maximumBackoff
+        engine.retry.maximumRetryAfter = maximumRetryAfter
         engine.retry.deadline = deadline
         engine.connectLimit = connectTimeout
         engine.firstByteLimit = responseTimeout

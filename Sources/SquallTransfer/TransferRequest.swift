@@ -129,10 +129,10 @@ extension TransferRequest {
             switch error {
             case .noColon, .invalidName: throw .invalidRequest("the name of a header is no token")
             case .invalidValue: throw .invalidRequest("the value of the header \(name) has a control character")
-            case .governed(let name): throw .invalidRequest("the header \(name) is the transfer's own")
+            case .reserved(let name): throw .invalidRequest("the header \(name) is the transfer's own")
             case .tooLong:
                 throw .invalidRequest(
-                    "the value of the header \(name) has more than \(RequestField.longestValue) bytes"
+                    "the value of the header \(name) has more than \(RequestField.maximumValueSize) bytes"
                 )
             }
         }

@@ -19,7 +19,7 @@ public struct DownloadResult: Hashable, Sendable {
     /// How often received bytes were discarded.
     public var restarts: Int
     /// Bytes taken over from an earlier run.
-    public var bytesHeldAtStart: Int64
+    public var bytesRecovered: Int64
     /// Bytes received more than once, or in vain.
     public var bytesRepeated: Int64
     /// The duration, including backoff.

@@ -30,7 +30,7 @@ extension TransferSession {
                 return !isTooLong
             }
         } catch {
-            throw TransferError(ofExchange: error)
+            throw TransferError(ofRequest: error)
         }
         guard !isTooLong else {
             throw TransferError(.tooLong, "the body has more than \(configuration.maximumDataBytes) bytes")
@@ -51,26 +51,26 @@ extension TransferSession {
         body: [UInt8]? = nil
     ) async throws -> (bytes: TransferBytes, response: TransferResponse) {
         let exchange = try request.exchange(body)
-        let handoff = Handoff()
+        let pipe = BodyPipe()
         let callbacks = callbacks(for: request, isForUpload: false)
         let task = Task { [client] in
             do throws(DownloadError) {
                 try await client.exchange(exchange, callbacks: callbacks) { head in
-                    handoff.give(head: .success(TransferResponse(head)))
+                    pipe.give(head: .success(TransferResponse(head)))
                 } onBody: { part in
-                    await handoff.give(part)
+                    await pipe.give(part)
                     return !Task.isCancelled
                 }
-                handoff.end(Task.isCancelled ? TransferError(ofExchange: .cancelled) : nil)
+                pipe.end(Task.isCancelled ? TransferError(ofRequest: .cancelled) : nil)
             } catch {
-                let failure = TransferError(ofExchange: error)
-                handoff.give(head: .failure(failure))
-                handoff.end(failure)
+                let failure = TransferError(ofRequest: error)
+                pipe.give(head: .failure(failure))
+                pipe.end(failure)
             }
         }
-        let source = TransferBytes.Source(handoff, task)
+        let source = TransferBytes.Source(pipe, task)
         let head = await withTaskCancellationHandler {
-            await handoff.head()
+            await pipe.head()
         } onCancel: {
             task.cancel()
         }
@@ -80,7 +80,7 @@ extension TransferSession {
 
 extension TransferRequest {
     /// The engine's form of the request.
-    fileprivate func exchange(_ body: [UInt8]?) throws(TransferError) -> ExchangeRequest {
+    fileprivate func exchange(_ body: [UInt8]?) throws(TransferError) -> SingleRequest {
         guard let method = HTTPRequest.Method(rawValue: method ?? "GET") else {
             throw .invalidRequest("the method is no token")
         }
@@ -93,7 +93,7 @@ extension TransferRequest {
             }
             fields[.contentType] = contentType
         }
-        return ExchangeRequest(
+        return SingleRequest(
             method: method,
             url: url,
             fields: fields,
@@ -105,20 +105,20 @@ extension TransferRequest {
 
 extension TransferError {
     /// Runs `body` and converts its error.
-    static func ofExchange<Value>(
+    static func ofRequest<Value>(
         _ body: () async throws(DownloadError) -> Value
     ) async throws(TransferError) -> Value {
         do throws(DownloadError) {
             return try await body()
         } catch {
-            throw TransferError(ofExchange: error)
+            throw TransferError(ofRequest: error)
         }
     }
 
     /// Converts the failure of a single request, which keeps no state.
-    init(ofExchange error: DownloadError) {
+    init(ofRequest error: DownloadError) {
         self.init(error, nil)
-        if case .gaveUp(_, let setback) = error { (code, message) = (.connectionFailed, setback.description) }
+        if case .gaveUp(_, let cause) = error { (code, message) = (.connectionFailed, cause.description) }
         if obstacle != .wrongInput { obstacle = .nothingKept }
     }
 }

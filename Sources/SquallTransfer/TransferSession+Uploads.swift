@@ -118,7 +118,7 @@ extension TransferSession {
 
     private func resume(
         _ token: ResumptionToken,
-        _ source: UploadOrigin,
+        _ source: UploadContentSource,
         _ adjust: (inout TransferRequest) -> Void,
         _ observer: (@Sendable (TransferStatus) -> Void)?
     ) throws -> UploadTransfer {

@@ -20,7 +20,7 @@ public struct TransferSession: Sendable {
     /// The configuration.
     public let configuration: TransferConfiguration
     let client: TransferClient
-    let desk = CredentialDesk()
+    let credentialCache = CredentialCache()
 
     /// Makes a session.
     public init(configuration: TransferConfiguration = TransferConfiguration()) {

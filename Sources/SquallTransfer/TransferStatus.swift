@@ -43,9 +43,9 @@ public struct TransferStatus: Hashable, Sendable {
     /// The delay before the next attempt, in the phase `waiting`.
     public var nextAttempt: Duration?
     /// Why the last attempt failed, or why the transfer restarted, as a clause.
-    public var setback: String?
+    public var failureReason: String?
     /// The latest interim response, except for upload progress, which is in `completedBytes`.
-    public var informational: TransferInformation?
+    public var informational: InterimResponse?
     /// The URL of the last redirect.
     public var redirectedTo: String?
 

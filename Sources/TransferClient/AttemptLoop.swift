@@ -5,7 +5,7 @@ import Units
 protocol AttemptedTransfer: AnyObject {
     associatedtype Request: Sendable
     associatedtype Summary: Sendable
-    associatedtype Setback: AttemptSetback
+    associatedtype Setback: TransientFailure
     associatedtype Failure: AttemptFailure where Failure.Setback == Setback
 
     /// The bytes that needn't be transferred again: received by a download, or acknowledged by the server.
@@ -20,7 +20,7 @@ protocol AttemptedTransfer: AnyObject {
     /// Sends one request and decides on its response.
     func attempt(_ request: Request) async -> AttemptOutcome<Setback, Failure>
     /// Called before the backoff before the next attempt, which may be zero.
-    func willWait(_ delay: Duration, after setback: Setback, by rule: RetryRule) async throws(Failure)
+    func willWait(_ delay: Duration, after cause: Setback, by rule: RetryRule) async throws(Failure)
     /// Called before waiting for a route to the host.
     func willWaitForNetwork()
     /// Replaces the credentials of all later requests.
@@ -44,7 +44,7 @@ enum AttemptOutcome<Setback: Sendable, Failure: Error>: Sendable {
     /// Decide on the next step.
     case proceed
     /// Retry: immediately when the next request is a different one, and no sooner than `retryAfter`.
-    case failedForNow(Setback, retryAfter: Duration? = nil, isImmediate: Bool = false)
+    case retryable(Setback, retryAfter: Duration? = nil, isImmediate: Bool = false)
     /// The server refused. Fails unless the caller provides other credentials or another URL.
     case refused(AttemptRefusal, Setback, Failure)
     /// The transfer has failed.
@@ -52,16 +52,16 @@ enum AttemptOutcome<Setback: Sendable, Failure: Error>: Sendable {
 }
 
 /// A reason for another attempt.
-protocol AttemptSetback: Sendable {
+protocol TransientFailure: Sendable {
     /// Whether a lost network may be the cause.
-    var mayBeOfNetwork: Bool { get }
+    var mayBeNetworkLoss: Bool { get }
 }
 
 /// A reason for the end of a transfer.
 protocol AttemptFailure: Error {
     associatedtype Setback
     static var cancelled: Self { get }
-    static func gaveUp(_ limit: RetryLimit, _ setback: Setback) -> Self
+    static func gaveUp(_ limit: RetryLimit, _ cause: Setback) -> Self
     static func invalidURL(_ url: String, _ problem: DownloadURLProblem) -> Self
 }
 
@@ -93,9 +93,9 @@ final class AttemptLoop {
     private var committedAtRefusal: Int64 = -1
 
     /// The maximum number of consecutive refusals without progress passed to the caller: 3.
-    static let mostRefusals = 3
+    static let maximumRefusals = 3
     /// The maximum wait for the network before the next attempt: 30 s.
-    static let longestNetworkWait = Duration.seconds(30)
+    static let maximumNetworkWait = Duration.seconds(30)
 
     init(
         _ configuration: TransferClientConfiguration,
@@ -149,23 +149,23 @@ final class AttemptLoop {
         switch outcome {
         case .proceed: return
         case .failed(let failure): throw failure
-        case .failedForNow(let setback, let retryAfter, let isImmediate):
-            try await wait(transfer, after: setback, retryAfter: retryAfter, isImmediate: isImmediate)
-        case .refused(let refusal, let setback, let failure):
-            guard try await isAnswered(refusal, of: transfer) else { throw failure }
-            try await wait(transfer, after: setback, isImmediate: true)
+        case .retryable(let cause, let retryAfter, let isImmediate):
+            try await wait(transfer, after: cause, retryAfter: retryAfter, isImmediate: isImmediate)
+        case .refused(let refusal, let cause, let failure):
+            guard try await isResolved(refusal, of: transfer) else { throw failure }
+            try await wait(transfer, after: cause, isImmediate: true)
         }
     }
 
     /// Records a failed attempt and waits until the next is due.
     func wait<Transfer: AttemptedTransfer>(
         _ transfer: Transfer,
-        after setback: Transfer.Setback,
+        after cause: Transfer.Setback,
         retryAfter: Duration? = nil,
         isImmediate: Bool = false
     ) async throws(Transfer.Failure) {
         guard !Task.isCancelled else { throw .cancelled }
-        if setback.mayBeOfNetwork, try await hasWaitedForNetwork(transfer, setback) { return }
+        if cause.mayBeNetworkLoss, try await hasWaitedForNetwork(transfer, cause) { return }
         let decision = schedule.failed(
             at: clock.now(),
             retryAfter: retryAfter,
@@ -173,9 +173,9 @@ final class AttemptLoop {
             startsOver: transfer.startsOver
         )
         switch decision {
-        case .giveUp(let limit): throw .gaveUp(limit, setback)
+        case .giveUp(let limit): throw .gaveUp(limit, cause)
         case .wait(let delay, let rule):
-            try await transfer.willWait(delay, after: setback, by: rule)
+            try await transfer.willWait(delay, after: cause, by: rule)
             guard delay > .zero else { return }
             do {
                 try await clock.sleep(delay)
@@ -188,24 +188,24 @@ final class AttemptLoop {
     /// Waits for the network if the configuration has a monitor and it is down. Such an attempt doesn't count.
     private func hasWaitedForNetwork<Transfer: AttemptedTransfer>(
         _ transfer: Transfer,
-        _ setback: Transfer.Setback
+        _ cause: Transfer.Setback
     ) async throws(Transfer.Failure) -> Bool {
         guard let network, !network.isConnected(to: transfer.host) else { return false }
         transfer.willWaitForNetwork()
-        let limit = min(Self.longestNetworkWait, remaining ?? Self.longestNetworkWait)
+        let limit = min(Self.maximumNetworkWait, remaining ?? Self.maximumNetworkWait)
         await network.waitUntilConnected(to: transfer.host, within: limit)
         guard !Task.isCancelled else { throw .cancelled }
-        if let deadline, remaining == .zero { throw .gaveUp(.deadline(deadline), setback) }
+        if let deadline, remaining == .zero { throw .gaveUp(.deadline(deadline), cause) }
         return true
     }
 
     /// Passes a refusal to the caller; `false` if it can't be resolved.
-    private func isAnswered<Transfer: AttemptedTransfer>(
+    private func isResolved<Transfer: AttemptedTransfer>(
         _ refusal: AttemptRefusal,
         of transfer: Transfer
     ) async throws(Transfer.Failure) -> Bool {
         if transfer.committed != committedAtRefusal { (answered, committedAtRefusal) = (0, transfer.committed) }
-        guard answered < Self.mostRefusals else { return false }
+        guard answered < Self.maximumRefusals else { return false }
         answered += 1
         if let credentials = await callbacks.credentials(for: refusal, previousRefusals: answered - 1) {
             transfer.use(credentials)
@@ -223,23 +223,25 @@ final class AttemptLoop {
     }
 }
 
-extension DownloadSetback: AttemptSetback {
-    var mayBeOfNetwork: Bool {
+extension TransientDownloadFailure: TransientFailure {
+    var mayBeNetworkLoss: Bool {
         switch self {
         case .unreachable, .connectTimedOut: true
-        case .connectFailed, .connectionLost, .firstByteTimedOut, .stalled, .outOfTime, .malformedResponse, .status,
+        case .connectFailed, .connectionLost, .firstByteTimedOut, .stalled, .deadlineExceeded, .malformedResponse,
+            .status,
             .rejected,
-            .bodyTooShort, .partOnly, .representationChanged, .differentURL, .completenessUnknown, .heldBytesDamaged:
+            .bodyTooShort, .partialOnly, .representationChanged, .differentURL, .completenessUnknown,
+            .receivedBytesDamaged:
             false
         }
     }
 }
 
-extension UploadSetback: AttemptSetback {
-    var mayBeOfNetwork: Bool {
+extension TransientUploadFailure: TransientFailure {
+    var mayBeNetworkLoss: Bool {
         switch self {
-        case .transport(let setback): setback.mayBeOfNetwork
-        case .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests, .otherDialect: false
+        case .transport(let cause): cause.mayBeNetworkLoss
+        case .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests, .differentDialect: false
         }
     }
 }

@@ -18,7 +18,7 @@ extension DownloadURLProblem: CustomStringConvertible {
     }
 }
 
-extension DownloadSetback: CustomStringConvertible {
+extension TransientDownloadFailure: CustomStringConvertible {
     /// The failure as a clause.
     public var description: String {
         switch self {
@@ -28,16 +28,16 @@ extension DownloadSetback: CustomStringConvertible {
         case .connectionLost(let words): "the connection was lost: \(words)"
         case .firstByteTimedOut: "the answer took too long"
         case .stalled: "the transfer stalled"
-        case .outOfTime: "the time was up"
+        case .deadlineExceeded: "the time was up"
         case .malformedResponse(let words): "invalid HTTP response (\(words))"
         case .status(let status): "the server answered \(status)"
         case .rejected(let rejection): rejection.description
         case .bodyTooShort: "the body was shorter than its head said"
-        case .partOnly: "the server sent only a part of the rest"
+        case .partialOnly: "the server sent only a part of the rest"
         case .representationChanged: "the file changed on the server"
         case .differentURL: "the rest came from another URL"
         case .completenessUnknown: "the server has to be asked whether the file is complete"
-        case .heldBytesDamaged: "bytes of the partial file aren't those that came"
+        case .receivedBytesDamaged: "bytes of the partial file aren't those that came"
         }
     }
 }
@@ -46,7 +46,7 @@ extension DownloadRejection: CustomStringConvertible {
     /// The problem as a clause.
     public var description: String {
         switch self {
-        case .unaskedPartialContent: "the server sent a part that nobody asked for"
+        case .unrequestedPartialContent: "the server sent a part that nobody asked for"
         case .multipart: "the server sent several parts in one"
         case .noContentRange: "the server sent a part without saying which"
         case .noValidator: "the server sent a part without saying of which version"
@@ -114,10 +114,10 @@ extension RetryRule: CustomStringConvertible {
     public var description: String {
         switch self {
         case .progress(let bytes): "\(bytes) new byte\(bytes == 1 ? "" : "s")"
-        case .otherRequest: "another request"
-        case .backOff(let attempts): "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress"
-        case .startingOver(let times): "starting over \(times) time\(times == 1 ? "" : "s")"
-        case .pace(let rate): "at most \(rate) requests a second that bring little"
+        case .differentRequest: "another request"
+        case .backoff(let attempts): "\(attempts) attempt\(attempts == 1 ? "" : "s") without progress"
+        case .repeatedRestart(let times): "starting over \(times) time\(times == 1 ? "" : "s")"
+        case .rateLimit(let rate): "at most \(rate) requests a second that bring little"
         case .retryAfter: "the server's Retry-After"
         }
     }
@@ -126,22 +126,22 @@ extension RetryRule: CustomStringConvertible {
     public var code: String {
         switch self {
         case .progress: "progress"
-        case .otherRequest: "other-request"
-        case .backOff: "back-off"
-        case .startingOver: "starting-over"
-        case .pace: "pace"
+        case .differentRequest: "other-request"
+        case .backoff: "back-off"
+        case .repeatedRestart: "starting-over"
+        case .rateLimit: "pace"
         case .retryAfter: "retry-after"
         }
     }
 }
 
-extension DownloadDoubt: CustomStringConvertible {
+extension UnverifiedReason: CustomStringConvertible {
     /// Why the file is unverified, as a clause.
     public var description: String {
         switch self {
         case .lengthUnknown: "the server told no length, and the end of the connection may have been a cut"
         case .contradicted: "asked again at the end, the server named another version or length"
-        case .surplusBytes: "more bytes followed than the head of the response said"
+        case .excessBytes: "more bytes followed than the head of the response said"
         case .dateDiffers: "Last-Modified changed between the parts and the entity tag didn't"
         case .oneValidator: "one validator alone confirms that the parts are of one version"
         case .oneResponse: "one response alone tells of it, without a digest"

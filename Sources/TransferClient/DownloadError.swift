@@ -26,7 +26,7 @@ public enum DownloadError: Error, Hashable, Sendable {
     /// A redirect to an invalid URL: the `Location`, and why.
     case invalidRedirection(String, DownloadURLProblem)
     /// A limit of the retry policy was reached; the last failure.
-    case gaveUp(RetryLimit, DownloadSetback)
+    case gaveUp(RetryLimit, TransientDownloadFailure)
     /// The file started over more often than allowed; the last reason.
     case tooManyRestarts(Int, DownloadRestartReason)
     /// The complete file has the wrong digest, twice in a row or beyond doubt. It is moved to the path `file`, which is
@@ -37,7 +37,7 @@ public enum DownloadError: Error, Hashable, Sendable {
     case digestMissing(file: String)
     /// The file is complete as far as HTTP can tell, but the request requires proof. Received bytes are removed if the
     /// reason casts doubt on them; otherwise they stay.
-    case unproved(DownloadDoubt)
+    case unproved(UnverifiedReason)
     /// The task was cancelled.
     case cancelled
 
@@ -87,7 +87,7 @@ extension DownloadError: CustomStringConvertible {
         case .tooManyRedirections(let count): "the server redirected more than \(count) times"
         case .invalidRedirection(let location, let problem):
             "the server redirected to \(Self.shown(location)): \(problem.description)"
-        case .gaveUp(let limit, let setback): "\(limit.description), the last time because \(setback.description)"
+        case .gaveUp(let limit, let cause): "\(limit.description), the last time because \(cause.description)"
         case .tooManyRestarts(let count, let reason):
             "started over \(count) times, the last time because \(reason.description)"
         case .digestMismatch(let source, let expected, let actual, let file):

@@ -10,7 +10,7 @@ public enum DownloadEvent: Hashable, Sendable {
     /// The server resumed at this offset.
     case resumed(offset: Int64)
     /// The attempt failed; the next follows after this delay, by this rule.
-    case retrying(in: Duration, DownloadSetback, RetryRule)
+    case retrying(in: Duration, TransientDownloadFailure, RetryRule)
     /// The received bytes were discarded, and the file restarts.
     case restarted(DownloadRestartReason)
     /// The server redirected to this URL.
@@ -48,7 +48,7 @@ public struct DownloadSummary: Hashable, Sendable {
     /// How often received bytes were discarded.
     public var restarts: Int
     /// Bytes taken over from an earlier run.
-    public var heldAtStart: Int64
+    public var bytesRecovered: Int64
     /// Body bytes read, including repeated and discarded ones.
     public var bytesReceived: Int64
     /// The evidence that the file is correct.
@@ -59,5 +59,5 @@ public struct DownloadSummary: Hashable, Sendable {
     public var duration: Duration
 
     /// Bytes received more than once, or in vain.
-    public var bytesRepeated: Int64 { max(0, bytesReceived - max(0, bytes - heldAtStart)) }
+    public var bytesRepeated: Int64 { max(0, bytesReceived - max(0, bytes - bytesRecovered)) }
 }

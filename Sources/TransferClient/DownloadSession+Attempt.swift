@@ -7,12 +7,12 @@ import Units
 
 extension DownloadSession {
     /// The maximum number of consecutive redirects.
-    static let mostRedirections = 10
+    static let maximumRedirects = 10
 
-    typealias Outcome = AttemptOutcome<DownloadSetback, DownloadError>
+    typealias Outcome = AttemptOutcome<TransientDownloadFailure, DownloadError>
 
     /// The outcome of one HTTP attempt.
-    private enum Exchanged: Sendable {
+    private enum RequestEnd: Sendable {
         case redirected(location: String)
         case ended(Outcome)
     }
@@ -22,85 +22,85 @@ extension DownloadSession {
     /// The rest is requested from the URL that last served bytes, since another mirror may have another state of the
     /// file. If that makes no progress, the redirects are followed again from the original URL: the last one may have
     /// expired.
-    func send(_ ask: DownloadAsk) async -> Outcome {
-        guard ask.isOfHeld, isLastURLOpen, finalURL != url else {
+    func send(_ ask: RequestPlan) async -> Outcome {
+        guard ask.isConditionalRange, triesLastURL, finalURL != url else {
             return await send(ask, along: start)
         }
-        var trail = start
-        trail.follow(finalURL)
+        var redirects = start
+        redirects.follow(finalURL)
         let held = state.length
-        let outcome = await send(ask, along: trail)
-        if state.length == held { isLastURLOpen = false }
+        let outcome = await send(ask, along: redirects)
+        if state.length == held { triesLastURL = false }
         switch outcome {
-        case .refused(let refusal, _, _): return .failedForNow(.status(refusal.status), isImmediate: true)
+        case .refused(let refusal, _, _): return .retryable(.status(refusal.status), isImmediate: true)
         case .failed(let failure):
-            return failure.setbackOfLastURL.map { .failedForNow($0, isImmediate: true) } ?? outcome
-        case .proceed, .failedForNow: return outcome
+            return failure.transientFailureOfLastURL.map { .retryable($0, isImmediate: true) } ?? outcome
+        case .proceed, .retryable: return outcome
         }
     }
 
     /// Sends one request along the redirects after `start`.
-    private func send(_ ask: DownloadAsk, along start: RequestTrail) async -> Outcome {
-        var trail = start
-        for _ in 0...Self.mostRedirections {
+    private func send(_ ask: RequestPlan, along start: RedirectChain) async -> Outcome {
+        var redirects = start
+        for _ in 0...Self.maximumRedirects {
             let location: String
-            switch await exchange(ask, at: trail) {
+            switch await exchange(ask, at: redirects) {
             case .ended(let outcome): return outcome
             case .redirected(let target): location = target
             }
             do throws(DownloadURLProblem) {
-                trail.follow(try trail.current.resolving(location))
+                redirects.follow(try redirects.current.resolving(location))
             } catch {
                 return .failed(.invalidRedirection(location, error))
             }
-            let target = trail.current.text
+            let target = redirects.current.text
             onEvent(.redirected(url: target))
         }
-        return .failed(.tooManyRedirections(Self.mostRedirections))
+        return .failed(.tooManyRedirections(Self.maximumRedirects))
     }
 
-    private func exchange(_ ask: DownloadAsk, at trail: RequestTrail) async -> Exchanged {
+    private func exchange(_ ask: RequestPlan, at redirects: RedirectChain) async -> RequestEnd {
         summary.connections += 1
-        host = configuration.nextHop(to: trail.current)
-        let exchange = surroundings.exchange(loop.remaining)
+        host = configuration.nextHop(to: redirects.current)
+        let exchange = environment.exchange(loop.remaining)
         do {
-            let fields = credentials.fields(for: trail)
-            return try await exchange.perform(ask, at: trail.current, with: fields) { parts, spoken in
-                try await self.receive(parts, spoken, ask, trail)
+            let fields = credentials.fields(for: redirects)
+            return try await exchange.perform(ask, at: redirects.current, with: fields) { parts, negotiated in
+                try await self.receive(parts, negotiated, ask, redirects)
             }
         } catch let error as DownloadError {
             return .ended(.failed(error))
         } catch let problem as TLSSettingsProblem {
             return .ended(.failed(.invalidTLSSettings(problem)))
         } catch {
-            state.bodyCut()
-            if let failure = DownloadExchange.refusal(of: error) {
-                return .ended(.failed(.tlsRefused(host: trail.current.host, failure)))
+            state.bodyInterrupted()
+            if let failure = HTTPAttempt.refusal(of: error) {
+                return .ended(.failed(.tlsRefused(host: redirects.current.host, failure)))
             }
-            if let challenge = DownloadExchange.proxyChallenge(of: error) {
+            if let challenge = HTTPAttempt.proxyChallenge(of: error) {
                 return .ended(.failed(.refused(.unauthorized(challenge, .none))))
             }
-            guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else {
+            guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else {
                 return .ended(.failed(.cancelled))
             }
-            return .ended(.failedForNow(setback))
+            return .ended(.retryable(cause))
         }
     }
 
     /// The outcome of a decision.
-    private func outcome(of conclusion: DownloadConclusion, at trail: RequestTrail) -> Outcome {
+    private func outcome(of conclusion: DownloadConclusion, at redirects: RedirectChain) -> Outcome {
         switch conclusion {
         case .complete: return .proceed
-        case .askForMore: return .failedForNow(.partOnly)
-        case .askAgain(let setback): return .failedForNow(setback, isImmediate: true)
-        case .retry(let retryAfter, let setback): return .failedForNow(setback, retryAfter: retryAfter)
+        case .requestMore: return .retryable(.partialOnly)
+        case .retryNow(let cause): return .retryable(cause, isImmediate: true)
+        case .retry(let retryAfter, let cause): return .retryable(cause, retryAfter: retryAfter)
         case .fail(let failure):
             guard let status = failure.status else { return .failed(.refused(failure)) }
             var refusal = AttemptRefusal(
                 status: status,
-                url: trail.current,
-                use: credentials.use(for: trail),
-                isAtOrigin: !trail.hasLeftOrigin
+                url: redirects.current,
+                use: credentials.use(for: redirects),
+                isAtOrigin: !redirects.hasLeftOrigin
             )
             if case .unauthorized(let challenge, _) = failure { refusal.challenge = challenge }
             return .refused(refusal, .status(status), .refused(failure))
@@ -109,41 +109,41 @@ extension DownloadSession {
 
     /// Reads one response: decides on its head, writes its body, and decides at its end.
     private func receive(
-        _ parts: DownloadExchange.Parts,
-        _ spoken: HTTPProtocol,
-        _ ask: DownloadAsk,
-        _ trail: RequestTrail
-    ) async throws -> Exchanged {
+        _ parts: HTTPAttempt.Parts,
+        _ negotiated: HTTPProtocol,
+        _ ask: RequestPlan,
+        _ redirects: RedirectChain
+    ) async throws -> RequestEnd {
         var iterator = parts.makeAsyncIterator()
         guard let response = try await finalHead(&iterator) else {
             try Task.checkCancellation()
-            return .ended(.failedForNow(.connectionLost("it was closed before the answer")))
+            return .ended(.retryable(.connectionLost("it was closed before the answer")))
         }
-        let target = trail.current
+        let target = redirects.current
         let head = DownloadResponseHead(
             status: response.status.code,
             fields: response.headerFields,
-            isEndMarked: spoken == .http2,
-            isFromElsewhere: state.representation != nil && !target.isSameResource(as: finalURL),
-            credentialUse: credentials.use(for: trail)
+            isSelfDelimited: negotiated == .http2,
+            isFromOtherResource: state.representation != nil && !target.isSameResource(as: finalURL),
+            credentialUse: credentials.use(for: redirects)
         )
         let decision = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
         switch decision {
-        case .conclude(let conclusion): return .ended(outcome(of: conclusion, at: trail))
+        case .conclude(let conclusion): return .ended(outcome(of: conclusion, at: redirects))
         case .follow(let location): return .redirected(location: location)
         case .repair(let offset):
-            return .ended(outcome(of: try await repair(from: offset, &iterator, target), at: trail))
-        case .append: return .ended(try await receive(&iterator, head, dropping: 0, trail))
-        case .appendDropping(let count): return .ended(try await receive(&iterator, head, dropping: count, trail))
+            return .ended(outcome(of: try await repair(from: offset, &iterator, target), at: redirects))
+        case .append: return .ended(try await receive(&iterator, head, dropping: 0, redirects))
+        case .appendDropping(let count): return .ended(try await receive(&iterator, head, dropping: count, redirects))
         case .begin, .truncateAndRestart:
             guard await isAccepted(response, target) else { return .ended(.failed(.cancelled)) }
             try await startOver(decision, target)
-            return .ended(try await receive(&iterator, head, dropping: 0, trail))
+            return .ended(try await receive(&iterator, head, dropping: 0, redirects))
         }
     }
 
     /// The final response head after interim ones; `nil` if the connection ends before it.
-    private func finalHead(_ iterator: inout DownloadExchange.Parts.AsyncIterator) async throws -> HTTPResponse? {
+    private func finalHead(_ iterator: inout HTTPAttempt.Parts.AsyncIterator) async throws -> HTTPResponse? {
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { return nil }
             guard head.status.isInterim else { return head }
@@ -153,55 +153,57 @@ extension DownloadSession {
     }
 
     private func isAccepted(_ response: HTTPResponse, _ url: DownloadURL) async -> Bool {
-        guard let accepts = surroundings.callbacks.accepts else { return true }
+        guard let accepts = environment.callbacks.accepts else { return true }
         return await accepts(
-            ExchangeResponse(status: response.status.code, fields: response.headerFields, url: url.text)
+            ResponseHead(status: response.status.code, fields: response.headerFields, url: url.text)
         )
     }
 
     /// Writes an accepted body and decides at its end.
     private func receive(
-        _ iterator: inout DownloadExchange.Parts.AsyncIterator,
+        _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
         _ head: DownloadResponseHead,
         dropping overlap: Int64,
-        _ trail: RequestTrail
+        _ redirects: RedirectChain
     ) async throws -> Outcome {
         if head.status == 206 {
-            guard try await isPrefixSound() else { return .failedForNow(.heldBytesDamaged, isImmediate: true) }
-            finalURL = trail.current
-            isLastURLOpen = true
+            guard try await isPrefixIntact() else { return .retryable(.receivedBytesDamaged, isImmediate: true) }
+            finalURL = redirects.current
+            triesLastURL = true
             summary.resumptions += 1
             onEvent(.resumed(offset: state.length))
-            try await recordWhatIsKnown()
+            try await journalMetadata()
         }
         defer { reportProgress(isLast: true) }
         var check = try await OverlapCheck(overlap, of: file)
         while let part = try await iterator.next() {
             switch part {
-            case .head: return .failedForNow(.malformedResponse("a second head"))
+            case .head: return .retryable(.malformedResponse("a second head"))
             case .body(let buffer):
-                guard try await write(buffer, &check) else { return outcome(of: state.overlapDiffered(), at: trail) }
+                guard try await write(buffer, &check) else {
+                    return outcome(of: state.overlapMismatched(), at: redirects)
+                }
                 // Excess bytes may never end by themselves.
-                if state.isBodyTooLong { return outcome(of: try await bodyEnded(), at: trail) }
+                if state.isBodyTooLong { return outcome(of: try await bodyEnded(), at: redirects) }
             case .end(let trailers):
                 let conclusion = try await bodyEnded(trailers)
-                try await noteSurplus(after: conclusion, &iterator, framing: head.framing)
-                return outcome(of: conclusion, at: trail)
+                try await detectExcessBytes(after: conclusion, &iterator, framing: head.framing)
+                return outcome(of: conclusion, at: redirects)
             }
         }
-        state.bodyCut()
+        state.bodyInterrupted()
         try Task.checkCancellation()
-        return .failedForNow(.connectionLost("it was closed in the middle of the answer"))
+        return .retryable(.connectionLost("it was closed in the middle of the answer"))
     }
 
     /// Writes a body over damaged bytes and verifies them against the journal.
     private func repair(
         from offset: Int64,
-        _ iterator: inout DownloadExchange.Parts.AsyncIterator,
+        _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
         _ target: DownloadURL
     ) async throws -> DownloadConclusion {
         finalURL = target
-        isLastURLOpen = true
+        triesLastURL = true
         var offset = offset
         var hasEnded = false
         while !hasEnded, state.damage != nil, let part = try await iterator.next() {
@@ -219,20 +221,20 @@ extension DownloadSession {
         let conclusion = state.bodyEnded()
         try Task.checkCancellation()
         guard state.damage == nil else { return conclusion }
-        return try await verifyRepair() ? .askForMore : .askAgain(.heldBytesDamaged)
+        return try await verifyRepair() ? .requestMore : .retryNow(.receivedBytesDamaged)
     }
 
     private func bodyEnded(_ trailers: HTTPFields? = nil) async throws(DownloadError) -> DownloadConclusion {
         let conclusion = state.bodyEnded(trailers: trailers)
-        try await recordWhatIsKnown()
+        try await journalMetadata()
         return conclusion
     }
 
     /// Looks for excess bytes after a complete response without a digest: the announced length may then be wrong. Waits
     /// briefly for the end of the connection.
-    private func noteSurplus(
+    private func detectExcessBytes(
         after conclusion: DownloadConclusion,
-        _ iterator: inout DownloadExchange.Parts.AsyncIterator,
+        _ iterator: inout HTTPAttempt.Parts.AsyncIterator,
         framing: DownloadFraming
     ) async throws(DownloadError) {
         guard case .complete = conclusion, case .length = framing, request.expectedSHA256 == nil,
@@ -241,16 +243,16 @@ extension DownloadSession {
         do {
             guard try await iterator.next() != nil else { return }
         } catch {
-            guard DownloadExchange.isSurplus(error) else { return }
+            guard HTTPAttempt.isExcess(error) else { return }
         }
-        state.surplusFollowed()
-        try await recordWhatIsKnown()
+        state.excessBytesFollowed()
+        try await journalMetadata()
     }
 
     /// Empties the file for a full representation, before its first byte is written.
     private func startOver(_ decision: DownloadHeadDecision, _ target: DownloadURL) async throws(DownloadError) {
         finalURL = target
-        isLastURLOpen = true
+        triesLastURL = true
         if case .truncateAndRestart(let reason) = decision {
             guard summary.restarts < configuration.maximumRestarts else {
                 throw .tooManyRestarts(summary.restarts, reason)
@@ -276,7 +278,7 @@ extension DownloadSession {
     private func write(_ buffer: ByteBuffer, _ check: inout OverlapCheck) async throws(DownloadError) -> Bool {
         guard let pacer else { return try await writePiece(buffer, &check) }
         var rest = buffer
-        while let piece = rest.readSlice(length: min(pacer.pieceLength, rest.readableBytes)), piece.readableBytes > 0 {
+        while let piece = rest.readSlice(length: min(pacer.chunkLength, rest.readableBytes)), piece.readableBytes > 0 {
             try await pacer.admit(piece.readableBytes)
             guard try await writePiece(piece, &check) else { return false }
         }
@@ -314,7 +316,7 @@ extension DownloadFailure {
 extension DownloadError {
     /// The transient failure to report when the redirects from the original URL may avoid this one; `nil` for other
     /// failures.
-    fileprivate var setbackOfLastURL: DownloadSetback? {
+    fileprivate var transientFailureOfLastURL: TransientDownloadFailure? {
         switch self {
         case .tlsRefused(_, let failure): .connectFailed(failure.description)
         case .tooManyRedirections(let count): .malformedResponse("more than \(count) redirections")

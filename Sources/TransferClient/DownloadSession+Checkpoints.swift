@@ -6,7 +6,7 @@ extension DownloadSession {
     func checkpointIfDue() async throws(DownloadError) {
         let now = configuration.clock.now()
         let isDue =
-            file.unpromised >= configuration.checkpointBytes.bytes
+            file.uncommitted >= configuration.checkpointBytes.bytes
             || now - lastCheckpoint >= configuration.checkpointInterval
         guard isDue else { return }
         try await settle()
@@ -16,28 +16,28 @@ extension DownloadSession {
     /// Starts a checkpoint concurrent with the next attempt if it is worthwhile. Waits for it when there are many bytes
     /// or the backoff is long.
     func checkpointBeforeAttempt(in delay: Duration) async throws(DownloadError) {
-        guard file.unpromised < Self.mostUnpromised, delay < Self.shortestCheckpointedWait else {
+        guard file.uncommitted < Self.maximumUncommitted, delay < Self.minimumCommittedBackoff else {
             return try await checkpoint()
         }
-        guard file.unpromised >= Self.fewestPromised, runningCheckpoint?.repeats() != true else { return }
+        guard file.uncommitted >= Self.minimumCommit, runningCheckpoint?.repeats() != true else { return }
         try await settle()
         startCheckpoint(at: configuration.clock.now())
     }
 
     /// An attempt doesn't start with more than this many bytes, 1 MiB, uncommitted.
-    private static let mostUnpromised: Int64 = 1 << 20
+    private static let maximumUncommitted: Int64 = 1 << 20
     /// Fewer new bytes than this, 64 KiB, don't justify a checkpoint before an attempt.
-    private static let fewestPromised: Int64 = 64 << 10
+    private static let minimumCommit: Int64 = 64 << 10
     /// Before a backoff of at least 100 ms everything is committed.
-    private static let shortestCheckpointedWait = Duration.milliseconds(100)
+    private static let minimumCommittedBackoff = Duration.milliseconds(100)
 
     private func startCheckpoint(at now: Moment) {
         lastCheckpoint = now
-        runningCheckpoint = RunningCheckpoint(of: file, on: surroundings.executor)
+        runningCheckpoint = RunningCheckpoint(of: file, on: environment.executor)
     }
 
     /// Rethrows the error of a finished checkpoint.
-    func settleIfDone() async throws(DownloadError) {
+    func awaitCheckpointIfDone() async throws(DownloadError) {
         if runningCheckpoint?.isDone == true { try await settle() }
     }
 
@@ -58,7 +58,7 @@ extension DownloadSession {
     /// Waits until the bytes of an earlier run have been verified against the journal.
     ///
     /// - Returns: whether all of them are intact; otherwise the next step fetches the damaged ones.
-    func isPrefixSound() async throws(DownloadError) -> Bool {
+    func isPrefixIntact() async throws(DownloadError) -> Bool {
         guard let running = verification else { return true }
         verification = nil
         return try await act(on: running.value.get())
@@ -76,7 +76,7 @@ extension DownloadSession {
 
     /// Starts verifying the bytes of an earlier run, concurrent with the first request.
     func startVerification() {
-        verification = Task.detached(executorPreference: surroundings.executor) { [file] in
+        verification = Task.detached(executorPreference: environment.executor) { [file] in
             do throws(DownloadError) {
                 return .success(try await file.verify())
             } catch {
@@ -93,7 +93,7 @@ extension DownloadSession {
     }
 
     /// Journals metadata that a response added.
-    func recordWhatIsKnown() async throws(DownloadError) {
+    func journalMetadata() async throws(DownloadError) {
         guard let recorded, let representation = state.representation else { return }
         let source = JournalSource(url: url.text, finalURL: finalURL.text, representation: representation)
         guard source != recorded else { return }

@@ -9,7 +9,7 @@ import Units
 final class DownloadSession {
     let request: DownloadRequest
     let configuration: TransferClientConfiguration
-    let surroundings: DownloadSurroundings
+    let environment: DownloadEnvironment
     let file: PartialFile
     let onEvent: @Sendable (DownloadEvent) -> Void
     let startedAt: Moment
@@ -35,25 +35,25 @@ final class DownloadSession {
     /// The concurrent verification of bytes from an earlier run.
     var verification: Task<Result<Range<Int64>?, DownloadError>, Never>?
     /// Whether the last URL that served bytes is tried first.
-    var isLastURLOpen = true
-    private var hasAsked = false
+    var triesLastURL = true
+    private var hasConfirmed = false
 
     /// The counters of a download.
     struct Tally {
         var connections = 0
         var resumptions = 0
         var restarts = 0
-        var heldAtStart: Int64 = 0
+        var bytesRecovered: Int64 = 0
         var bytesReceived: Int64 = 0
         var digestMismatches = 0
     }
 
     init(
-        _ surroundings: DownloadSurroundings,
+        _ environment: DownloadEnvironment,
         _ request: DownloadRequest,
         _ url: DownloadURL,
         _ file: PartialFile,
-        _ remains: PartialFileRemains,
+        _ recovered: RecoveredPartial,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) {
         self.request = request
@@ -63,40 +63,40 @@ final class DownloadSession {
         host = url.host
         self.file = file
         self.onEvent = onEvent
-        self.surroundings = surroundings
-        configuration = surroundings.configuration
+        self.environment = environment
+        configuration = environment.configuration
         finalURL = url
         startedAt = configuration.clock.now()
         pacer = TransferPacer(configuration)
         lastProgress = startedAt
         lastCheckpoint = startedAt
-        switch remains {
+        switch recovered {
         case .nothing, .unusable: state = DownloadState()
         case .prefix(let source, let length):
             recorded = source
             finalURL = (try? DownloadURL(source.finalURL)) ?? url
-            summary.heldAtStart = length
+            summary.bytesRecovered = length
             state = DownloadState(resuming: source.representation, length: length)
         case .elsewhere(let source, let length):
             recorded = source
             finalURL = (try? DownloadURL(source.finalURL)) ?? url
-            summary.heldAtStart = length
-            state = DownloadState(resuming: source.representation, length: length, isElsewhere: true)
-            isLastURLOpen = false
+            summary.bytesRecovered = length
+            state = DownloadState(resuming: source.representation, length: length, isFromOtherURL: true)
+            triesLastURL = false
         }
         loop = AttemptLoop(
             configuration,
-            surroundings.callbacks,
-            seed: surroundings.seed,
+            environment.callbacks,
+            seed: environment.seed,
             startedAt: startedAt,
             held: state.length
         )
     }
 
     /// Runs until the file is complete and renamed, or has failed.
-    func run(after remains: PartialFileRemains) async throws(DownloadError) -> DownloadSummary {
+    func run(after recovered: RecoveredPartial) async throws(DownloadError) -> DownloadSummary {
         onEvent(.started(held: state.length))
-        if case .unusable(let reason) = remains {
+        if case .unusable(let reason) = recovered {
             summary.restarts += 1
             onEvent(.restarted(reason))
         }
@@ -104,24 +104,24 @@ final class DownloadSession {
         do throws(DownloadError) {
             return try await loop.run(self)
         } catch {
-            await keepWhatIsHeld(after: error)
+            await savePartialFile(after: error)
             throw error
         }
     }
 
     /// Verifies a complete file and renames it; `nil` when another request must follow.
     private func conclude() async throws(DownloadError) -> DownloadSummary? {
-        guard try await isPrefixSound() else { return nil }
+        guard try await isPrefixIntact() else { return nil }
         try await settle()
-        try await keepComplete()
-        if isAnswerWanted { try await askAboutComplete() }
+        try await commitComplete()
+        if needsConfirmation { try await confirmComplete() }
         return try await finish()
     }
 
     /// Whether the complete file has no digest yet, and the server may have computed one meanwhile or must confirm the
     /// file.
-    private var isAnswerWanted: Bool {
-        guard !hasAsked, request.expectedSHA256 == nil, let known = state.representation else { return false }
+    private var needsConfirmation: Bool {
+        guard !hasConfirmed, request.expectedSHA256 == nil, let known = state.representation else { return false }
         return known.digest == nil && known.strongValidator != nil
             && (request.requiresProof
                 || configuration.clock.now() - startedAt >= configuration.lateDigestInterval)
@@ -129,34 +129,34 @@ final class DownloadSession {
 
     /// Requests the digest and validators of the complete file: once, or until there is a response if proof is
     /// required. No response discards received bytes.
-    private func askAboutComplete() async throws(DownloadError) {
-        hasAsked = true
+    private func confirmComplete() async throws(DownloadError) {
+        hasConfirmed = true
         let complete = state
         while true {
             let outcome = await send(.probe)
             guard !Task.isCancelled else { throw .cancelled }
             if case .proceed = outcome {
-                if request.requiresProof { try await recordWhatIsKnown() }
+                if request.requiresProof { try await journalMetadata() }
                 return
             }
-            state.askedInVain(about: complete)
-            if state.representation?.evidence.isContradicted == true { try await recordWhatIsKnown() }
+            state.confirmationFailed(about: complete)
+            if state.representation?.evidence.isContradicted == true { try await journalMetadata() }
             guard request.requiresProof else { return }
-            guard case .failedForNow(let setback, let retryAfter, isImmediate: false) = outcome else { return }
-            try await loop.wait(self, after: setback, retryAfter: retryAfter)
+            guard case .retryable(let cause, let retryAfter, isImmediate: false) = outcome else { return }
+            try await loop.wait(self, after: cause, retryAfter: retryAfter)
         }
     }
 
     /// Commits the complete file when no range request could fetch its end again after a crash.
-    private func keepComplete() async throws(DownloadError) {
+    private func commitComplete() async throws(DownloadError) {
         guard state.representation?.strongValidator == nil else { return }
-        try await recordWhatIsKnown()
+        try await journalMetadata()
         try await checkpoint()
     }
 
     /// Whether the file was assembled in a way that may be wrong, so that fetching it again may help.
     private func mayBeMixed(_ evidence: DownloadEvidence) -> Bool {
-        guard summary.resumptions > 0 || summary.heldAtStart > 0 else { return false }
+        guard summary.resumptions > 0 || summary.bytesRecovered > 0 else { return false }
         if case .none = DownloadProof(evidence, isDigestRight: false) { return true }
         return false
     }
@@ -177,15 +177,15 @@ final class DownloadSession {
                 if summary.digestMismatches > 1 || verified.contains(.server)
                     || (source == .caller && !mayBeMixed(evidence))
                 {
-                    throw .digestMismatch(source, expected: expected, actual: actual, file: asidePath)
+                    throw .digestMismatch(source, expected: expected, actual: actual, file: mismatchPath)
                 }
                 state.digestMismatched()
                 return nil
             }
             verified.insert(source)
         }
-        if verified.isEmpty, state.representation?.isDigestOwed == true {
-            throw .digestMissing(file: asidePath)
+        if verified.isEmpty, state.representation?.requiresDigest == true {
+            throw .digestMissing(file: mismatchPath)
         }
         let evidence = state.representation?.evidence ?? DownloadEvidence()
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
@@ -200,7 +200,7 @@ final class DownloadSession {
     }
 
     /// The path for a complete file with a wrong digest; empty when it is removed.
-    private var asidePath: String { configuration.keepsUnfinished ? file.paths.aside.string : "" }
+    private var mismatchPath: String { configuration.keepsUnfinished ? file.paths.aside.string : "" }
 
     private func makeSummary(
         _ sha256: [UInt8],
@@ -214,7 +214,7 @@ final class DownloadSession {
             connections: summary.connections,
             resumptions: summary.resumptions,
             restarts: summary.restarts,
-            heldAtStart: summary.heldAtStart,
+            bytesRecovered: summary.bytesRecovered,
             bytesReceived: summary.bytesReceived,
             proof: proof,
             finalURL: finalURL.text,
@@ -224,7 +224,7 @@ final class DownloadSession {
 
     /// Leaves the partial file in the best state for the next run. A failure here only costs the newest bytes, and the
     /// original error is more useful.
-    private func keepWhatIsHeld(after error: DownloadError) async {
+    private func savePartialFile(after error: DownloadError) async {
         await stopVerification()
         guard configuration.keepsUnfinished else {
             _ = await runningCheckpoint?.finish()
@@ -232,14 +232,14 @@ final class DownloadSession {
         }
         switch error {
         case .digestMismatch, .digestMissing: try? await file.setAside()
-        case .unproved(let doubt) where doubt.isSuspicion: try? await file.discard()
+        case .unproved(let doubt) where doubt.isSuspicious: try? await file.discard()
         case .fileSystem:
             // After a failed write or sync only earlier commits hold (unwritable pages may be lost), so none is added.
             _ = await runningCheckpoint?.finish()
         default:
             try? await settle()
             if file.length == 0 {
-                if !file.isLeft { try? await file.discard() }
+                if !file.hasUnusableBytes { try? await file.discard() }
             } else {
                 try? await checkpoint()
             }
@@ -249,10 +249,10 @@ final class DownloadSession {
 
 extension DownloadSession {
     /// The redirect chain from the caller's original URL to the current one.
-    var start: RequestTrail {
-        var trail = RequestTrail(namedURL)
-        if url != namedURL { trail.follow(url) }
-        return trail
+    var start: RedirectChain {
+        var redirects = RedirectChain(namedURL)
+        if url != namedURL { redirects.follow(url) }
+        return redirects
     }
 }
 
@@ -263,17 +263,17 @@ extension DownloadSession: AttemptedTransfer {
         if case .ask(.whole(let reason)) = state.nextStep { reason != nil } else { false }
     }
 
-    func nextStep() async throws(DownloadError) -> AttemptStep<DownloadAsk, DownloadSummary> {
+    func nextStep() async throws(DownloadError) -> AttemptStep<RequestPlan, DownloadSummary> {
         switch state.nextStep {
         case .ask(let ask): return .attempt(ask)
         case .finish: return try await conclude().map { .finished($0) } ?? .reconsider
         }
     }
 
-    func attempt(_ ask: DownloadAsk) async -> AttemptOutcome<DownloadSetback, DownloadError> {
+    func attempt(_ ask: RequestPlan) async -> AttemptOutcome<TransientDownloadFailure, DownloadError> {
         let outcome = await send(ask)
         do throws(DownloadError) {
-            try await settleIfDone()
+            try await awaitCheckpointIfDone()
             return outcome
         } catch {
             return .failed(error)
@@ -282,10 +282,10 @@ extension DownloadSession: AttemptedTransfer {
 
     func willWait(
         _ delay: Duration,
-        after setback: DownloadSetback,
+        after cause: TransientDownloadFailure,
         by rule: RetryRule
     ) async throws(DownloadError) {
-        if setback != .partOnly || delay > .zero { onEvent(.retrying(in: delay, setback, rule)) }
+        if cause != .partialOnly || delay > .zero { onEvent(.retrying(in: delay, cause, rule)) }
         try await checkpointBeforeAttempt(in: delay)
     }
 
@@ -295,7 +295,7 @@ extension DownloadSession: AttemptedTransfer {
 
     func use(_ url: DownloadURL) {
         self.url = url
-        isLastURLOpen = false
+        triesLastURL = false
         state.moved()
     }
 }

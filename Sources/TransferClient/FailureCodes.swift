@@ -101,7 +101,7 @@ extension UploadError {
     /// The status of the response that ended the upload, if any.
     public var status: Int? {
         switch self {
-        case .refused(.refused(let status)), .refused(.answeredEarly(let status)),
+        case .refused(.refused(let status)), .refused(.respondedEarly(let status)),
             .refused(.redirection(let status)):
             status
         case .refused(.accessRefused(let challenge, _)): challenge.isFromProxy ? 407 : 401
@@ -113,7 +113,7 @@ extension UploadError {
     public var isResumable: Bool { disposition == .resumable || code == .unauthorized }
 }
 
-extension DownloadSetback {
+extension TransientDownloadFailure {
     /// The stable code in JSON events.
     public var code: String {
         switch self {
@@ -123,32 +123,32 @@ extension DownloadSetback {
         case .connectionLost: "connection-lost"
         case .firstByteTimedOut: "response-timed-out"
         case .stalled: "stalled"
-        case .outOfTime: "out-of-time"
+        case .deadlineExceeded: "out-of-time"
         case .malformedResponse: "malformed-response"
         case .status: "status"
         case .rejected: "response-rejected"
         case .bodyTooShort: "body-too-short"
-        case .partOnly: "part-only"
+        case .partialOnly: "part-only"
         case .representationChanged: "representation-changed"
         case .differentURL: "different-url"
         case .completenessUnknown: "completeness-unknown"
-        case .heldBytesDamaged: "held-bytes-damaged"
+        case .receivedBytesDamaged: "held-bytes-damaged"
         }
     }
 }
 
-extension UploadSetback {
+extension TransientUploadFailure {
     /// The stable code in JSON events.
     public var code: String {
         switch self {
-        case .transport(let setback): setback.code
+        case .transport(let cause): cause.code
         case .status: "status"
         case .noOffset: "no-offset"
         case .noProgress: "no-progress"
         case .uploadGone: "upload-gone"
         case .uploadExpired: "upload-expired"
         case .smallerRequests: "smaller-requests"
-        case .otherDialect: "other-dialect"
+        case .differentDialect: "other-dialect"
         }
     }
 }
@@ -174,7 +174,7 @@ extension UploadRestartReason {
         switch self {
         case .uploadGone: "upload-gone"
         case .sourceChanged: "source-changed"
-        case .otherDialect: "other-dialect"
+        case .differentDialect: "other-dialect"
         }
     }
 }

@@ -26,7 +26,7 @@ struct FileWorker: Sendable {
     /// Resolves the symbolic links at `path`: to a non-link, or to a name that doesn't exist yet.
     func target(of path: FilePath) async throws(DownloadError) -> FilePath {
         var target = path
-        for _ in 0..<FileWorker.mostLinks {
+        for _ in 0..<FileWorker.maximumLinks {
             do throws(DownloadError) {
                 let next = try await uncancelled("readlink", target) { [files, target] in
                     try await files.readlink(path: target.string)
@@ -43,7 +43,7 @@ struct FileWorker: Sendable {
     }
 
     /// The maximum number of links followed: as many as Linux follows.
-    private static let mostLinks = 40
+    private static let maximumLinks = 40
 
     /// File calls of SwiftNIO on these threads.
     var files: NonBlockingFileIO { NonBlockingFileIO(threadPool: pool ?? .singleton) }

@@ -20,7 +20,7 @@ final class PartialFile: Sendable {
     private let contents: Mutex<Contents>
 
     /// The maximum size of one read.
-    private static let longestRead: Int64 = 1 << 20
+    private static let maximumReadSize: Int64 = 1 << 20
     /// The journal is rewritten when it exceeds twice its minimum size plus this: 64 KiB.
     private static let journalSlack: Int64 = 64 << 10
 
@@ -35,23 +35,23 @@ final class PartialFile: Sendable {
         var promised: Int64 = 0
         /// The number of hashes in the journal.
         var noted = 0
-        var notedBlockSize: Int64
+        var journalledBlockSize: Int64
         /// Whether the journal is from an earlier run. After a failed sync it may exist only in the page cache, so it
         /// is replaced before anything is appended.
-        var isJournalOld = false
+        var isJournalRecovered = false
         /// Whether reads come from the disk. After a failed sync of an earlier run the page cache may show bytes that
         /// will never be written.
         var isSettled = true
         /// Whether the names in the folder are durable.
-        var isNameSafe = false
+        var isNameDurable = false
         /// Whether discarded bytes follow the received ones.
         var hasTail = false
         /// Whether unusable bytes of an earlier run are still there.
-        var isLeft = false
+        var hasUnusableBytes = false
 
         init(blockSize: Int64) {
             hasher = PrefixHasher(blockSize: blockSize)
-            notedBlockSize = blockSize
+            journalledBlockSize = blockSize
         }
     }
 
@@ -80,24 +80,24 @@ final class PartialFile: Sendable {
     var promised: Int64 { contents.withLock { $0.promised } }
 
     /// The number of uncommitted bytes.
-    var unpromised: Int64 { contents.withLock { max(0, $0.length - $0.promised) } }
+    var uncommitted: Int64 { contents.withLock { max(0, $0.length - $0.promised) } }
 
     /// The SHA-256 of the received bytes, once they have been verified.
     var sha256: [UInt8] { contents.withLock { $0.hasher.digest } }
 
     /// Whether unusable bytes of an earlier run are still there.
-    var isLeft: Bool { contents.withLock { $0.isLeft } }
+    var hasUnusableBytes: Bool { contents.withLock { $0.hasUnusableBytes } }
 
     // MARK: - What an earlier run left
 
     /// Decides what can be trusted. Both files stay unchanged until their contents are replaced.
-    func restore(for url: String) throws(DownloadError) -> PartialFileRemains {
+    func restore(for url: String) throws(DownloadError) -> RecoveredPartial {
         let size = try FileCall.run { () throws(FileError) in try data.size() }
         contents.withLock { state in
-            state.isLeft = size > 0
+            state.hasUnusableBytes = size > 0
             state.hasTail = size > 0
         }
-        let unusable = size > 0 ? PartialFileRemains.unusable(.journalUnusable) : .nothing
+        let unusable = size > 0 ? RecoveredPartial.unusable(.journalUnusable) : .nothing
         let log: RecordLog.Contents
         switch try FileCall.run({ () throws(FileError) in try journal.read(limit: Journal.longest) }) {
         case .success(let found): log = found
@@ -126,7 +126,7 @@ final class PartialFile: Sendable {
             state.promised = checkpoint.length
             state.noted = blocks.count
             state.hasTail = size > checkpoint.length
-            state.isJournalOld = true
+            state.isJournalRecovered = true
             state.isSettled = false
         }
         return promise.source.url == url
@@ -166,7 +166,7 @@ final class PartialFile: Sendable {
         let end = hasHash ? Int64(index + 1) * promise.blocks.blockSize : length
         let expected = hasHash ? Array(promise.blocks[index]) : checkpoint.sha256
         while hasher.length < end {
-            let count = Int(min(Self.longestRead, end - hasher.length))
+            let count = Int(min(Self.maximumReadSize, end - hasher.length))
             let piece = try FileCall.run { () throws(FileError) in try data.read(count, at: hasher.length) }
             guard !piece.isEmpty else { return .damaged(start..<end) }
             hasher.update(piece)
@@ -181,7 +181,7 @@ final class PartialFile: Sendable {
         guard !contents.withLock({ $0.isSettled }) else { return }
         try FileCall.run { () throws(FileError) in
             try data.synchronizeData()
-            try data.forgetCache()
+            try data.dropCache()
         }
         contents.withLock { $0.isSettled = true }
     }
@@ -219,10 +219,10 @@ final class PartialFile: Sendable {
                 try FileCall.run { () throws(FileError) in try data.resize(to: 0) }
             }
             contents.withLock { state in
-                let (journal, isNameSafe) = (state.journal, state.isNameSafe)
+                let (journal, isNameDurable) = (state.journal, state.isNameDurable)
                 state = Contents(blockSize: blockSize)
                 state.journal = journal
-                state.isNameSafe = isNameSafe
+                state.isNameDurable = isNameDurable
             }
         }
     }
@@ -230,11 +230,11 @@ final class PartialFile: Sendable {
     /// Journals updated metadata of the source.
     func learn(_ source: JournalSource) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
-            let (old, isOld) = contents.withLock { ($0.journal, $0.isJournalOld) }
+            let (old, isOld) = contents.withLock { ($0.journal, $0.isJournalRecovered) }
             guard let old else { return }
             let new = Journal(source: source, checkpoint: old.checkpoints.last, blocks: old.blocks)
-            if isOld || isJournalLong(for: old.blocks) { return try writeJournal(new) }
-            try note(.learned(source))
+            if isOld || isJournalOversized(for: old.blocks) { return try writeJournal(new) }
+            try note(.updated(source))
             contents.withLock { $0.journal = new }
         }
     }
@@ -259,38 +259,40 @@ final class PartialFile: Sendable {
     /// Syncs the received bytes and commits them. Bytes appended meanwhile are left for the next checkpoint.
     func checkpoint() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
-            let (length, hasher, promised, isNameSafe) = contents.withLock {
-                ($0.length, $0.hasher, $0.promised, $0.isNameSafe)
+            let (length, hasher, promised, isNameDurable) = contents.withLock {
+                ($0.length, $0.hasher, $0.promised, $0.isNameDurable)
             }
             guard hasher.length == length, length > promised,
                 let checkpoint = JournalCheckpoint(length: length, sha256: hasher.digest)
             else { return }
             try FileCall.run { () throws(FileError) in
                 try data.synchronizeData()
-                if !isNameSafe { try files.synchronizeFolder(paths.folder) }
+                if !isNameDurable { try files.synchronizeFolder(paths.folder) }
             }
-            contents.withLock { $0.isNameSafe = true }
+            contents.withLock { $0.isNameDurable = true }
             try note(checkpoint, hasher.blocks)
         }
     }
 
     /// Whether the journal is long enough to be rewritten.
-    private func isJournalLong(for blocks: BlockHashes) -> Bool {
+    private func isJournalOversized(for blocks: BlockHashes) -> Bool {
         journal.size > 2 * Int64(blocks.count) * 32 + Self.journalSlack
     }
 
     /// Commits a length, with the hashes that the journal lacks.
     private func note(_ checkpoint: JournalCheckpoint, _ blocks: BlockHashes) throws(DownloadError) {
         let source = contents.withLock { state in
-            while state.notedBlockSize < blocks.blockSize {
-                state.notedBlockSize *= 2
+            while state.journalledBlockSize < blocks.blockSize {
+                state.journalledBlockSize *= 2
                 state.noted /= 2
             }
             return state.journal?.source
         }
         guard let source else { preconditionFailure("A source is noted before its bytes") }
         let fresh = Journal(source: source, checkpoint: checkpoint, blocks: blocks)
-        if contents.withLock({ $0.isJournalOld }) || isJournalLong(for: blocks) { return try writeJournal(fresh) }
+        if contents.withLock({ $0.isJournalRecovered }) || isJournalOversized(for: blocks) {
+            return try writeJournal(fresh)
+        }
         repeat {
             let part = BlockHashesPart(of: blocks, from: contents.withLock { $0.noted })
             try note(.checkpoint(checkpoint, part))
@@ -318,7 +320,7 @@ final class PartialFile: Sendable {
             switch try FileCall.run({ () throws(FileError) in try files.kind(of: paths.destination) }) {
             case nil: break
             case .regular:
-                try FileCall.run { () throws(FileError) in try data.takePermissions(of: paths.destination) }
+                try FileCall.run { () throws(FileError) in try data.copyPermissions(of: paths.destination) }
             case .folder, .other:
                 try PartialFilePaths.checkReplaceable(paths.destination, followingLinks: false)
                 throw .invalidDestination(paths.destination.string, "what has this name now is no regular file")
@@ -405,10 +407,10 @@ final class PartialFile: Sendable {
         }
         contents.withLock { state in
             state.journal = new
-            state.isJournalOld = false
+            state.isJournalRecovered = false
             state.promised = new.checkpoints.last?.length ?? 0
             state.noted = new.blocks.count
-            state.notedBlockSize = new.blocks.blockSize
+            state.journalledBlockSize = new.blocks.blockSize
         }
     }
 }

@@ -45,7 +45,7 @@ package final class ReceivedFile: Sendable {
         try await worker.run { [self] () throws(DownloadError) in
             try FileCall.run { () throws(FileError) in
                 try file.synchronizeData()
-                if try files.kind(of: path) == .regular { try file.takePermissions(of: path) }
+                if try files.kind(of: path) == .regular { try file.copyPermissions(of: path) }
                 try files.rename(temporary, to: path)
             }
             file.close()

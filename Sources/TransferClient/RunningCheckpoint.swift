@@ -4,7 +4,7 @@ import Synchronization
 final class RunningCheckpoint: Sendable {
     private enum State {
         case running
-        case wantedAgain
+        case repeatRequested
         case done
     }
 
@@ -15,7 +15,7 @@ final class RunningCheckpoint: Sendable {
         func startsAgain() -> Bool {
             state.withLock { state in
                 switch state {
-                case .wantedAgain:
+                case .repeatRequested:
                     state = .running
                     return true
                 case .running, .done:
@@ -49,7 +49,7 @@ final class RunningCheckpoint: Sendable {
     func repeats() -> Bool {
         progress.state.withLock { state in
             guard state != .done else { return false }
-            state = .wantedAgain
+            state = .repeatRequested
             return true
         }
     }

@@ -5,13 +5,13 @@ import TransferProtocol
 public struct TransferCallbacks: Sendable {
     /// Provides credentials after a 401 (RFC 9110, section 11.6.1); `nil` fails the transfer. Not called for other
     /// origins than the URL's. Called at most 3 times in a row.
-    public var authenticate: (@Sendable (AuthenticationQuestion) async -> DownloadCredentials?)?
+    public var authenticate: (@Sendable (AuthenticationChallenge) async -> DownloadCredentials?)?
     /// Provides a URL to replace one refused with 400, 401, 403, 404 or 410, such as an expired signed URL; `nil` fails
     /// the transfer. Called at most 3 times in a row.
     public var refreshURL: (@Sendable (RefusedURL) async -> String?)?
     /// Decides on the head of a response whose body would be received from the first byte; `false` cancels a download
     /// before received bytes are discarded.
-    public var accepts: (@Sendable (ExchangeResponse) async -> Bool)?
+    public var accepts: (@Sendable (ResponseHead) async -> Bool)?
 
     /// Makes empty callbacks.
     public init() {}
@@ -21,7 +21,7 @@ public struct TransferCallbacks: Sendable {
             return nil
         }
         return await authenticate(
-            AuthenticationQuestion(
+            AuthenticationChallenge(
                 url: refusal.url.text,
                 challenge: challenge,
                 wereCredentialsSent: refusal.use == .sent,
@@ -37,7 +37,7 @@ public struct TransferCallbacks: Sendable {
 }
 
 /// A 401 for which the caller may have credentials.
-public struct AuthenticationQuestion: Sendable {
+public struct AuthenticationChallenge: Sendable {
     /// The URL that returned 401.
     public var url: String
     /// The server's challenge.

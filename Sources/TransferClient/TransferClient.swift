@@ -59,15 +59,15 @@ public struct TransferClient: Sendable {
         let url = try await preparedURL(request.url)
         if let expected = request.expectedSHA256, expected.count != 32 { throw .invalidDigest(count: expected.count) }
         let worker = FileWorker(pool: threadPool)
-        let (file, remains) = try await PartialFile.open(
+        let (file, recovered) = try await PartialFile.open(
             PartialFilePaths.following(destination, worker),
             for: url.text,
             in: SystemFiles(),
             worker: worker
         )
         let requirement = HTTP1Requirement()
-        var surroundings = DownloadSurroundings(configuration: configuration, seed: nextSeed()) { [self] remaining in
-            DownloadExchange(
+        var environment = DownloadEnvironment(configuration: configuration, seed: nextSeed()) { [self] remaining in
+            HTTPAttempt(
                 configuration,
                 group: eventLoopGroup,
                 tls: tls,
@@ -75,10 +75,10 @@ public struct TransferClient: Sendable {
                 requirement: requirement
             )
         }
-        surroundings.callbacks = callbacks
-        let session = DownloadSession(surroundings, request, url, file, remains, onEvent: onEvent)
+        environment.callbacks = callbacks
+        let session = DownloadSession(environment, request, url, file, recovered, onEvent: onEvent)
         do throws(DownloadError) {
-            let summary = try await session.run(after: remains)
+            let summary = try await session.run(after: recovered)
             await file.close()
             return summary
         } catch {

@@ -7,7 +7,7 @@ public struct TransferClientConfiguration: Sendable {
     /// The retry policy.
     public var retry = RetryPolicy()
     /// The minimum throughput of a body.
-    public var stall = DownloadStallRule()
+    public var stall = MinimumThroughput()
     /// The time limit for connecting, including name resolution and TLS handshake: 10 s by default.
     public var connectLimit: Duration = .seconds(10)
     /// The time limit for the final response head after connecting: 30 s by default.
@@ -26,7 +26,7 @@ public struct TransferClientConfiguration: Sendable {
     /// The time limit for the next response after an upload's content is sent: 60 s by default.
     public var uploadResponseLimit: Duration = .seconds(60)
     /// How long a creation's content waits for the server to name the upload resource: 500 ms by default.
-    public var uploadHoldLimit: Duration = .milliseconds(500)
+    public var interimResponseLimit: Duration = .milliseconds(500)
     /// The maximum rate of content of one transfer, over all its connections; `nil`, the default, for no limit. Heads
     /// and TLS overhead don't count.
     public var maximumRate: BitRate?

@@ -4,7 +4,7 @@ import TransferProtocol
 /// Limits the rate of one transfer's content, over all its connections.
 final class TransferPacer: Sendable {
     /// The chunk size.
-    let pieceLength: Int
+    let chunkLength: Int
     private let limiter: Mutex<RateLimiter>
     private let clock: TransferClock
 
@@ -12,7 +12,7 @@ final class TransferPacer: Sendable {
     init?(_ configuration: TransferClientConfiguration) {
         guard let rate = configuration.maximumRate else { return nil }
         let limiter = RateLimiter(rate: rate)
-        pieceLength = limiter.pieceLength
+        chunkLength = limiter.chunkLength
         self.limiter = Mutex(limiter)
         clock = configuration.clock
     }

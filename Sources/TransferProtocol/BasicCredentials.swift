@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// A user name and password for the Basic scheme (RFC 7617).
-public struct BasicCredentials: Hashable, Sendable, Confidential {
+public struct BasicCredentials: Hashable, Sendable, Redacted {
     /// The maximum size of name and password together, in bytes: 4,096.
     public static let longest = 4_096
 

@@ -4,12 +4,12 @@
 /// block, since the hash of the file is computed anyway.
 public struct BlockHashes: Hashable, Sendable {
     /// The initial block size: 1 MiB.
-    public static let smallestBlock: Int64 = 1 << 20
+    public static let initialBlockSize: Int64 = 1 << 20
     /// The maximum number of hashes, 16,384. At the limit every second one is dropped and the block size doubles.
     public static let most = 16_384
     /// The size of a hash in bytes.
     static let hashBytes = 32
-    static let longestBlock: Int64 = 1 << 50
+    static let maximumBlockSize: Int64 = 1 << 50
 
     /// The block size in bytes: a power of two.
     public private(set) var blockSize: Int64
@@ -17,13 +17,13 @@ public struct BlockHashes: Hashable, Sendable {
     private(set) var bytes: [UInt8] = []
 
     /// Makes an empty list. `blockSize` is a power of two, at most 2^50.
-    public init(blockSize: Int64 = Self.smallestBlock) {
+    public init(blockSize: Int64 = Self.initialBlockSize) {
         precondition(Self.isBlockSize(blockSize), "A block has a power of two of bytes")
         self.blockSize = blockSize
     }
 
     static func isBlockSize(_ size: Int64) -> Bool {
-        (1...longestBlock).contains(size) && size & (size - 1) == 0
+        (1...maximumBlockSize).contains(size) && size & (size - 1) == 0
     }
 
     /// The number of hashes.

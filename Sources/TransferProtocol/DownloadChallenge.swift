@@ -5,13 +5,13 @@ import HTTPTypes
 public struct DownloadChallenge: Hashable, Sendable {
     /// Whether the challenge is a proxy's (407) rather than the server's (401).
     public let isFromProxy: Bool
-    /// The scheme names, in field order; at most `mostSchemes`.
+    /// The scheme names, in field order; at most `maximumSchemes`.
     public private(set) var schemes: [String] = []
     /// The first realm, as the server wrote it.
     public private(set) var realm: String?
 
     /// The maximum number of schemes kept: 4.
-    static let mostSchemes = 4
+    static let maximumSchemes = 4
 
     /// Parses the challenges of a 401 or 407. Skips malformed ones.
     public init(status: Int, _ fields: HTTPFields) {
@@ -27,7 +27,7 @@ public struct DownloadChallenge: Hashable, Sendable {
                 scanner.skipWhitespace()
                 let value = Self.value(&scanner)
                 if realm == nil, word.lowercased() == "realm" { realm = value }
-            } else if schemes.count < Self.mostSchemes {
+            } else if schemes.count < Self.maximumSchemes {
                 schemes.append(word)
             }
         }

@@ -21,11 +21,11 @@ public enum DownloadConclusion: Hashable, Sendable {
     /// All bytes are there: verify the digest and rename the file.
     case complete
     /// The range is complete but the file isn't: take the next step.
-    case askForMore
+    case requestMore
     /// Close the connection and take the next step immediately. Counts as an attempt.
-    case askAgain(DownloadSetback)
+    case retryNow(TransientDownloadFailure)
     /// Close the connection and take the next step after a backoff of at least `after`.
-    case retry(after: Duration?, DownloadSetback)
+    case retry(after: Duration?, TransientDownloadFailure)
     /// Give up and keep the received bytes.
     case fail(DownloadFailure)
 }
@@ -33,10 +33,12 @@ public enum DownloadConclusion: Hashable, Sendable {
 extension DownloadHeadDecision {
     package static var complete: DownloadHeadDecision { .conclude(.complete) }
 
-    package static func askAgain(_ setback: DownloadSetback) -> DownloadHeadDecision { .conclude(.askAgain(setback)) }
+    package static func retryNow(_ cause: TransientDownloadFailure) -> DownloadHeadDecision {
+        .conclude(.retryNow(cause))
+    }
 
-    package static func retry(after: Duration?, _ setback: DownloadSetback) -> DownloadHeadDecision {
-        .conclude(.retry(after: after, setback))
+    package static func retry(after: Duration?, _ cause: TransientDownloadFailure) -> DownloadHeadDecision {
+        .conclude(.retry(after: after, cause))
     }
 
     package static func fail(_ failure: DownloadFailure) -> DownloadHeadDecision { .conclude(.fail(failure)) }
@@ -63,7 +65,7 @@ public enum DownloadRestartReason: Hashable, Sendable {
 /// Why a response isn't used.
 public enum DownloadRejection: Hashable, Sendable {
     /// A 206 without a range request.
-    case unaskedPartialContent
+    case unrequestedPartialContent
     /// A multipart response to a single range.
     case multipart
     /// No valid `Content-Range`, or one that doesn't match the status.
@@ -89,7 +91,7 @@ public enum DownloadRejection: Hashable, Sendable {
 }
 
 /// Why an attempt failed in a way that a retry may fix.
-public enum DownloadSetback: Hashable, Sendable {
+public enum TransientDownloadFailure: Hashable, Sendable {
     /// No connection, or one that failed before the server processed the request: the system's message.
     case connectFailed(String)
     /// No route to the host, or no name server: the system's message.
@@ -103,7 +105,7 @@ public enum DownloadSetback: Hashable, Sendable {
     /// The throughput fell below the minimum.
     case stalled
     /// The deadline of the transfer passed.
-    case outOfTime
+    case deadlineExceeded
     /// An invalid HTTP response, or one above a limit: the parser's message.
     case malformedResponse(String)
     /// A retryable status.
@@ -113,7 +115,7 @@ public enum DownloadSetback: Hashable, Sendable {
     /// The body ended, properly framed, before its announced length.
     case bodyTooShort
     /// The response was complete, but the file isn't.
-    case partOnly
+    case partialOnly
     /// The representation isn't the one of the received bytes.
     case representationChanged
     /// The response came from another URL than the received bytes.
@@ -121,7 +123,7 @@ public enum DownloadSetback: Hashable, Sendable {
     /// Whether the received bytes are complete must be queried.
     case completenessUnknown
     /// Received bytes were damaged on disk.
-    case heldBytesDamaged
+    case receivedBytesDamaged
 }
 
 /// Why no further attempt is made.

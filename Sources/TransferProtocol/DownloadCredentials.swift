@@ -5,7 +5,7 @@ import HTTPTypes
 /// A user name with password, and fields added by the caller, are sent only to the origin of the URL (RFC 9110, section
 /// 4.3.1: scheme, host and port), and no longer once a redirect has left it. A `.netrc` is looked up for each host.
 /// Credentials are never journalled or printed.
-public struct DownloadCredentials: Hashable, Sendable, Confidential {
+public struct DownloadCredentials: Hashable, Sendable, Redacted {
     /// No credentials.
     public static let none = DownloadCredentials()
 
@@ -21,35 +21,36 @@ public struct DownloadCredentials: Hashable, Sendable, Confidential {
         self.netrc = netrc
     }
 
-    /// The additional fields of a request at the end of `trail`.
-    public func fields(for trail: RequestTrail) -> [HTTPField] {
-        let given = fields.filter { !trail.hasLeftOrigin || $0.isHarmless }
-        return given.map { HTTPField(name: $0.name, value: $0.value) } + (authorization(for: trail).map { [$0] } ?? [])
+    /// The additional fields of a request at the end of `redirects`.
+    public func fields(for redirects: RedirectChain) -> [HTTPField] {
+        let given = fields.filter { !redirects.hasLeftOrigin || $0.isSafeCrossOrigin }
+        return given.map { HTTPField(name: $0.name, value: $0.value) }
+            + (authorization(for: redirects).map { [$0] } ?? [])
     }
 
-    /// Whether a request at the end of `trail` carries credentials.
-    public func use(for trail: RequestTrail) -> CredentialUse {
-        let isGiven = basic != nil || fields.contains { !$0.isHarmless }
-        if authorization(for: trail) != nil || isGiven && !trail.hasLeftOrigin { return .sent }
+    /// Whether a request at the end of `redirects` carries credentials.
+    public func use(for redirects: RedirectChain) -> CredentialUse {
+        let isGiven = basic != nil || fields.contains { !$0.isSafeCrossOrigin }
+        if authorization(for: redirects) != nil || isGiven && !redirects.hasLeftOrigin { return .sent }
         return isGiven ? .withheld : .none
     }
 
-    private func authorization(for trail: RequestTrail) -> HTTPField? {
-        if !trail.hasLeftOrigin {
+    private func authorization(for redirects: RedirectChain) -> HTTPField? {
+        if !redirects.hasLeftOrigin {
             if fields.contains(where: \.isAuthorization) { return nil }
             if let basic { return HTTPField(name: .authorization, value: basic.fieldValue) }
         }
-        guard !trail.hasLostTLS else { return nil }
+        guard !redirects.hasLostTLS else { return nil }
         // The `default` entry applies to hosts named by the caller, not by a server.
-        let found = netrc?.credentials(for: trail.current.host, orDefault: !trail.hasLeftOrigin)
+        let found = netrc?.credentials(for: redirects.current.host, orDefault: !redirects.hasLeftOrigin)
         return found.map { HTTPField(name: .authorization, value: $0.fieldValue) }
     }
 }
 
 /// A value whose contents never appear in descriptions or dumps.
-public protocol Confidential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
-extension Confidential {
+extension Redacted {
     /// The same for every value.
     public var description: String { "(confidential)" }
     /// The same for every value.
@@ -69,7 +70,7 @@ public enum CredentialUse: Hashable, Sendable {
 }
 
 /// The redirects of a request.
-public struct RequestTrail: Hashable, Sendable {
+public struct RedirectChain: Hashable, Sendable {
     /// The URL that the caller gave.
     public let first: DownloadURL
     /// The current URL.

@@ -5,13 +5,13 @@ extension DownloadState {
     /// `Retry-After` with a date.
     ///
     /// After `append`, `appendDropping`, `begin` and `truncateAndRestart` the body is passed to `received(_:)` and then
-    /// to `bodyEnded(trailers:)` or `bodyCut()`; after every other decision it is left unread.
-    public mutating func decide(on head: DownloadResponseHead, to ask: DownloadAsk, now: Int64) -> DownloadHeadDecision
+    /// to `bodyEnded(trailers:)` or `bodyInterrupted()`; after every other decision it is left unread.
+    public mutating func decide(on head: DownloadResponseHead, to ask: RequestPlan, now: Int64) -> DownloadHeadDecision
     {
         body = nil
         switch head.status {
-        case 200: return ask == .probe ? decideOnProbe(head) : decideOnWhole(head, ask)
-        case 206: return decideOnPart(head, ask)
+        case 200: return ask == .probe ? decideOnProbe(head) : decideOnFull(head, ask)
+        case 206: return decideOnPartial(head, ask)
         case 301, 302, 303, 307, 308:
             guard let location = head.fields[.location] else {
                 return .fail(.redirectWithoutLocation(status: head.status))
@@ -22,7 +22,7 @@ extension DownloadState {
             return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
             // Only a precondition fails this way; without one it is a status like any other.
-            guard ask.isOfHeld else { return decideOnRefusal(head, ask) }
+            guard ask.isConditionalRange else { return decideOnRefusal(head, ask) }
             return .conclude(want(.representationChanged, because: .representationChanged))
         case 416: return decideOnUnsatisfied(head, ask)
         case 408, 425, 429, 500, 502...504, 506...599:
@@ -32,13 +32,13 @@ extension DownloadState {
     }
 
     /// A status that a retry wouldn't change. A server that only rejects HEAD may still serve a GET.
-    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
+    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision {
         guard ask == .probe else { return .fail(.status(head.status)) }
         return .conclude(want(.rangeUnusable(.rangeRefused), because: .status(head.status)))
     }
 
     /// 200: a full representation, whatever was requested.
-    private mutating func decideOnWhole(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
+    private mutating func decideOnFull(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision {
         if case .unsupported(let coding) = head.framing {
             return .retry(after: nil, .rejected(.transferCoding(coding)))
         }
@@ -52,14 +52,14 @@ extension DownloadState {
         }
         if let coding = head.contentEncoding { return .fail(.contentEncoding(coding)) }
         let reason = restartReason(new, head, ask)
-        let nothingHeld = length == 0
+        let hadNothing = length == 0
         let hadTotal = new.total != nil
         let hadDigest = new.digest != nil
         if var known = representation {
             // A total that was inferred from the end of a connection may be a truncation.
             if known.evidence.isLengthUnknown { known.total = nil }
             if known.isConfirmed(by: new, head) { new.complete(from: known) }
-            new.isDigestOwed = known.isDigestOwed
+            new.requiresDigest = known.requiresDigest
         }
         representation = new
         length = 0
@@ -68,31 +68,31 @@ extension DownloadState {
         body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
         body?.isEndRemembered = !hadTotal && new.total != nil
         body?.isDigestRemembered = !hadDigest && new.digest != nil
-        return nothingHeld ? .begin : .truncateAndRestart(reason)
+        return hadNothing ? .begin : .truncateAndRestart(reason)
     }
 
     private func restartReason(
         _ new: DownloadRepresentation,
         _ head: DownloadResponseHead,
-        _ ask: DownloadAsk
+        _ ask: RequestPlan
     ) -> DownloadRestartReason {
         switch ask {
         case .whole(let reason): reason ?? .representationChanged
         case .rest, .block, .probe:
             representation?.isConfirmed(by: new, head) == true
-                ? .rangeIgnored : head.isFromElsewhere ? .differentURL : .representationChanged
+                ? .rangeIgnored : head.isFromOtherResource ? .differentURL : .representationChanged
         }
     }
 
     /// 206: every check needed before combining ranges (RFC 9110, section 15.3.7).
-    private mutating func decideOnPart(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision {
+    private mutating func decideOnPartial(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision {
         let offset: Int64
         switch ask {
         case .rest(let first, _): offset = first
         case .block(let range, _): offset = range.lowerBound
-        case .whole, .probe: return .retry(after: nil, .rejected(.unaskedPartialContent))
+        case .whole, .probe: return .retry(after: nil, .rejected(.unrequestedPartialContent))
         }
-        guard let known = representation else { return .retry(after: nil, .rejected(.unaskedPartialContent)) }
+        guard let known = representation else { return .retry(after: nil, .rejected(.unrequestedPartialContent)) }
         if case .unsupported(let coding) = head.framing { return reject(.transferCoding(coding)) }
         guard !head.isMultipart else { return reject(.multipart) }
         guard case .bytes(let first, let last, _) = head.contentRange else { return reject(.noContentRange) }
@@ -100,10 +100,10 @@ extension DownloadState {
         guard !known.isContradicted(by: new), head.contentEncoding == nil else {
             return .conclude(want(.representationChanged, because: .representationChanged))
         }
-        guard !head.isFromElsewhere || known.hasDigest(of: new) else {
+        guard !head.isFromOtherResource || known.hasDigest(of: new) else {
             return .conclude(want(.differentURL, because: .differentURL))
         }
-        guard known.isContinued(by: new, head) else { return reject(.noValidator) }
+        guard known.canBeCombined(by: new, head) else { return reject(.noValidator) }
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
@@ -117,13 +117,13 @@ extension DownloadState {
         }
         guard last >= length else { return reject(.nothingNew) }
         // Dropping requires identical bytes, so the response itself must carry the validator.
-        guard first == offset || (length - first <= Self.longestOverlap && known.isConfirmed(by: new, head)) else {
+        guard first == offset || (length - first <= Self.maximumOverlap && known.isConfirmed(by: new, head)) else {
             return reject(.startsEarly(asked: offset, got: first))
         }
         if first == length, case .lastModified = known.strongValidator, new.lastModified == nil {
             // Only the server's honouring of If-Range supports these bytes: the range must also overlap.
             phase = .continuing(repeating: true)
-            return .askAgain(.rejected(.noValidator))
+            return .retryNow(.rejected(.noValidator))
         }
         representation?.learn(from: new)
         rejections = 0
@@ -132,15 +132,15 @@ extension DownloadState {
     }
 
     /// 416: the received bytes are complete, or belong to another representation (RFC 9110, section 15.5.17).
-    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: DownloadAsk) -> DownloadHeadDecision
+    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision
     {
-        guard ask.isOfHeld, let known = representation else { return decideOnRefusal(head, ask) }
+        guard ask.isConditionalRange, let known = representation else { return decideOnRefusal(head, ask) }
         if case .block = ask {
             return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         guard case .unsatisfied(let total) = head.contentRange else {
             phase = .probing
-            return .askAgain(.completenessUnknown)
+            return .retryNow(.completenessUnknown)
         }
         guard known.total ?? total == total, total >= length else {
             return .conclude(want(.representationChanged, because: .representationChanged))
@@ -155,7 +155,7 @@ extension DownloadState {
             return .complete
         }
         phase = .probing
-        return .askAgain(.completenessUnknown)
+        return .retryNow(.completenessUnknown)
     }
 
     /// 200 to a HEAD: whether the received bytes are complete.
@@ -178,7 +178,7 @@ extension DownloadState {
     /// Leaves an unusable partial response unread; after several in a row requests the full representation.
     private mutating func reject(_ rejection: DownloadRejection) -> DownloadHeadDecision {
         rejections += 1
-        guard rejections >= Self.rejectionsBeforeWhole else { return .retry(after: nil, .rejected(rejection)) }
+        guard rejections >= Self.rejectionsBeforeFullRequest else { return .retry(after: nil, .rejected(rejection)) }
         return .conclude(want(.rangeUnusable(rejection), because: .rejected(rejection)))
     }
 }

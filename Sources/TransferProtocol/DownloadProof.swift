@@ -7,7 +7,7 @@ public enum DownloadProof: Hashable, Sendable {
     /// Length, strong entity tag and strong `Last-Modified` were the same in at least two responses.
     case validators
     /// None: complete as far as HTTP can tell.
-    case none(DownloadDoubt)
+    case none(UnverifiedReason)
 
     /// The proof of a complete file. `isDigestRight`: its SHA-256 matched every given digest, and there was at least
     /// one.
@@ -20,8 +20,8 @@ public enum DownloadProof: Hashable, Sendable {
             self = .none(.contradicted)
         } else if evidence.isLengthUnknown {
             self = .none(.lengthUnknown)
-        } else if evidence.hasSurplus {
-            self = .none(.surplusBytes)
+        } else if evidence.hasExcessBytes {
+            self = .none(.excessBytes)
         } else {
             switch evidence.agreement {
             case .untested: self = .none(.oneResponse)
@@ -34,13 +34,13 @@ public enum DownloadProof: Hashable, Sendable {
 }
 
 /// Why a complete file is unverified. The raw value is its code in JSON events.
-public enum DownloadDoubt: String, CaseIterable, Hashable, Sendable {
+public enum UnverifiedReason: String, CaseIterable, Hashable, Sendable {
     /// The connection's end marked the file's end (RFC 9112, section 6.3), which looks like a truncation.
     case lengthUnknown = "length-unknown"
     /// A final confirmation request named another version or length.
     case contradicted = "contradicted"
     /// More bytes than announced followed, so the announced length may be wrong.
-    case surplusBytes = "surplus-bytes"
+    case excessBytes = "surplus-bytes"
     /// The entity tag was the same but `Last-Modified` wasn't: the parts may be from two versions.
     case dateDiffers = "date-differs"
     /// Only one validator was the same in all responses.
@@ -49,9 +49,9 @@ public enum DownloadDoubt: String, CaseIterable, Hashable, Sendable {
     case oneResponse = "one-response"
 
     /// Whether a server's own statements cast doubt on the bytes. Others are merely unconfirmed.
-    public var isSuspicion: Bool {
+    public var isSuspicious: Bool {
         switch self {
-        case .lengthUnknown, .contradicted, .surplusBytes, .dateDiffers: true
+        case .lengthUnknown, .contradicted, .excessBytes, .dateDiffers: true
         case .oneValidator, .oneResponse: false
         }
     }
@@ -76,7 +76,7 @@ public struct DownloadEvidence: Hashable, Sendable {
     /// Whether the length was inferred from the end of a connection, so a truncation is possible.
     public var isLengthUnknown = false
     /// Whether more bytes than announced followed.
-    public var hasSurplus = false
+    public var hasExcessBytes = false
     /// Whether a final confirmation request named another version or length.
     public var isContradicted = false
 
@@ -95,7 +95,7 @@ public struct DownloadEvidence: Hashable, Sendable {
 
     /// One byte: the agreement in bits 0 and 1, then the three flags.
     var encoded: UInt8 {
-        agreement.rawValue | (isLengthUnknown ? 4 : 0) | (hasSurplus ? 8 : 0) | (isContradicted ? 16 : 0)
+        agreement.rawValue | (isLengthUnknown ? 4 : 0) | (hasExcessBytes ? 8 : 0) | (isContradicted ? 16 : 0)
     }
 
     /// Decodes the output of `encoded`; `nil` for any other byte.
@@ -103,7 +103,7 @@ public struct DownloadEvidence: Hashable, Sendable {
         guard encoded < 32, let agreement = Agreement(rawValue: encoded & 3) else { return nil }
         self.agreement = agreement
         isLengthUnknown = encoded & 4 != 0
-        hasSurplus = encoded & 8 != 0
+        hasExcessBytes = encoded & 8 != 0
         isContradicted = encoded & 16 != 0
     }
 }

@@ -16,7 +16,7 @@ public struct DownloadRepresentation: Hashable, Sendable {
     /// The server's digest of the full representation (RFC 9530).
     public var digest: ReprDigest?
     /// Whether the server's digest was wrong once: the file isn't accepted without one any more.
-    public var isDigestOwed = false
+    public var requiresDigest = false
     /// What the responses so far said about the received bytes.
     public var evidence = DownloadEvidence()
 
@@ -76,7 +76,7 @@ public struct DownloadRepresentation: Hashable, Sendable {
     /// representation; for another resource the digest must match too.
     func isConfirmed(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
         guard let strongValidator, !isContradicted(by: other) else { return false }
-        guard !head.isFromElsewhere || hasDigest(of: other) else { return false }
+        guard !head.isFromOtherResource || hasDigest(of: other) else { return false }
         return switch strongValidator {
         case .entityTag: other.entityTag != nil
         case .lastModified: other.entityTag == nil && other.lastModified != nil
@@ -90,7 +90,7 @@ public struct DownloadRepresentation: Hashable, Sendable {
     ///
     /// A 206 must carry the entity tag of the 200 (RFC 9110, section 15.3.7), and only parts with the same strong
     /// validator are combined (section 15.3.7.3). It may omit `Last-Modified` but not replace it with a tag.
-    func isContinued(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
+    func canBeCombined(by other: DownloadRepresentation, _ head: DownloadResponseHead) -> Bool {
         switch strongValidator {
         case .entityTag: isConfirmed(by: other, head)
         case .lastModified: head.fields[.eTag] == nil && !isContradicted(by: other)

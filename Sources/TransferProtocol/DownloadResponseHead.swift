@@ -9,10 +9,10 @@ public struct DownloadResponseHead: Hashable, Sendable {
     /// counts as absent.
     public var fields: HTTPFields
     /// Whether the protocol delimits the body regardless of the fields, as in HTTP/2.
-    public var isEndMarked: Bool
+    public var isSelfDelimited: Bool
     /// Whether another resource responded than the one of the received bytes. Its validators then don't apply: they
     /// identify the states of one resource (RFC 9110, section 8.8.3).
-    public var isFromElsewhere: Bool
+    public var isFromOtherResource: Bool
     /// Whether the request carried credentials.
     public var credentialUse: CredentialUse
 
@@ -20,20 +20,20 @@ public struct DownloadResponseHead: Hashable, Sendable {
     public init(
         status: Int,
         fields: HTTPFields,
-        isEndMarked: Bool = false,
-        isFromElsewhere: Bool = false,
+        isSelfDelimited: Bool = false,
+        isFromOtherResource: Bool = false,
         credentialUse: CredentialUse = .none
     ) {
         self.status = status
         self.fields = fields
-        self.isEndMarked = isEndMarked
-        self.isFromElsewhere = isFromElsewhere
+        self.isSelfDelimited = isSelfDelimited
+        self.isFromOtherResource = isFromOtherResource
         self.credentialUse = credentialUse
     }
 
     /// The framing of the body (RFC 9112, section 6.3; RFC 9113, section 8.1).
     public var framing: DownloadFraming {
-        if isEndMarked { return contentLength.map { .length($0) } ?? .chunked }
+        if isSelfDelimited { return contentLength.map { .length($0) } ?? .chunked }
         if let coding = fields[.transferEncoding] {
             return coding.lowercased() == "chunked" ? .chunked : .unsupported(coding)
         }

@@ -8,13 +8,13 @@ import HTTPTypes
 /// file or combine two representations.
 public struct DownloadState: Hashable, Sendable {
     /// The maximum overlap that is compared and dropped: 64 KiB. A range that starts earlier is rejected.
-    public static let longestOverlap: Int64 = 64 << 10
+    public static let maximumOverlap: Int64 = 64 << 10
     /// The maximum number of damaged blocks that are fetched again individually: 16.
-    public static let mostRepairs = 16
+    public static let maximumRepairs = 16
     /// The maximum size of a damaged block that is fetched again individually: 64 MiB.
-    public static let longestRepair: Int64 = 64 << 20
+    public static let maximumRepairSize: Int64 = 64 << 20
     /// Consecutive unusable partial responses before the full representation is requested: 2.
-    static let rejectionsBeforeWhole = 2
+    static let rejectionsBeforeFullRequest = 2
 
     /// The number of received bytes: a prefix of `representation`.
     public internal(set) var length: Int64 = 0
@@ -52,13 +52,13 @@ public struct DownloadState: Hashable, Sendable {
     ///
     /// - Parameter isElsewhere: Whether they came from another URL, for example one with another signature. They are
     ///   kept until a response replaces them, and the next range must repeat the last of them.
-    public init(resuming representation: DownloadRepresentation, length: Int64, isElsewhere: Bool = false) {
+    public init(resuming representation: DownloadRepresentation, length: Int64, isFromOtherURL: Bool = false) {
         self.representation = representation
         self.length = max(0, length)
-        phase = .continuing(repeating: isElsewhere)
+        phase = .continuing(repeating: isFromOtherURL)
         guard let total = representation.total else { return }
         if length > total { phase = .replacing(.journalUnusable) }
-        if length == total, isElsewhere { phase = .replacing(.differentURL) }
+        if length == total, isFromOtherURL { phase = .replacing(.differentURL) }
     }
 
     /// The next step. Has no side effects.
@@ -71,7 +71,7 @@ public struct DownloadState: Hashable, Sendable {
         case .repairing(let damage): return .ask(.block(damage, validator))
         case .probing: return .ask(.probe)
         case .continuing(let isRepeating):
-            let overlap = isRepeating ? min(length, Self.longestOverlap) : 0
+            let overlap = isRepeating ? min(length, Self.maximumOverlap) : 0
             return .ask(.rest(from: length - overlap, validator))
         case .replacing(let reason): return .ask(.whole(reason))
         }
@@ -100,7 +100,7 @@ public struct DownloadState: Hashable, Sendable {
     }
 
     /// The overlap differs from the received bytes: nothing of this body is used.
-    public mutating func overlapDiffered() -> DownloadConclusion {
+    public mutating func overlapMismatched() -> DownloadConclusion {
         body = nil
         return want(.rangeUnusable(.overlapDiffers), because: .rejected(.overlapDiffers))
     }
@@ -114,7 +114,7 @@ public struct DownloadState: Hashable, Sendable {
         guard let body else { return .retry(after: nil, .bodyTooShort) }
         self.body = nil
         if body.isRepair {
-            return body.isTooShort ? .retry(after: nil, .bodyTooShort) : .askForMore
+            return body.isTooShort ? .retry(after: nil, .bodyTooShort) : .requestMore
         }
         // The known length is wrong, so the received bytes are suspect.
         guard !body.isTooLong || !body.isEndRemembered else {
@@ -122,7 +122,7 @@ public struct DownloadState: Hashable, Sendable {
         }
         guard !body.isTooLong else {
             guard representation?.total == length else { return .retry(after: nil, .rejected(.bodyTooLong)) }
-            surplusFollowed()
+            excessBytesFollowed()
             return .complete
         }
         guard !body.isTooShort else { return .retry(after: nil, .bodyTooShort) }
@@ -138,16 +138,16 @@ public struct DownloadState: Hashable, Sendable {
             representation?.evidence.isLengthUnknown = body.framing == .untilClose
         }
         if representation?.total == length { return .complete }
-        return .askForMore
+        return .requestMore
     }
 
     /// More bytes followed a complete response: its announced length may be wrong.
-    public mutating func surplusFollowed() {
-        representation?.evidence.hasSurplus = true
+    public mutating func excessBytesFollowed() {
+        representation?.evidence.hasExcessBytes = true
     }
 
     /// Restores `complete`, the state before the confirmation request; only a contradiction is kept.
-    public mutating func askedInVain(about complete: DownloadState) {
+    public mutating func confirmationFailed(about complete: DownloadState) {
         let isContradicted = representation?.evidence.isContradicted == true
         self = complete
         if isContradicted { representation?.evidence.isContradicted = true }
@@ -162,7 +162,7 @@ public struct DownloadState: Hashable, Sendable {
         let isFirstTry = range != lastRepaired
         lastRepaired = range
         repairs += 1
-        if isFirstTry, repairs <= Self.mostRepairs, Int64(range.count) <= Self.longestRepair,
+        if isFirstTry, repairs <= Self.maximumRepairs, Int64(range.count) <= Self.maximumRepairSize,
             phase != .continuing(repeating: true), representation?.strongValidator != nil
         {
             phase = .repairing(range)
@@ -183,20 +183,20 @@ public struct DownloadState: Hashable, Sendable {
     }
 
     /// The connection ended before the body did. The received bytes are kept, and the next step requests the rest.
-    public mutating func bodyCut() {
+    public mutating func bodyInterrupted() {
         body = nil
     }
 
     /// The digest of the complete file is wrong: the next step requests the full representation. If the digest was the
     /// server's, the file isn't accepted without one any more.
     public mutating func digestMismatched() {
-        if representation?.digest != nil { representation?.isDigestOwed = true }
+        if representation?.digest != nil { representation?.requiresDigest = true }
         phase = .replacing(.digestMismatch)
     }
 
     /// Requests the full representation at the next step.
-    mutating func want(_ reason: DownloadRestartReason, because setback: DownloadSetback) -> DownloadConclusion {
+    mutating func want(_ reason: DownloadRestartReason, because cause: TransientDownloadFailure) -> DownloadConclusion {
         phase = .replacing(reason)
-        return .askAgain(setback)
+        return .retryNow(cause)
     }
 }

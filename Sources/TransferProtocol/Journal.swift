@@ -35,7 +35,7 @@ public struct Journal: Hashable, Sendable {
                 source = new
                 checkpoints.removeAll()
                 blocks = nil
-            case .learned(let new): source = new
+            case .updated(let new): source = new
             case .checkpoint(let checkpoint, let part):
                 checkpoints.append(checkpoint)
                 guard let part else { continue }

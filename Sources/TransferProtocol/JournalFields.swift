@@ -11,7 +11,7 @@ enum JournalFields {
         case total = 6
         case contentType = 7
         case digest = 9
-        case digestOwed = 10
+        case requiresDigest = 10
         case evidence = 11
     }
 
@@ -27,9 +27,9 @@ enum JournalFields {
         add(.total, representation.total.map { String($0) })
         add(.contentType, representation.contentType)
         if let digest = representation.digest { fields.append((.digest, digest.sha256)) }
-        if representation.isDigestOwed { fields.append((.digestOwed, [])) }
+        if representation.requiresDigest { fields.append((.requiresDigest, [])) }
         fields.append((.evidence, [representation.evidence.encoded]))
-        while fields.reduce(0, { $0 + $1.1.count + 5 }) > JournalRecord.longestPayload {
+        while fields.reduce(0, { $0 + $1.1.count + 5 }) > JournalRecord.maximumPayloadSize {
             guard let longest = fields.indices.max(by: { fields[$0].1.count < fields[$1].1.count }) else { break }
             fields.remove(at: longest)
         }
@@ -69,7 +69,7 @@ enum JournalFields {
                 representation.total = total
             case .contentType: representation.contentType = text
             case .digest: representation.digest = ReprDigest(sha256: Array(value))
-            case .digestOwed: representation.isDigestOwed = true
+            case .requiresDigest: representation.requiresDigest = true
             case .evidence:
                 guard value.count == 1, let evidence = value.first.flatMap({ DownloadEvidence(encoded: $0) }) else {
                     return nil

@@ -39,21 +39,21 @@ public enum JournalRecord: Hashable, Sendable {
     /// The partial file restarts, empty, with this source.
     case started(JournalSource)
     /// The source's metadata was updated; the bytes stay.
-    case learned(JournalSource)
+    case updated(JournalSource)
     /// The partial file is durable up to here. The hashes are of prefixes up to there.
     case checkpoint(JournalCheckpoint, BlockHashesPart?)
 
     /// The known kinds.
     static let kinds: ClosedRange<UInt8> = 1...3
     /// The maximum size of a payload: 64 KiB.
-    static let longestPayload = 64 << 10
+    static let maximumPayloadSize = 64 << 10
     private static let checkpointBytes = 40
 
     /// The meaning of the payload.
     public var kind: UInt8 {
         switch self {
         case .started: 1
-        case .learned: 2
+        case .updated: 2
         case .checkpoint: 3
         }
     }
@@ -61,7 +61,7 @@ public enum JournalRecord: Hashable, Sendable {
     /// The record without its kind. Source fields that don't fit are dropped, longest first.
     public var payload: [UInt8] {
         switch self {
-        case .started(let source), .learned(let source): return JournalFields.encode(source)
+        case .started(let source), .updated(let source): return JournalFields.encode(source)
         case .checkpoint(let checkpoint, let part):
             var payload: [UInt8] = []
             payload.appendLittleEndian(UInt64(checkpoint.length))
@@ -74,7 +74,7 @@ public enum JournalRecord: Hashable, Sendable {
         switch kind {
         case 1, 2:
             guard let source = JournalFields.decode(payload) else { return nil }
-            self = kind == 1 ? .started(source) : .learned(source)
+            self = kind == 1 ? .started(source) : .updated(source)
         case 3:
             let sha256 = Array(payload.dropFirst(8).prefix(32))
             guard let length = Int64(exactly: payload.prefix(8).littleEndianNumber),

@@ -2,7 +2,7 @@
 ///
 /// Tokens are separated by white space; a double-quoted token may contain white space and `\n`, `\r`, `\t`, `\"` and
 /// `\\`. A keyword position with `#` starts a comment. A `macdef` ends at an empty line.
-public struct Netrc: Hashable, Sendable, Confidential {
+public struct Netrc: Hashable, Sendable, Redacted {
     /// The maximum size of a file: 64 KiB.
     public static let longest = 64 << 10
 

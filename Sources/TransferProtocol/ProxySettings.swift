@@ -88,10 +88,10 @@ public struct ProxySettings: Hashable, Sendable {
     }
 
     /// The maximum number of `no_proxy` entries: 256.
-    static let mostExceptions = 256
+    static let maximumExceptions = 256
 
     private static func read(_ text: String) -> [Exception] {
-        text.split { $0 == "," || $0 == " " }.prefix(mostExceptions).map { Exception(String($0)) }
+        text.split { $0 == "," || $0 == " " }.prefix(maximumExceptions).map { Exception(String($0)) }
     }
 
     /// A `no_proxy` entry: `*`, a domain with its subdomains, or an address, optionally with a port.

@@ -1,28 +1,28 @@
 import HTTPTypes
 
 /// A header field added by the caller (RFC 9110, section 5).
-public struct RequestField: Hashable, Sendable, Confidential {
+public struct RequestField: Hashable, Sendable, Redacted {
     /// The maximum size of a value: 8,192 bytes.
-    public static let longestValue = 8_192
+    public static let maximumValueSize = 8_192
     /// The maximum number of fields: 64.
     public static let most = 64
 
     /// Fields reserved for the client: connection and framing, ranges and preconditions, and those that ensure it gets
     /// the file's own bytes. `Host` follows from the URL, which identifies a partial file. `Proxy-Authorization` is for
     /// the proxy only; no server may see it.
-    static let governed: Set<String> = [
+    static let reserved: Set<String> = [
         "accept-encoding", "connection", "content-encoding", "content-length", "expect", "host", "if-match",
         "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-authorization",
         "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade", "want-content-digest",
         "want-repr-digest",
     ]
     /// Fields also reserved in uploads: those of the drafts and of the representation.
-    static let governedByUploads: Set<String> = [
+    static let reservedInUploads: Set<String> = [
         "content-range", "content-type", "location", "repr-digest", "upload-complete", "upload-draft-interop-version",
         "upload-incomplete", "upload-length", "upload-limit", "upload-offset",
     ]
     /// Fields without private data, which may be sent cross-origin.
-    private static let harmless: Set<String> = ["accept", "accept-language", "user-agent"]
+    private static let safeCrossOrigin: Set<String> = ["accept", "accept-language", "user-agent"]
 
     let name: HTTPField.Name
     let value: String
@@ -31,13 +31,13 @@ public struct RequestField: Hashable, Sendable, Confidential {
     public init(_ line: String, isForUpload: Bool = false) throws(RequestFieldProblem) {
         guard let colon = line.firstIndex(of: ":") else { throw .noColon }
         guard let name = HTTPField.Name(String(line[..<colon])), !name.isPseudo else { throw .invalidName }
-        guard !Self.governed.contains(name.canonicalName),
-            !isForUpload || !Self.governedByUploads.contains(name.canonicalName)
-        else { throw .governed(name.canonicalName) }
+        guard !Self.reserved.contains(name.canonicalName),
+            !isForUpload || !Self.reservedInUploads.contains(name.canonicalName)
+        else { throw .reserved(name.canonicalName) }
         let blanks: [Character] = [" ", "\t"]
         var value = line[line.index(after: colon)...].drop { blanks.contains($0) }
         while value.last.map(blanks.contains) == true { value.removeLast() }
-        guard value.utf8.count <= Self.longestValue else { throw .tooLong }
+        guard value.utf8.count <= Self.maximumValueSize else { throw .tooLong }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { throw .invalidValue }
         self.name = name
         self.value = String(value)
@@ -47,7 +47,7 @@ public struct RequestField: Hashable, Sendable, Confidential {
     public var isAuthorization: Bool { name == .authorization }
 
     /// Whether the field may be sent to other origins.
-    var isHarmless: Bool { Self.harmless.contains(name.canonicalName) }
+    var isSafeCrossOrigin: Bool { Self.safeCrossOrigin.contains(name.canonicalName) }
 }
 
 extension HTTPField.Name {
@@ -63,7 +63,7 @@ public enum RequestFieldProblem: Error, Hashable, Sendable {
     /// A control character in the value.
     case invalidValue
     /// The field, in lower case, is reserved for the client.
-    case governed(String)
-    /// The value is longer than `RequestField.longestValue`.
+    case reserved(String)
+    /// The value is longer than `RequestField.maximumValueSize`.
     case tooLong
 }

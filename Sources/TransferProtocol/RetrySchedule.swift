@@ -5,18 +5,18 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The bound of the first backoff: 500 ms by default. It doubles with each consecutive failure.
     public var baseDelay: Duration = .milliseconds(500)
     /// The maximum bound of a backoff: 30 s by default.
-    public var longestDelay: Duration = .seconds(30)
+    public var maximumDelay: Duration = .seconds(30)
     /// Consecutive attempts without progress before giving up: 10 by default; at least 1.
     public var maximumAttempts = 10
     /// The new bytes that earn one request: 1 KiB by default; at least 1. Requests that earn their cost follow each
     /// other immediately.
     public var bytesPerRequest = ByteCount.kibibytes(1)
     /// The requests per second allowed regardless of progress: 20 by default; at least 1.
-    public var freeRequestsPerSecond = 20
+    public var baselineRequestsPerSecond = 20
     /// The maximum number of saved-up requests: 100 by default; at least 1.
-    public var savedRequests = 100
+    public var requestBurst = 100
     /// The longest accepted `Retry-After`: 10 min by default. A longer one ends the transfer.
-    public var longestRetryAfter: Duration = .seconds(600)
+    public var maximumRetryAfter: Duration = .seconds(600)
     /// The time limit of the transfer, including backoff; `nil`, the default, for none.
     public var deadline: Duration?
 
@@ -37,13 +37,13 @@ public enum RetryRule: Hashable, Sendable {
     /// The attempt brought this many new bytes: no delay.
     case progress(Int64)
     /// The next request is a different one: no delay.
-    case otherRequest
+    case differentRequest
     /// This many consecutive attempts without progress: exponential backoff with jitter.
-    case backOff(attempts: Int)
+    case backoff(attempts: Int)
     /// Received bytes are discarded for this many times: exponential backoff with jitter.
-    case startingOver(times: Int)
+    case repeatedRestart(times: Int)
     /// Too many requests for too few bytes: limited to this many per second.
-    case pace(requestsPerSecond: Int)
+    case rateLimit(requestsPerSecond: Int)
     /// The server's `Retry-After`.
     case retryAfter
 }
@@ -61,7 +61,7 @@ public enum RetryLimit: Hashable, Sendable {
 /// The delays between attempts: none after progress, else exponential backoff with full jitter.
 ///
 /// - An attempt with a new byte resets the failure count and is followed by the next immediately.
-/// - Otherwise the delay is uniform in 0...min(`longestDelay`, `baseDelay` · 2ⁿ), where n is the number of consecutive
+/// - Otherwise the delay is uniform in 0...min(`maximumDelay`, `baseDelay` · 2ⁿ), where n is the number of consecutive
 ///   failures less one. An attempt that discards received bytes for the second time or later also waits, with n
 ///   counting earlier restarts; the caller bounds these.
 /// - Requests are rate-limited by a token bucket that fills with time and with each `bytesPerRequest` new bytes.
@@ -77,10 +77,10 @@ public struct RetrySchedule: Sendable {
     /// Whether a restart happened since the last failed attempt.
     private var hasRestarted = false
     /// The highest offset since the last restart.
-    private var farthest: Int64
-    /// `farthest` at the end of the previous attempt.
+    private var highestOffset: Int64
+    /// `highestOffset` at the end of the previous attempt.
     private var mark: Int64
-    /// The request budget as time; a request costs 1 s divided by `freeRequestsPerSecond`.
+    /// The request budget as time; a request costs 1 s divided by `baselineRequestsPerSecond`.
     private var credit: Duration
     /// When `credit` was last updated.
     private var creditedAt: Moment
@@ -90,22 +90,22 @@ public struct RetrySchedule: Sendable {
         self.policy = policy
         self.generator = generator
         self.startedAt = startedAt
-        farthest = held
+        highestOffset = held
         mark = held
-        credit = RetrySchedule.cost(policy) * max(1, policy.savedRequests)
+        credit = RetrySchedule.cost(policy) * max(1, policy.requestBurst)
         creditedAt = startedAt
     }
 
     /// The transfer has reached `offset`.
     public mutating func reached(_ offset: Int64) {
-        farthest = max(farthest, offset)
+        highestOffset = max(highestOffset, offset)
     }
 
     /// The received bytes are discarded; all following bytes count as new.
     public mutating func restarted() {
         restarts += 1
         hasRestarted = true
-        farthest = 0
+        highestOffset = 0
         mark = 0
     }
 
@@ -121,26 +121,26 @@ public struct RetrySchedule: Sendable {
         isImmediate: Bool = false,
         startsOver: Bool = false
     ) -> RetryDecision {
-        let progress = farthest.subtractingSaturated(mark)
-        mark = farthest
+        let progress = highestOffset.subtractingSaturated(mark)
+        mark = highestOffset
         failures = progress > 0 ? 0 : failures + 1
         let times = restarts + (startsOver ? 1 : 0)
         let isRepeating = startsOver || (hasRestarted && times > 1)
         hasRestarted = false
         pay(for: progress, at: now)
         if failures >= max(1, policy.maximumAttempts) { return .giveUp(.attempts(failures)) }
-        if let retryAfter, retryAfter > policy.longestRetryAfter { return .giveUp(.retryAfter(retryAfter)) }
+        if let retryAfter, retryAfter > policy.maximumRetryAfter { return .giveUp(.retryAfter(retryAfter)) }
         var (wait, rule): (Duration, RetryRule)
         if isRepeating, times > failures, !isImmediate {
-            (wait, rule) = (draw(times - 1), .startingOver(times: times))
+            (wait, rule) = (draw(times - 1), .repeatedRestart(times: times))
         } else if progress > 0 {
             (wait, rule) = (.zero, .progress(progress))
         } else if isImmediate {
-            (wait, rule) = (.zero, .otherRequest)
+            (wait, rule) = (.zero, .differentRequest)
         } else {
-            (wait, rule) = (draw(failures - 1), .backOff(attempts: failures))
+            (wait, rule) = (draw(failures - 1), .backoff(attempts: failures))
         }
-        if wait < .zero - credit { (wait, rule) = (.zero - credit, .pace(requestsPerSecond: freeRequests)) }
+        if wait < .zero - credit { (wait, rule) = (.zero - credit, .rateLimit(requestsPerSecond: requestRate)) }
         if let retryAfter, retryAfter > wait { (wait, rule) = (retryAfter, .retryAfter) }
         if let deadline = policy.deadline, now - startedAt + wait >= deadline { return .giveUp(.deadline(deadline)) }
         return .wait(wait, rule)
@@ -151,19 +151,19 @@ public struct RetrySchedule: Sendable {
         policy.deadline.map { max(.zero, $0 - (now - startedAt)) }
     }
 
-    private var freeRequests: Int { max(1, policy.freeRequestsPerSecond) }
+    private var requestRate: Int { max(1, policy.baselineRequestsPerSecond) }
 
     /// The budget that a request costs.
     private static func cost(_ policy: RetryPolicy) -> Duration {
-        .seconds(1) / max(1, policy.freeRequestsPerSecond)
+        .seconds(1) / max(1, policy.baselineRequestsPerSecond)
     }
 
     /// Credits elapsed time and new bytes, then charges the next request.
     private mutating func pay(for bytes: Int64, at now: Moment) {
         let cost = RetrySchedule.cost(policy)
-        let most = cost * max(1, policy.savedRequests)
+        let most = cost * max(1, policy.requestBurst)
         let share = Double(bytes) / Double(max(1, policy.bytesPerRequest.bytes))
-        let earned = share >= Double(policy.savedRequests) ? most : cost * share
+        let earned = share >= Double(policy.requestBurst) ? most : cost * share
         let elapsed = min(most, max(.zero, now - creditedAt))
         creditedAt = max(creditedAt, now)
         credit = min(most, credit + elapsed + earned) - cost
@@ -172,7 +172,7 @@ public struct RetrySchedule: Sendable {
     private mutating func draw(_ doublings: Int) -> Duration {
         let base = max(0, policy.baseDelay.nanoseconds)
         let span = base.multipliedReportingOverflow(by: 1 << min(doublings, 40))
-        let capped = min(span.overflow ? .max : span.partialValue, max(0, policy.longestDelay.nanoseconds))
+        let capped = min(span.overflow ? .max : span.partialValue, max(0, policy.maximumDelay.nanoseconds))
         return .nanoseconds(Int64(Double(capped) * generator.nextFraction()))
     }
 }

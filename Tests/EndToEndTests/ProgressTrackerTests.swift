@@ -51,7 +51,7 @@ struct ProgressTrackerTests {
         tracker.note(DownloadEvent.progress(received: 600, total: 1_000), at: at(1_000))
         var snapshot = tracker.snapshot(at: at(1_000))
         #expect(snapshot == ProgressSnapshot(bytes: 600, total: 1_000, rate: 500, resumptions: 1, marks: [100]))
-        tracker.note(DownloadEvent.retrying(in: .seconds(3), .stalled, .backOff(attempts: 2)), at: at(1_000))
+        tracker.note(DownloadEvent.retrying(in: .seconds(3), .stalled, .backoff(attempts: 2)), at: at(1_000))
         snapshot = tracker.snapshot(at: at(2_800))
         #expect(snapshot.pause == .waiting(.milliseconds(1_200), reason: "the transfer stalled"))
         #expect(tracker.snapshot(at: at(9_000)).pause == .trying(reason: "the transfer stalled"))
@@ -67,7 +67,7 @@ struct ProgressTrackerTests {
 
     @Test func `an upload goes back to what the server has`() {
         var tracker = ProgressTracker()
-        tracker.note(UploadEvent.started(total: 1_000, isContinued: false), at: at(0))
+        tracker.note(UploadEvent.started(total: 1_000, canBeCombined: false), at: at(0))
         tracker.note(UploadEvent.progress(sent: 800, acknowledged: 0, total: 1_000), at: at(1_000))
         tracker.note(UploadEvent.retrying(in: .zero, .noProgress), at: at(1_000))
         tracker.note(UploadEvent.resumed(offset: 500), at: at(1_100))
@@ -102,7 +102,7 @@ struct ProgressTrackerTests {
         var tracker = ProgressTracker()
         tracker.note(DownloadEvent.started(held: 0), at: at(0))
         for offset in Int64(1)...256 { tracker.note(DownloadEvent.resumed(offset: offset), at: at(offset)) }
-        #expect(tracker.snapshot(at: at(300)).marks.count == ProgressTracker.mostMarks)
+        #expect(tracker.snapshot(at: at(300)).marks.count == ProgressTracker.maximumMarks)
         for offset in Int64(257)...1_000 { tracker.note(DownloadEvent.resumed(offset: offset), at: at(offset)) }
         #expect(tracker.snapshot(at: at(1_000)).marks.isEmpty)
         #expect(tracker.snapshot(at: at(1_000)).resumptions == 1_000)

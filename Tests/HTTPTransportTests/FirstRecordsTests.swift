@@ -7,7 +7,7 @@ import Testing
 struct FirstRecordsTests {
     @Test(arguments: [[200_000], [1_000, 70_000], [4_096, 4_097, 100_000], [0, 5, 300]])
     func `the first bytes go in small records, the others as they come, and none is lost`(sizes: [Int]) throws {
-        let channel = EmbeddedChannel(handler: FirstRecords())
+        let channel = EmbeddedChannel(handler: DynamicRecordSizing())
         let bytes = (0..<sizes.reduce(0, +)).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
         var start = 0
         for size in sizes {

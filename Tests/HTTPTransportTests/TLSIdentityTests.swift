@@ -34,9 +34,9 @@ import Testing
             #expect(problem(texts.certificate, wrong) == .unreadableKey, "\(wrong)")
         }
         let other = problem(texts.certificate, try authority.texts(for: ["a"]).key)
-        #expect(other == .otherKey, "\(String(describing: other))")
+        #expect(other == .keyMismatch, "\(String(describing: other))")
         #expect(
-            problem(String(repeating: "x", count: TLSIdentity.longestText + 1), texts.key) == .unreadableCertificate
+            problem(String(repeating: "x", count: TLSIdentity.maximumTextSize + 1), texts.key) == .unreadableCertificate
         )
     }
 
@@ -87,7 +87,7 @@ import Testing
         #expect(truncated.kind == .truncated)
         #expect(!truncated.isFinal)
         let name = try #require(TLSFailure(NIOSSLExtraError.failedToValidateHostname))
-        #expect(name.kind == .otherName)
+        #expect(name.kind == .hostnameMismatch)
         #expect(name.isFinal)
         let ended = try #require(TLSFailure(NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake]))))
         #expect(ended.kind == .broken)

@@ -19,20 +19,20 @@ import Testing
         var begun = idle
         begun.bytesArrived(at: at(1))
         var receiving = begun
-        _ = receiving.headArrived(keepsAlive: true, isAnsweredEarly: false, at: at(1))
+        _ = receiving.headArrived(keepsAlive: true, isRespondedEarly: false, at: at(1))
         var taken = begun
-        taken.requestTaken()
+        taken.requestDelegated()
         // Answered before all of it had come.
         var rest = taken
-        _ = rest.answerEnded(at: at(1))
+        _ = rest.responseEnded(at: at(1))
         var answering = receiving
         _ = answering.requestEnded(at: at(1))
         var last = begun
-        _ = last.headArrived(keepsAlive: false, isAnsweredEarly: true, at: at(1))
+        _ = last.headArrived(keepsAlive: false, isRespondedEarly: true, at: at(1))
         var lingering = last
-        _ = lingering.answerEnded(at: at(1))
+        _ = lingering.responseEnded(at: at(1))
         var closed = idle
-        _ = closed.answerFailed()
+        _ = closed.responseFailed()
         return [
             ("idle", idle), ("begun", begun), ("receiving", receiving), ("taken", taken), ("rest", rest),
             ("answering", answering), ("last", last),
@@ -48,16 +48,16 @@ import Testing
     }
 
     @Test func `a head is taken between requests only, and answered at once when its content can't be waited for`() {
-        expect([:]) { $0.headArrived(keepsAlive: true, isAnsweredEarly: false, at: Self.at(1)) }
+        expect([:]) { $0.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1)) }
         expect(["idle": .answer(thenClose: true), "begun": .answer(thenClose: true)]) {
-            $0.headArrived(keepsAlive: true, isAnsweredEarly: true, at: Self.at(1))
+            $0.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(1))
         }
     }
 
     @Test func `a complete request is answered`() {
         expect(["receiving": .answer(thenClose: false)]) { $0.requestEnded(at: Self.at(1)) }
         var machine = Self.newConnection()
-        _ = machine.headArrived(keepsAlive: false, isAnsweredEarly: false, at: Self.at(1))
+        _ = machine.headArrived(keepsAlive: false, isRespondedEarly: false, at: Self.at(1))
         #expect(machine.requestEnded(at: Self.at(1)) == .answer(thenClose: true))
     }
 
@@ -81,7 +81,7 @@ import Testing
             "taken": .closeOutput, "last": .closeOutput,
         ]) { machine in
             _ = machine.requestRejected(.malformed)
-            return machine.answerEnded(at: Self.at(2))
+            return machine.responseEnded(at: Self.at(2))
         }
     }
 
@@ -91,18 +91,18 @@ import Testing
         }
         expect(["taken": .close, "answering": .close, "last": .close]) { machine in
             _ = machine.inputEnded()
-            return machine.answerEnded(at: Self.at(2))
+            return machine.responseEnded(at: Self.at(2))
         }
     }
 
     @Test func `after its last answer a connection lingers`() {
-        expect(["last": .closeOutput]) { $0.answerEnded(at: Self.at(2)) }
+        expect(["last": .closeOutput]) { $0.responseEnded(at: Self.at(2)) }
     }
 
     @Test func `an answer that can't be finished closes the connection, whatever else goes on`() {
         for (name, start) in Self.states {
             var machine = start
-            #expect(machine.answerFailed() == .close, "\(name)")
+            #expect(machine.responseFailed() == .close, "\(name)")
             #expect(machine.deadline == nil, "\(name)")
         }
     }
@@ -110,17 +110,17 @@ import Testing
     @Test func `after an answer the next request is taken`() {
         let next = ConnectionStateMachine.Action.answer(thenClose: false)
         expect(["idle": next, "begun": next, "receiving": next, "answering": next]) { machine in
-            _ = machine.answerEnded(at: Self.at(2))
-            _ = machine.headArrived(keepsAlive: true, isAnsweredEarly: false, at: Self.at(1))
+            _ = machine.responseEnded(at: Self.at(2))
+            _ = machine.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1))
             return machine.requestEnded(at: Self.at(1))
         }
     }
 
     @Test func `a refused connection is told so for its first request`() {
         var machine = Self.newConnection(isRefused: true)
-        let action = machine.headArrived(keepsAlive: true, isAnsweredEarly: false, at: Self.at(1))
+        let action = machine.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1))
         #expect(action == .reject(.tooManyConnections))
-        #expect(machine.answerEnded(at: Self.at(1)) == .closeOutput)
+        #expect(machine.responseEnded(at: Self.at(1)) == .closeOutput)
     }
 
     @Test func `each state has its deadline`() {
@@ -175,7 +175,7 @@ import Testing
     @Test func `bytes that came ahead of their turn start the clock of the next request`() {
         guard var machine = Self.states.first(where: { $0.name == "answering" })?.machine else { return }
         machine.bytesArrived(at: Self.at(5))
-        #expect(machine.answerEnded(at: Self.at(100)) == .nothing)
+        #expect(machine.responseEnded(at: Self.at(100)) == .nothing)
         #expect(machine.deadline == Self.at(130))
     }
 
@@ -193,11 +193,11 @@ import Testing
     @Test func `a response may end before its request, and the rest of that is dropped`() {
         guard var machine = Self.states.first(where: { $0.name == "rest" })?.machine else { return }
         // No head can arrive yet.
-        #expect(machine.headArrived(keepsAlive: true, isAnsweredEarly: true, at: Self.at(2)) == .nothing)
+        #expect(machine.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(2)) == .nothing)
         #expect(machine.contentArrived(10, at: Self.at(2)) == .nothing)
         #expect(machine.requestEnded(at: Self.at(3)) == .nothing)
         #expect(machine.deadline == Self.at(63))
-        let next = machine.headArrived(keepsAlive: true, isAnsweredEarly: true, at: Self.at(4))
+        let next = machine.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(4))
         #expect(next == .answer(thenClose: true))
     }
 
@@ -205,7 +205,7 @@ import Testing
         guard var machine = Self.states.first(where: { $0.name == "taken" })?.machine else { return }
         #expect(machine.requestEnded(at: Self.at(2)) == .nothing)
         #expect(machine.deadline == nil)
-        #expect(machine.answerEnded(at: Self.at(5)) == .nothing)
+        #expect(machine.responseEnded(at: Self.at(5)) == .nothing)
         #expect(machine.deadline == Self.at(65))
     }
 }

@@ -16,7 +16,7 @@ import Testing
         try Data([1, 2, 3]).write(to: url)
         defer { try? FileManager.default.removeItem(at: url) }
         let descriptor = try FileDescriptor.open(path, .readOnly)
-        let opened = OpenedFile(descriptor, FileFacts(try descriptor.stat(), fileName: "a"))
+        let opened = OpenedFile(descriptor, FileMetadata(try descriptor.stat(), fileName: "a"))
         try FileManager.default.removeItem(at: url)
         if isReplaced { try Data([4, 5, 6]).write(to: url) }
         let again = try opened.reopened()

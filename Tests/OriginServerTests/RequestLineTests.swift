@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `a method of the limit is read, and one byte more is unknown before the line ends`() {
-        let method = String(repeating: "X", count: RequestLine.longestMethod)
+        let method = String(repeating: "X", count: RequestLine.maximumMethodLength)
         #expect(verdict("\(method) / HTTP/1.1\r\n") == complete(method, "POST / HTTP/1.1\r\n"))
         #expect(verdict("\(method)X") == .rejected(.methodUnknown))
     }

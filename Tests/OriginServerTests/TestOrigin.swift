@@ -12,7 +12,7 @@ extension OriginLimits {
     static let patient: OriginLimits = {
         var limits = OriginLimits()
         limits.headTimeout = .hours(1)
-        limits.contentWindow = .hours(1)
+        limits.contentRateWindow = .hours(1)
         limits.idleTimeout = .hours(1)
         limits.stallTimeout = .hours(1)
         limits.lingerTimeout = .hours(1)

@@ -321,7 +321,7 @@ private struct AppleShape: Sendable {
 
     @Test func `a client that sends too slowly gets 408, and can resume`() async throws {
         var limits = OriginLimits.patient
-        limits.contentWindow = .milliseconds(20)
+        limits.contentRateWindow = .milliseconds(20)
         let version = "Upload-Draft-Interop-Version: 10"
         try await withUploads(limits: limits) { server, _ in
             try await RawConnection.with(port: server.address.port) { connection in

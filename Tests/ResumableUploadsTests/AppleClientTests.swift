@@ -76,7 +76,7 @@ import Testing
             var bytes: [UInt8] = []
             for try await piece in request.body { bytes += piece.readableBytesView }
             bodies.withLock { $0.append(bytes) }
-            return UploadedAnswer(head: HTTPResponse(status: .created))
+            return UploadedResponse(head: HTTPResponse(status: .created))
         }
         var first = try await Connection(server)
         try await first.send(

@@ -15,7 +15,7 @@ import TransferProtocol
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = FolderOfUploads(
+        let store = FolderUploadBackend(
             try UploadStore(folder: FilePath(folder.path), in: SystemFiles()),
             threadCount: 4
         )
@@ -92,7 +92,7 @@ import TransferProtocol
     }
 }
 
-extension UploadStoring {
+extension UploadBackend {
     /// Carries out a command, and gives its result.
     fileprivate func result(of command: UploadStoreCommand, for token: UploadToken) async -> UploadStoreResult {
         await withCheckedContinuation { continuation in

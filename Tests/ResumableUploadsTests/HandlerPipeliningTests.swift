@@ -61,7 +61,7 @@ import TransferProtocol
             var text = ""
             for try await piece in request.body { text += String(buffer: piece) }
             log.append("upload of \(text)")
-            return UploadedAnswer(head: HTTPResponse(status: .created))
+            return UploadedResponse(head: HTTPResponse(status: .created))
         }
     }
 

@@ -16,7 +16,7 @@ import TransferProtocol
         let bodies = Mutex<[[UInt8]]>([])
         let cancelled = Mutex(0)
 
-        func take(_ request: UploadedRequest) async throws -> UploadedAnswer {
+        func take(_ request: UploadedRequest) async throws -> UploadedResponse {
             heads.withLock { $0.append(request.head) }
             var bytes: [UInt8] = []
             do {
@@ -27,7 +27,7 @@ import TransferProtocol
             }
             bodies.withLock { $0.append(bytes) }
             let head = HTTPResponse(status: .created, headerFields: [.location: "/files/1"])
-            return UploadedAnswer(head: head, content: ByteBuffer(string: "thanks"))
+            return UploadedResponse(head: head, content: ByteBuffer(string: "thanks"))
         }
     }
 
@@ -149,7 +149,7 @@ import TransferProtocol
 
     @Test func `a handler may answer before it has read everything, and that is how the upload ends`() async throws {
         let server = ResumableUploadServer { _ in
-            UploadedAnswer(head: HTTPResponse(status: .contentTooLarge), content: ByteBuffer(string: "too big"))
+            UploadedResponse(head: HTTPResponse(status: .contentTooLarge), content: ByteBuffer(string: "too big"))
         }
         let connection = try await Connection(server)
         try await connection.send(.put, "/photo", Self.creation(1_000), [1], ends: false)
@@ -168,7 +168,7 @@ import TransferProtocol
     @Test func `a client is told to go on when the handler first reads, and not before`() async throws {
         var fields = Self.creation(2)
         fields[try #require(HTTPField.Name("Expect"))] = "100-continue"
-        let refusing = ResumableUploadServer { _ in UploadedAnswer(head: HTTPResponse(status: .forbidden)) }
+        let refusing = ResumableUploadServer { _ in UploadedResponse(head: HTTPResponse(status: .forbidden)) }
         var connection = try await Connection(refusing)
         try await connection.send(.put, "/photo", fields, ends: false)
         #expect(try await connection.head().status.code == 104)
@@ -178,7 +178,7 @@ import TransferProtocol
         let reading = ResumableUploadServer { request in
             for await _ in gate { break }
             for try await _ in request.body {}
-            return UploadedAnswer(head: HTTPResponse(status: .created))
+            return UploadedResponse(head: HTTPResponse(status: .created))
         }
         connection = try await Connection(reading)
         try await connection.send(.put, "/photo", fields, ends: false)
@@ -217,7 +217,7 @@ import TransferProtocol
                 for try await _ in request.body {}
                 if kind == 0 { throw Unexpected() }
                 let long = ByteBuffer(repeating: 1, count: 64 << 10 + 1)
-                return UploadedAnswer(head: HTTPResponse(status: .ok), content: long)
+                return UploadedResponse(head: HTTPResponse(status: .ok), content: long)
             }
             let connection = try await Connection(server)
             try await connection.send(.put, "/photo", Self.creation(2), [1, 2])
@@ -264,7 +264,7 @@ import TransferProtocol
         await server.shutDown()
     }
 
-    @Test func `a part of an upload in a version that isn't spoken here doesn't reach the handler`() async throws {
+    @Test func `a part of an upload in a version that isn't negotiated here doesn't reach the handler`() async throws {
         let target = Target()
         let server = ResumableUploadServer(handler: target.take)
         let connection = try await Connection(server)
@@ -330,7 +330,7 @@ import TransferProtocol
             for await _ in gate { break }
             var count = 0
             for try await piece in request.body { count += piece.readableBytes }
-            return UploadedAnswer(head: HTTPResponse(status: .ok), content: ByteBuffer(string: "\(count)"))
+            return UploadedResponse(head: HTTPResponse(status: .ok), content: ByteBuffer(string: "\(count)"))
         }
         let connection = try await Connection(server, behind: [reads])
         let piece = [UInt8](repeating: 9, count: 64 << 10)
@@ -346,7 +346,7 @@ import TransferProtocol
     }
 
     @Test func `what comes after an answer is dropped up to a limit, and then the connection ends`() async throws {
-        let server = ResumableUploadServer { _ in UploadedAnswer(head: HTTPResponse(status: .unauthorized)) }
+        let server = ResumableUploadServer { _ in UploadedResponse(head: HTTPResponse(status: .unauthorized)) }
         let connection = try await Connection(server)
         try await connection.send(.put, "/photo", Self.creation(1 << 20), [1], ends: false)
         #expect(try await connection.answer().0.status == .unauthorized)

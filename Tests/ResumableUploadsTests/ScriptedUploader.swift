@@ -69,7 +69,7 @@ struct ScriptedUploader {
     mutating func act(on server: inout SimulatedServer) {
         switch state {
         case .fresh: create(&server)
-        case .lost: askOffset(&server)
+        case .lost: retrieveOffset(&server)
         case .at(let offset): append(from: offset, &server)
         case .asking(let id, .content(let next, let end, let completes, let isCreation)):
             if chance(0.1) {
@@ -118,7 +118,7 @@ struct ScriptedUploader {
         server.request(id, .put, .target(.file), fields, contentLength: chance(0.5) ? end : nil)
     }
 
-    private mutating func askOffset(_ server: inout SimulatedServer) {
+    private mutating func retrieveOffset(_ server: inout SimulatedServer) {
         guard let token else {
             state = .fresh
             return

@@ -29,7 +29,7 @@ import TransferProtocol
             self.opened = opened
             server = ResumableUploadServer(configuration: configuration) { _ in
                 await Task { for await _ in gate { break } }.value
-                return UploadedAnswer(head: HTTPResponse(status: .created))
+                return UploadedResponse(head: HTTPResponse(status: .created))
             }
             let length: Int64 = wait == .append ? 2 : 0
             var fields = UploadDialect.v10.fields(isComplete: true, length: length)

@@ -79,7 +79,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a part in a version that isn't spoken is refused, and the newest version named`() throws {
+    @Test func `a part in a version that isn't negotiated is refused, and the newest version named`() throws {
         var server = try SimulatedServer(seed: 1)
         try server.begin()
         let partial: [HTTPFields] = [

@@ -27,7 +27,7 @@ struct File {
     }
 
     /// Shows what is on the disk, and what will be written there.
-    mutating func forgetCache() {
+    mutating func dropCache() {
         shown = durable
         for change in pending { Self.apply(change, to: &shown) }
     }

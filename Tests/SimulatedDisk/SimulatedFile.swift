@@ -57,9 +57,9 @@ final class SimulatedFile: OpenFile {
         }
     }
 
-    func forgetCache() throws(FileError) {
+    func dropCache() throws(FileError) {
         try change("posix_fadvise") { file, part in
-            if part == nil { file.forgetCache() }
+            if part == nil { file.dropCache() }
         }
     }
 
@@ -79,7 +79,7 @@ final class SimulatedFile: OpenFile {
     }
 
     /// Does nothing: files have no permissions here.
-    func takePermissions(of path: FilePath) throws(FileError) {
+    func copyPermissions(of path: FilePath) throws(FileError) {
         try look("fchmod") { _ in }
     }
 

@@ -131,7 +131,7 @@ import Units
             try await withFaults([cut], on: .upstream, before: host, port) { url in
                 let impatient = session(mine) { configuration in
                     configuration.maximumAttempts = 3
-                    configuration.longestWait = .milliseconds(1)
+                    configuration.maximumBackoff = .milliseconds(1)
                 }
                 let request = TransferRequest(url + "/copy.bin")
                 let error = await failure(of: impatient.upload(request, from: Self.content))

@@ -15,7 +15,7 @@ final class DialectHandler: ChannelInboundHandler {
     /// The upload that the content goes to; `nil` when it is dropped.
     private var current: Int?
     private var completes = false
-    private var isAnswered = false
+    private var isResolved = false
     private var unreported = 0
 
     init(_ server: UploadServer, _ ordinal: Int, _ dialect: UploadDialect) {
@@ -28,14 +28,14 @@ final class DialectHandler: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(let head): begin(head, context)
         case .body(let buffer):
-            guard let current, !isAnswered else { return }
+            guard let current, !isResolved else { return }
             server.record.withLock { $0.uploads[current]?.bytes += buffer.readableBytesView }
             unreported += buffer.readableBytes
             if dialect.rules.hasProgressResponses, unreported >= 32 << 10 {
                 unreported = 0
                 inform(context) { UploadFields(offset: self.offset(current)).write(to: &$0, in: self.dialect) }
             }
-        case .end: if let current, !isAnswered { end(current, context) }
+        case .end: if let current, !isResolved { end(current, context) }
         }
     }
 
@@ -148,7 +148,7 @@ final class DialectHandler: ChannelInboundHandler {
     }
 
     private func inform(_ context: ChannelHandlerContext, _ change: (inout HTTPFields) -> Void) {
-        guard server.habits.informs else { return }
+        guard server.habits.interimResponses else { return }
         var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
         change(&fields)
         context.writeAndFlush(
@@ -162,7 +162,7 @@ final class DialectHandler: ChannelInboundHandler {
         _ context: ChannelHandlerContext,
         _ change: (inout HTTPFields) -> Void = { _ in }
     ) {
-        isAnswered = true
+        isResolved = true
         var fields: HTTPFields = status == 204 ? [:] : [.contentLength: "0"]
         change(&fields)
         context.write(

@@ -47,7 +47,7 @@ public struct UploadServerHabits: Sendable {
     /// Whether nothing more is read after a request's head.
     public var isDeaf = false
     /// Whether there are informational responses.
-    public var informs = true
+    public var interimResponses = true
     /// Whether the first informational response to a creation comes after its content.
     public var informsLate = false
     /// The methods whose requests get no response.
@@ -168,13 +168,13 @@ public final class UploadServer: Sendable {
     }
 
     /// Takes an upload in one request.
-    private func deliver(_ request: UploadedRequest) async throws -> UploadedAnswer {
+    private func deliver(_ request: UploadedRequest) async throws -> UploadedResponse {
         var bytes: [UInt8] = []
         for try await piece in request.body { bytes += piece.readableBytesView }
         record.withLock { $0.delivered.append(bytes) }
         var fields: HTTPFields = [:]
         fields[.reprDigest] = habits.digest
-        return UploadedAnswer(head: HTTPResponse(status: .created, headerFields: fields))
+        return UploadedResponse(head: HTTPResponse(status: .created, headerFields: fields))
     }
 
     /// Forgets all uploads: requests for them are answered with 404.
@@ -258,7 +258,7 @@ private final class TargetHandler: ChannelInboundHandler {
     private let server: UploadServer
     private let ordinal: Int
     private var bytes: [UInt8] = []
-    private var isAnswered = false
+    private var isResolved = false
 
     init(_ server: UploadServer, _ ordinal: Int) {
         self.server = server
@@ -272,7 +272,7 @@ private final class TargetHandler: ChannelInboundHandler {
             if let status = server.habits.refuse(ordinal, head.headerFields) { answer(status, context) }
         case .body(let buffer): bytes += buffer.readableBytesView
         case .end:
-            guard !isAnswered else { return }
+            guard !isResolved else { return }
             server.record.withLock { $0.delivered.append(bytes) }
             if server.habits.mute.contains(ordinal) { return context.close(promise: nil) }
             answer(201, context)
@@ -280,7 +280,7 @@ private final class TargetHandler: ChannelInboundHandler {
     }
 
     private func answer(_ status: Int, _ context: ChannelHandlerContext) {
-        isAnswered = true
+        isResolved = true
         var fields: HTTPFields = [.contentLength: "0"]
         fields[.reprDigest] = server.habits.digest
         if status == 401 { fields[.wwwAuthenticate] = UploadServer.challenge }

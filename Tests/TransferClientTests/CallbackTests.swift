@@ -18,8 +18,8 @@ import TransferProtocol
     /// Answers each question with the next of `tokens`, and then with nothing.
     private final class Authenticator: Sendable {
         private let tokens: [String]
-        private let asked = Mutex<[AuthenticationQuestion]>([])
-        var questions: [AuthenticationQuestion] { asked.withLock { $0 } }
+        private let asked = Mutex<[AuthenticationChallenge]>([])
+        var questions: [AuthenticationChallenge] { asked.withLock { $0 } }
 
         init(_ tokens: String...) { self.tokens = tokens }
 

@@ -68,21 +68,25 @@ import TransferProtocol
 
     /// A transfer whose attempts end as it is told, and that is complete after the last of them.
     private final class Scripted: AttemptedTransfer {
-        private var outcomes: [AttemptOutcome<DownloadSetback, DownloadError>]
+        private var outcomes: [AttemptOutcome<TransientDownloadFailure, DownloadError>]
         private(set) var (waits, networkWaits) = (0, 0)
         let committed: Int64 = 0
         let startsOver = false
         let host = "files.example"
 
-        init(_ setbacks: [DownloadSetback]) { outcomes = setbacks.map { .failedForNow($0) } }
+        init(_ setbacks: [TransientDownloadFailure]) { outcomes = setbacks.map { .retryable($0) } }
 
         func nextStep() async throws(DownloadError) -> AttemptStep<Int, Int> {
             outcomes.isEmpty ? .finished(waits) : .attempt(0)
         }
 
-        func attempt(_ request: Int) async -> AttemptOutcome<DownloadSetback, DownloadError> { outcomes.removeFirst() }
+        func attempt(_ request: Int) async -> AttemptOutcome<TransientDownloadFailure, DownloadError> {
+            outcomes.removeFirst()
+        }
 
-        func willWait(_ delay: Duration, after: DownloadSetback, by rule: RetryRule) async throws(DownloadError) {
+        func willWait(_ delay: Duration, after: TransientDownloadFailure, by rule: RetryRule)
+            async throws(DownloadError)
+        {
             waits += 1
         }
 
@@ -100,10 +104,10 @@ import TransferProtocol
         return AttemptLoop(configuration, TransferCallbacks(), seed: 1, startedAt: configuration.clock.now())
     }
 
-    @Test(arguments: [DownloadSetback.unreachable("no route"), .connectTimedOut])
-    func `a network that is away is waited for, and costs no attempts`(setback: DownloadSetback) async throws {
+    @Test(arguments: [TransientDownloadFailure.unreachable("no route"), .connectTimedOut])
+    func `a network that is away is waited for, and costs no attempts`(cause: TransientDownloadFailure) async throws {
         let network = Network(backAfter: 50)
-        let transfer = Scripted(Array(repeating: setback, count: 52))
+        let transfer = Scripted(Array(repeating: cause, count: 52))
         _ = try await loop(network).run(transfer)
         #expect(network.waits == 50)
         #expect(transfer.networkWaits == 50)
@@ -111,11 +115,11 @@ import TransferProtocol
     }
 
     @Test(arguments: [
-        DownloadSetback.connectFailed("refused"), .connectionLost("reset"), .status(503), .firstByteTimedOut,
+        TransientDownloadFailure.connectFailed("refused"), .connectionLost("reset"), .status(503), .firstByteTimedOut,
     ])
-    func `what no network is the reason of counts`(setback: DownloadSetback) async {
-        let transfer = Scripted(Array(repeating: setback, count: 10))
-        await #expect(throws: DownloadError.gaveUp(.attempts(3), setback)) {
+    func `what no network is the reason of counts`(cause: TransientDownloadFailure) async {
+        let transfer = Scripted(Array(repeating: cause, count: 10))
+        await #expect(throws: DownloadError.gaveUp(.attempts(3), cause)) {
             _ = try await loop(Network(backAfter: .max)).run(transfer)
         }
         #expect(transfer.networkWaits == 0)

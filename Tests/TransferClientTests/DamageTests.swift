@@ -42,7 +42,7 @@ import TransferProtocol
             let done = await attempt(request, to: folder.destination)
             #expect(done.summary?.sha256 == resource.sha256)
             #expect(folder.file == resource.content)
-            #expect(done.setbacks.contains(.heldBytesDamaged))
+            #expect(done.setbacks.contains(.receivedBytesDamaged))
             #expect(done.restarts.isEmpty)
             let asked = server.requests.dropFirst(before).compactMap { $0.fields["range"]?.dropFirst(6) }.map(
                 String.init
@@ -96,7 +96,7 @@ import TransferProtocol
             #expect(first.error != nil)
             try FileManager.default.removeItem(atPath: folder.destination.string)
             let done = await attempt(request, to: folder.destination)
-            #expect(done.summary?.heldAtStart == Int64(held.content.count))
+            #expect(done.summary?.bytesRecovered == Int64(held.content.count))
             #expect(server.requests.count == 1)
             #expect(folder.file == held.content)
         }

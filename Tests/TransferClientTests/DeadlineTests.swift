@@ -43,7 +43,7 @@ import Units
                 $0.retry.deadline = .seconds(1)
                 $0.connectLimit = Self.never
             }
-            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .outOfTime))
+            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }
@@ -58,7 +58,7 @@ import Units
                 $0.retry.deadline = .seconds(1)
                 $0.connectLimit = Self.never
             }
-            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .outOfTime))
+            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }
@@ -78,7 +78,7 @@ import Units
                     $0.connectLimit = Self.never
                     $0.firstByteLimit = Self.never
                 }
-                #expect(done.error == .gaveUp(.deadline(Self.never), .outOfTime))
+                #expect(done.error == .gaveUp(.deadline(Self.never), .deadlineExceeded))
                 #expect(ContinuousClock.now - start < Self.soon)
             }
         }
@@ -118,7 +118,7 @@ import Units
                 $0.retry.deadline = .seconds(1)
                 $0.connectLimit = Self.never
             }
-            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.outOfTime)))
+            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.deadlineExceeded)))
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }
@@ -131,7 +131,7 @@ import Units
                 $0.retry.deadline = .seconds(1)
                 $0.uploadResponseLimit = Self.never
             }
-            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.outOfTime)))
+            #expect(attempted.error == .gaveUp(.deadline(.seconds(1)), .transport(.deadlineExceeded)))
             #expect(ContinuousClock.now - start < Self.soon)
         }
     }

@@ -43,7 +43,7 @@ import TransferClient
             #expect(type(of: folder.destination.string) == .fifo)
             #expect(unlink(folder.destination.string) == 0)
             let again = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(again.summary?.heldAtStart == 50_000)
+            #expect(again.summary?.bytesRecovered == 50_000)
             #expect(folder.file == Self.resource.content)
         }
     }
@@ -66,7 +66,7 @@ import TransferClient
             _ = await attempt(DownloadRequest(url: server.url()), to: FilePath(link)) { $0.retry.maximumAttempts = 1 }
             #expect(other.bytes(other.part)?.count == 20_000, "the partial file lies beside the file, not the link")
             let done = await attempt(DownloadRequest(url: server.url()), to: FilePath(link))
-            #expect(done.summary?.heldAtStart == 20_000)
+            #expect(done.summary?.bytesRecovered == 20_000)
         }
         #expect(other.file == Self.resource.content)
         #expect(other.names == ["file.bin"])

@@ -16,7 +16,7 @@ import TransferProtocol
             (.refused(.status(404)), .final),
             (.tooManyRedirections(10), .final),
             (.invalidURL("x", .noScheme), .invalidInput),
-            (.invalidTLSSettings(.otherKey), .invalidInput),
+            (.invalidTLSSettings(.keyMismatch), .invalidInput),
         ] as [(DownloadError, DownloadError.Disposition)]
     )
     func `an error tells whether it can be resumed`(error: DownloadError, disposition: DownloadError.Disposition) {

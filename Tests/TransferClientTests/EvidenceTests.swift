@@ -64,7 +64,7 @@ import TransferProtocol
             #expect(first.error?.disposition == .invalidInput)
             try FileManager.default.removeItem(atPath: blocked)
             let done = await attempt(request, to: folder.destination)
-            #expect(done.summary?.heldAtStart == 300_000)
+            #expect(done.summary?.bytesRecovered == 300_000)
             #expect(done.summary?.connections == 0)
             #expect(done.summary?.proof == DownloadProof.none(.contradicted))
         }

@@ -7,7 +7,7 @@ struct FailureCodeTests {
     @Test(
         arguments: [
             (.invalidURL("x", .noScheme), "invalid-url", false), (.invalidDigest(count: 1), "invalid-request", false),
-            (.invalidTLSSettings(.otherKey), "invalid-tls-settings", false),
+            (.invalidTLSSettings(.keyMismatch), "invalid-tls-settings", false),
             (.invalidDestination("/x", "why"), "invalid-file", false), (.locked("/x"), "locked", true),
             (.fileSystem(call: "open", path: "/x", .noSpace), "file-system", true),
             (.fileSystem(call: "open", path: "/x", .ioError), "file-system", false),
@@ -46,23 +46,25 @@ struct FailureCodeTests {
         #expect(error.isResumable == isResumable)
     }
 
-    private static let setbacks: [(UploadSetback, String)] = [
+    private static let setbacks: [(TransientUploadFailure, String)] = [
         (.transport(.connectFailed("x")), "connect-failed"),
         (.transport(.unreachable("x")), "unreachable"), (.transport(.connectTimedOut), "connect-timed-out"),
         (.transport(.connectionLost("x")), "connection-lost"), (.transport(.firstByteTimedOut), "response-timed-out"),
-        (.transport(.stalled), "stalled"), (.transport(.outOfTime), "out-of-time"),
+        (.transport(.stalled), "stalled"), (.transport(.deadlineExceeded), "out-of-time"),
         (.transport(.malformedResponse("x")), "malformed-response"), (.transport(.status(503)), "status"),
         (.transport(.rejected(.multipart)), "response-rejected"), (.transport(.bodyTooShort), "body-too-short"),
-        (.transport(.partOnly), "part-only"), (.transport(.representationChanged), "representation-changed"),
+        (.transport(.partialOnly), "part-only"), (.transport(.representationChanged), "representation-changed"),
         (.transport(.differentURL), "different-url"), (.transport(.completenessUnknown), "completeness-unknown"),
-        (.transport(.heldBytesDamaged), "held-bytes-damaged"), (.status(503), "status"), (.noOffset, "no-offset"),
+        (.transport(.receivedBytesDamaged), "held-bytes-damaged"), (.status(503), "status"), (.noOffset, "no-offset"),
         (.noProgress, "no-progress"), (.uploadGone, "upload-gone"), (.uploadExpired, "upload-expired"),
-        (.smallerRequests, "smaller-requests"), (.otherDialect(nil), "other-dialect"),
+        (.smallerRequests, "smaller-requests"), (.differentDialect(nil), "other-dialect"),
     ]
 
-    @Test(arguments: FailureCodeTests.setbacks) func `the code of a setback stays`(setback: UploadSetback, code: String)
-    {
-        #expect(setback.code == code)
+    @Test(arguments: FailureCodeTests.setbacks) func `the code of a cause stays`(
+        cause: TransientUploadFailure,
+        code: String
+    ) {
+        #expect(cause.code == code)
     }
 
     @Test func `codes are words in lower case, and reasons to start over have some as well`() {
@@ -70,7 +72,7 @@ struct FailureCodeTests {
             .noStrongValidator, .representationChanged, .rangeIgnored, .rangeUnusable(.multipart), .digestMismatch,
             .journalUnusable, .differentURL,
         ]
-        let uploads: [UploadRestartReason] = [.uploadGone, .sourceChanged, .otherDialect]
+        let uploads: [UploadRestartReason] = [.uploadGone, .sourceChanged, .differentDialect]
         for codes in [
             TransferFailureCode.allCases.map(\.rawValue), restarts.map(\.code), uploads.map(\.code),
         ] {

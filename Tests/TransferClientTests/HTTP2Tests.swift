@@ -171,7 +171,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [["http/1.1"], []])
-    func `a server that doesn't know HTTP/2 is spoken to by HTTP/1`(protocols: [String]) async throws {
+    func `a server that doesn't know HTTP/2 is negotiated to by HTTP/1`(protocols: [String]) async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: identity(protocols)) { server in
             let settings = try authority.trusting()

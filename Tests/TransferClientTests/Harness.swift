@@ -51,8 +51,8 @@ struct Attempted: Sendable {
     var restarts: [DownloadRestartReason] {
         events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
     }
-    var setbacks: [DownloadSetback] {
-        events.compactMap { if case .retrying(_, let setback, _) = $0 { setback } else { nil } }
+    var setbacks: [TransientDownloadFailure] {
+        events.compactMap { if case .retrying(_, let cause, _) = $0 { cause } else { nil } }
     }
     var rules: [RetryRule] {
         events.compactMap { if case .retrying(_, _, let rule) = $0 { rule } else { nil } }

@@ -51,7 +51,7 @@ import TransferProtocol
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.retry.deadline = .seconds(1)
             }
-            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .outOfTime))
+            #expect(done.error == .gaveUp(.deadline(.seconds(1)), .deadlineExceeded))
         }
     }
 

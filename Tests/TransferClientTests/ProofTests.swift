@@ -93,10 +93,10 @@ import TransferProtocol
             return [.head(200, fields)] + (request.method == "HEAD" ? [] : [.send(Self.resource.content)])
         }
         if requiresProof {
-            #expect(done.error == .unproved(.surplusBytes))
+            #expect(done.error == .unproved(.excessBytes))
             #expect(folder.names.isEmpty)
         } else {
-            #expect(done.summary?.proof == DownloadProof.none(.surplusBytes))
+            #expect(done.summary?.proof == DownloadProof.none(.excessBytes))
         }
     }
 
@@ -138,7 +138,7 @@ import TransferProtocol
                 $0.retry.maximumAttempts = 1
             }
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.summary?.heldAtStart == 200_000)
+            #expect(done.summary?.bytesRecovered == 200_000)
             #expect(done.summary?.proof == DownloadProof.none(.dateDiffers))
         }
     }

@@ -69,7 +69,7 @@ import Units
             let folder = try UploadFolder(bytes)
             let done = await upload(folder, folder.request(server.url)) {
                 clock.apply(to: &$0)
-                $0.uploadHoldLimit = .zero
+                $0.interimResponseLimit = .zero
                 $0.maximumRate = Self.rate
             }
             #expect(server.delivered == [bytes])

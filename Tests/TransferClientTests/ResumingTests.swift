@@ -211,7 +211,7 @@ import TransferProtocol
             #expect(second.events.first == .started(held: 100_000))
             #expect(second.error?.disposition == .resumable)
             let third = try await attempt(request, to: folder.destination).result.get()
-            #expect(third.heldAtStart == 200_000)
+            #expect(third.bytesRecovered == 200_000)
             #expect(third.bytesReceived == 100_000)
             #expect(third.bytesRepeated == 0)
             #expect(folder.file == resource.content)

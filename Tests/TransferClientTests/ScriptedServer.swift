@@ -119,7 +119,7 @@ private final class ScriptHandler: ChannelInboundHandler {
     private let log: ScriptedServer.Log
     private let respond: @Sendable (ReceivedRequest) -> [Step]
     private var received = ""
-    private var isAnswered = false
+    private var isResolved = false
 
     init(log: ScriptedServer.Log, respond: @escaping @Sendable (ReceivedRequest) -> [Step]) {
         self.log = log
@@ -128,8 +128,8 @@ private final class ScriptHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received += String(buffer: unwrapInboundIn(data))
-        guard !isAnswered, received.hasSuffix("\r\n\r\n") else { return }
-        isAnswered = true
+        guard !isResolved, received.hasSuffix("\r\n\r\n") else { return }
+        isResolved = true
         let request = log.requests.withLock { requests in
             let request = Self.parse(received, ordinal: requests.count)
             requests.append(request)

@@ -80,7 +80,7 @@ import TransferProtocol
                 Issue.record("\(done.result)")
                 return
             }
-            #expect(failure.kind == .otherName)
+            #expect(failure.kind == .hostnameMismatch)
             #expect(server.requests.isEmpty)
         }
     }
@@ -174,7 +174,7 @@ import TransferProtocol
                 $0.connectLimit = .seconds(200)
                 $0.retry.deadline = .milliseconds(300)
             }
-            #expect(done.error == .gaveUp(.deadline(.milliseconds(300)), .outOfTime))
+            #expect(done.error == .gaveUp(.deadline(.milliseconds(300)), .deadlineExceeded))
         }
     }
 

@@ -11,15 +11,18 @@ import Testing
         Array("machine a login na password hunter3 machine b login nb password hunter4 default login d password d".utf8)
     )
 
-    private func trail(_ urls: String...) throws -> RequestTrail {
-        var trail = RequestTrail(try DownloadURL(urls[0]))
-        for url in urls.dropFirst() { trail.follow(try DownloadURL(url)) }
-        return trail
+    private func redirects(_ urls: String...) throws -> RedirectChain {
+        var redirects = RedirectChain(try DownloadURL(urls[0]))
+        for url in urls.dropFirst() { redirects.follow(try DownloadURL(url)) }
+        return redirects
     }
 
     /// The fields as "name: value", and whether they count as credentials.
-    private func sent(_ credentials: DownloadCredentials, _ trail: RequestTrail) -> ([String], CredentialUse) {
-        (credentials.fields(for: trail).map { "\($0.name.canonicalName): \($0.value)" }, credentials.use(for: trail))
+    private func sent(_ credentials: DownloadCredentials, _ redirects: RedirectChain) -> ([String], CredentialUse) {
+        (
+            credentials.fields(for: redirects).map { "\($0.name.canonicalName): \($0.value)" },
+            credentials.use(for: redirects)
+        )
     }
 
     @Test func `a name and a password are Base64 of UTF-8, in one field`() throws {
@@ -44,44 +47,44 @@ import Testing
         (["http://a/x", "http://a/y", "http://b/"], false), (["http://a/", "http://a./"], false),
     ])
     func `credentials stay with the origin of the first URL`(urls: [String], isSent: Bool) throws {
-        var trail = RequestTrail(try DownloadURL(urls[0]))
-        for url in urls.dropFirst() { trail.follow(try DownloadURL(url)) }
+        var redirects = RedirectChain(try DownloadURL(urls[0]))
+        for url in urls.dropFirst() { redirects.follow(try DownloadURL(url)) }
         let fields = try ["Authorization: Bearer hunter2", "Cookie: c=1", "X-Api-Key: k", "Accept: text/*"].map {
             try RequestField($0)
         }
-        let (byField, use) = sent(DownloadCredentials(fields: fields), trail)
+        let (byField, use) = sent(DownloadCredentials(fields: fields), redirects)
         let all = ["authorization: Bearer hunter2", "cookie: c=1", "x-api-key: k", "accept: text/*"]
         #expect(byField == (isSent ? all : ["accept: text/*"]))
         #expect(use == (isSent ? .sent : .withheld))
-        let byName = sent(DownloadCredentials(basic: Self.basic), trail)
+        let byName = sent(DownloadCredentials(basic: Self.basic), redirects)
         #expect(byName.0 == (isSent ? ["authorization: Basic YWRhOmh1bnRlcjI="] : []))
         #expect(byName.1 == (isSent ? .sent : .withheld))
-        #expect(sent(.none, trail).1 == CredentialUse.none)
+        #expect(sent(.none, redirects).1 == CredentialUse.none)
     }
 
     @Test func `a netrc is asked for each host, its default for the first origin alone`() throws {
         let credentials = DownloadCredentials(netrc: Self.netrc)
-        func name(_ trail: RequestTrail) throws -> String? {
+        func name(_ redirects: RedirectChain) throws -> String? {
             for name in [("na", "hunter3"), ("nb", "hunter4"), ("d", "d")] {
                 let value = try BasicCredentials(name: name.0, password: name.1).fieldValue
-                if credentials.fields(for: trail).map(\.value) == [value] { return name.0 }
+                if credentials.fields(for: redirects).map(\.value) == [value] { return name.0 }
             }
             return nil
         }
-        #expect(try name(trail("http://a/")) == "na")
-        #expect(try name(trail("http://a/", "http://b/")) == "nb")
-        #expect(try name(trail("http://c/")) == "d")
-        #expect(try name(trail("http://a/", "http://c/")) == nil)
-        #expect(try name(trail("https://a/", "http://b/")) == nil)
-        #expect(try name(trail("https://a/", "http://b/", "https://b/")) == nil)
-        #expect(credentials.use(for: try trail("http://a/", "http://c/")) == .none)
+        #expect(try name(redirects("http://a/")) == "na")
+        #expect(try name(redirects("http://a/", "http://b/")) == "nb")
+        #expect(try name(redirects("http://c/")) == "d")
+        #expect(try name(redirects("http://a/", "http://c/")) == nil)
+        #expect(try name(redirects("https://a/", "http://b/")) == nil)
+        #expect(try name(redirects("https://a/", "http://b/", "https://b/")) == nil)
+        #expect(credentials.use(for: try redirects("http://a/", "http://c/")) == .none)
     }
 
     @Test func `a field Authorization takes the place of a netrc at its own origin`() throws {
         let field = try RequestField("authorization:Bearer t")
         let credentials = DownloadCredentials(fields: [field], netrc: Self.netrc)
-        #expect(sent(credentials, try trail("http://a/")).0 == ["authorization: Bearer t"])
-        #expect(credentials.fields(for: try trail("http://a/", "http://b/")).count == 1)
+        #expect(sent(credentials, try redirects("http://a/")).0 == ["authorization: Bearer t"])
+        #expect(credentials.fields(for: try redirects("http://a/", "http://b/")).count == 1)
     }
 
     @Test(arguments: [
@@ -97,19 +100,19 @@ import Testing
         ("X", RequestFieldProblem.noColon), (": y", .invalidName), ("X y: z", .invalidName), ("X : z", .invalidName),
         (":path: /", .invalidName), ("X: a\r\nY: b", .invalidValue), ("X: a\u{0}", .invalidValue),
         ("X: a\nb", .invalidValue),
-        ("Range: bytes=0-", .governed("range")), ("if-range: x", .governed("if-range")), ("HOST: a", .governed("host")),
-        ("Proxy-Authorization: Basic eA==", .governed("proxy-authorization")),
-        ("Content-Length: 5", .governed("content-length")),
-        ("Transfer-Encoding: chunked", .governed("transfer-encoding")),
-        ("Connection: close", .governed("connection")), ("Accept-Encoding: gzip", .governed("accept-encoding")),
-        ("If-None-Match: *", .governed("if-none-match")), ("Expect: 100-continue", .governed("expect")),
+        ("Range: bytes=0-", .reserved("range")), ("if-range: x", .reserved("if-range")), ("HOST: a", .reserved("host")),
+        ("Proxy-Authorization: Basic eA==", .reserved("proxy-authorization")),
+        ("Content-Length: 5", .reserved("content-length")),
+        ("Transfer-Encoding: chunked", .reserved("transfer-encoding")),
+        ("Connection: close", .reserved("connection")), ("Accept-Encoding: gzip", .reserved("accept-encoding")),
+        ("If-None-Match: *", .reserved("if-none-match")), ("Expect: 100-continue", .reserved("expect")),
     ])
     func `what is no field, or is the client's own, is refused`(line: String, problem: RequestFieldProblem) {
         #expect(throws: problem) { try RequestField(line) }
     }
 
     @Test func `a value of the limit is taken, and one byte more isn't`() {
-        let value = String(repeating: "x", count: RequestField.longestValue)
+        let value = String(repeating: "x", count: RequestField.maximumValueSize)
         #expect(throws: Never.self) { try RequestField("X: \(value)") }
         #expect(throws: RequestFieldProblem.tooLong) { try RequestField("X: \(value)x") }
     }
@@ -162,7 +165,7 @@ import Testing
                 .unauthorized(DownloadChallenge(status: head.status, head.fields), use)
             )
             let tag = try #require(EntityTag("\"v\""))
-            for ask in [DownloadAsk.whole(nil), .rest(from: 5, .entityTag(tag)), .probe] {
+            for ask in [RequestPlan.whole(nil), .rest(from: 5, .entityTag(tag)), .probe] {
                 var state = DownloadState(resuming: DownloadRepresentation(), length: 5)
                 #expect(state.decide(on: head, to: ask, now: 0) == expected)
                 #expect(state.length == 5)

@@ -21,7 +21,7 @@ import TransferProtocol
         #expect(try state.next(Self.block("32-63")) == .repair(from: 32))
         #expect(state.received(32) == .init(dropped: 0, kept: 32, excess: 0))
         #expect(state.damage == nil)
-        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.bodyEnded() == .requestMore)
         #expect(state.length == 100)
         guard case .ask(.rest(100, _)) = state.nextStep else {
             Issue.record("the rest doesn't follow")
@@ -44,11 +44,11 @@ import TransferProtocol
         _ = state.foundDamage(32..<64)
         #expect(try state.next(Self.block("32-47")) == .repair(from: 32))
         _ = state.received(10)
-        state.bodyCut()
+        state.bodyInterrupted()
         #expect(state.damage == 42..<64)
         #expect(try state.next(Self.block("42-50")) == .repair(from: 42))
         _ = state.received(9)
-        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.bodyEnded() == .requestMore)
         #expect(state.damage == 51..<64)
     }
 
@@ -76,7 +76,7 @@ import TransferProtocol
 
     @Test func `so many blocks are replaced, and no more`() {
         var state = Held.state(length: 299)
-        for index in 0..<Int64(DownloadState.mostRepairs) {
+        for index in 0..<Int64(DownloadState.maximumRepairs) {
             #expect(state.foundDamage(index + 1..<index + 2) == 299)
         }
         #expect(state.foundDamage(100..<101) == 100)
@@ -84,7 +84,7 @@ import TransferProtocol
 
     @Test func `a block that is too long, or has no validator, isn't asked for`() {
         var long = Held.state([.eTag: "\"v1\"", .contentLength: "300000000"], length: 200_000_000)
-        #expect(long.foundDamage(1..<2 + DownloadState.longestRepair) == 1)
+        #expect(long.foundDamage(1..<2 + DownloadState.maximumRepairSize) == 1)
         var weak = Held.state([.eTag: "W/\"v1\"", .contentLength: "300"])
         #expect(weak.foundDamage(32..<64) == 32)
     }
@@ -95,9 +95,9 @@ import TransferProtocol
             (Self.block("32-64"), .retry(after: nil, .rejected(.lengthsDisagree))),
             (Self.block("33-63"), .retry(after: nil, .rejected(.startsLate(asked: 32, got: 33)))),
             (Self.block("32-63", tag: nil), .retry(after: nil, .rejected(.noValidator))),
-            (Self.block("32-63", tag: "\"v2\""), .askAgain(.representationChanged)),
-            (Held.answer(412), .askAgain(.representationChanged)),
-            (Held.answer(416, [.contentRange: "bytes */300"]), .askAgain(.rejected(.rangeRefused))),
+            (Self.block("32-63", tag: "\"v2\""), .retryNow(.representationChanged)),
+            (Held.answer(412), .retryNow(.representationChanged)),
+            (Held.answer(416, [.contentRange: "bytes */300"]), .retryNow(.rejected(.rangeRefused))),
             (Held.answer(503), .retry(after: nil, .status(503))),
         ]
     )
@@ -105,7 +105,7 @@ import TransferProtocol
         var state = Held.state()
         _ = state.foundDamage(32..<64)
         #expect(try state.next(head) == action)
-        if case .conclude(.askAgain) = action {
+        if case .conclude(.retryNow) = action {
             guard case .ask(.whole(.some)) = state.nextStep else {
                 Issue.record("\(state.nextStep)")
                 return

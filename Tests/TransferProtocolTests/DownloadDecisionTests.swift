@@ -21,7 +21,7 @@ import TransferProtocol
         var state = Held.state()
         let head = Held.part(tag: tag)
         #expect(try state.next(head) == .retry(after: nil, .rejected(.noValidator)))
-        #expect(try state.next(head) == .askAgain(.rejected(.noValidator)))
+        #expect(try state.next(head) == .retryNow(.rejected(.noValidator)))
         #expect(state.nextStep == .ask(.whole(.rangeUnusable(.noValidator))))
         #expect(state.length == 100)
     }
@@ -34,7 +34,7 @@ import TransferProtocol
         for (tag, isTaken) in [(nil, true), ("\"v1\"", false), ("W/\"v1\"", false), ("v1", false)] {
             var state = Held.state(dated)
             let action: DownloadHeadDecision =
-                isTaken ? .askAgain(.rejected(.noValidator)) : .retry(after: nil, .rejected(.noValidator))
+                isTaken ? .retryNow(.rejected(.noValidator)) : .retry(after: nil, .rejected(.noValidator))
             #expect(try state.next(Held.part(tag: tag)) == action)
             guard isTaken else { continue }
             // The date alone isn't enough: the part has to repeat bytes that are held.
@@ -54,30 +54,30 @@ import TransferProtocol
         ] as [(HTTPFields, String?, Bool)] {
             var head = Held.part()
             head.fields[.reprDigest] = sent
-            head.isFromElsewhere = true
+            head.isFromOtherResource = true
             var state = Held.state(fields)
-            #expect(try state.next(head) == (isTaken ? .append : .askAgain(.differentURL)))
+            #expect(try state.next(head) == (isTaken ? .append : .retryNow(.differentURL)))
             if !isTaken { #expect(state.nextStep == .ask(.whole(.differentURL))) }
         }
         var whole = Held.answer(200, [.eTag: "\"v1\""])
-        whole.isFromElsewhere = true
+        whole.isFromOtherResource = true
         var state = Held.state(known)
         #expect(try state.next(whole) == .truncateAndRestart(.differentURL))
         #expect(state.representation?.digest == nil)
         var end = Held.answer(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
-        end.isFromElsewhere = true
+        end.isFromOtherResource = true
         var unsure = Held.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
-        #expect(try unsure.next(end) == .askAgain(.completenessUnknown))
+        #expect(try unsure.next(end) == .retryNow(.completenessUnknown))
     }
 
     @Test func `206 that ends early is appended, and is not the end`() throws {
         var state = Held.state([.eTag: "\"v1\"", .contentLength: "1000000"])
         #expect(try state.next(Held.part("bytes 100-70099/1000000", "70000")) == .append)
         _ = state.received(70_000)
-        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.bodyEnded() == .requestMore)
         #expect(try state.next(Held.part("bytes 70100-70100/1000000", "1")) == .append)
         _ = state.received(1)
-        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.bodyEnded() == .requestMore)
         #expect(state.length == 70_101)
     }
 
@@ -85,7 +85,7 @@ import TransferProtocol
         var state = Held.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
         #expect(try state.next(Held.part("bytes 100-299/*")) == .append)
         _ = state.received(200)
-        #expect(state.bodyEnded() == .askForMore)
+        #expect(state.bodyEnded() == .requestMore)
         guard case .ask(.rest(from: 300, _)) = state.nextStep else {
             Issue.record("\(state.nextStep)")
             return
@@ -120,7 +120,7 @@ import TransferProtocol
     @Test func `a difference in the overlap asks for the whole`() throws {
         var state = Held.state()
         _ = try state.next(Held.part("bytes 60-299/300", "240"))
-        #expect(state.overlapDiffered() == .askAgain(.rejected(.overlapDiffers)))
+        #expect(state.overlapMismatched() == .retryNow(.rejected(.overlapDiffers)))
         #expect(state.nextStep == .ask(.whole(.rangeUnusable(.overlapDiffers))))
         #expect(state.length == 100)
     }
@@ -157,7 +157,7 @@ import TransferProtocol
         var state = Held.state()
         #expect(try state.next(head) == .retry(after: nil, .rejected(rejection)))
         #expect(state.length == 100)
-        #expect(try state.next(head) == .askAgain(.rejected(rejection)))
+        #expect(try state.next(head) == .retryNow(.rejected(rejection)))
         #expect(state.length == 100)
         #expect(state.nextStep == .ask(.whole(.rangeUnusable(rejection))))
         let whole = Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"])
@@ -169,7 +169,7 @@ import TransferProtocol
         var state = DownloadState()
         #expect(
             try state.next(Held.part("bytes 0-299/300", "300"))
-                == .retry(after: nil, .rejected(.unaskedPartialContent))
+                == .retry(after: nil, .rejected(.unrequestedPartialContent))
         )
     }
 
@@ -182,7 +182,7 @@ import TransferProtocol
     ])
     func `an answer about something else asks for the whole at once`(head: DownloadResponseHead) throws {
         var state = Held.state()
-        #expect(try state.next(head) == .askAgain(.representationChanged))
+        #expect(try state.next(head) == .retryNow(.representationChanged))
         #expect(state.length == 100)
         #expect(state.nextStep == .ask(.whole(.representationChanged)))
     }
@@ -224,7 +224,7 @@ import TransferProtocol
         #expect(try named.next(head) == .complete)
         #expect(named.nextStep == .finish)
         var unnamed = Held.state(unknown)
-        #expect(try unnamed.next(Held.answer(416, [.contentRange: "bytes */100"])) == .askAgain(.completenessUnknown))
+        #expect(try unnamed.next(Held.answer(416, [.contentRange: "bytes */100"])) == .retryNow(.completenessUnknown))
         #expect(unnamed.nextStep == .ask(.probe))
         #expect(try unnamed.next(Held.answer(200, [.eTag: "\"v1\"", .contentLength: "100"])) == .complete)
         #expect(unnamed.nextStep == .finish)
@@ -237,9 +237,9 @@ import TransferProtocol
             (Held.answer(200, [.contentLength: "300"]), .whole(.representationChanged)),
             (Held.answer(405), .whole(.rangeUnusable(.rangeRefused))),
             (Held.answer(501), .whole(.rangeUnusable(.rangeRefused))),
-        ] as [(DownloadResponseHead, DownloadAsk)] {
+        ] as [(DownloadResponseHead, RequestPlan)] {
             var state = Held.state()
-            #expect(try state.next(Held.answer(416)) == .askAgain(.completenessUnknown))
+            #expect(try state.next(Held.answer(416)) == .retryNow(.completenessUnknown))
             #expect(state.nextStep == .ask(.probe))
             _ = try state.next(answer)
             #expect(state.nextStep == .ask(next))
@@ -249,7 +249,7 @@ import TransferProtocol
     @Test func `416 for a range that is there makes the file start over`() throws {
         var state = Held.state()
         #expect(
-            try state.next(Held.answer(416, [.contentRange: "bytes */300"])) == .askAgain(.rejected(.rangeRefused))
+            try state.next(Held.answer(416, [.contentRange: "bytes */300"])) == .retryNow(.rejected(.rangeRefused))
         )
         #expect(state.nextStep == .ask(.whole(.rangeUnusable(.rangeRefused))))
     }

@@ -63,7 +63,7 @@ import TransferProtocol
             return state
         }
         _ = state.received(100)
-        state.bodyCut()
+        state.bodyInterrupted()
         let range: HTTPFields = [.contentRange: "bytes 100-299/300", .contentLength: "200"]
         #expect(try state.next(Held.answer(206, fields(range, joined))) == .append)
         _ = state.received(200)
@@ -138,7 +138,7 @@ import TransferProtocol
             let complete = try complete(.untilClose, .both)
             var asked = complete
             _ = asked.decide(on: Held.answer(200, answer), to: .probe, now: 0)
-            asked.askedInVain(about: complete)
+            asked.confirmationFailed(about: complete)
             #expect(asked.nextStep == .finish)
             #expect(proof(asked) == .none(.contradicted))
         }
@@ -149,23 +149,23 @@ import TransferProtocol
         let complete = try complete(.length, .both)
         var asked = complete
         _ = asked.decide(on: Held.answer(status), to: .probe, now: 0)
-        asked.askedInVain(about: complete)
+        asked.confirmationFailed(about: complete)
         #expect(asked == complete)
     }
 
     @Test func `bytes after a complete response raise a doubt`() throws {
         var state = try complete(.length, .both, joined: Validators.both.fields)
-        state.surplusFollowed()
-        #expect(proof(state) == .none(.surplusBytes))
+        state.excessBytesFollowed()
+        #expect(proof(state) == .none(.excessBytes))
     }
 
     @Test func `a doubt is a suspicion if the server contradicted itself`() {
         #expect(
-            DownloadDoubt.allCases.filter(\.isSuspicion) == [
-                .lengthUnknown, .contradicted, .surplusBytes, .dateDiffers,
+            UnverifiedReason.allCases.filter(\.isSuspicious) == [
+                .lengthUnknown, .contradicted, .excessBytes, .dateDiffers,
             ]
         )
-        #expect(Set(DownloadDoubt.allCases.map(\.rawValue)).count == DownloadDoubt.allCases.count)
+        #expect(Set(UnverifiedReason.allCases.map(\.rawValue)).count == UnverifiedReason.allCases.count)
     }
 
     @Test func `the journal keeps the evidence`() throws {
@@ -178,7 +178,7 @@ import TransferProtocol
                 )
                 source.representation.evidence.agreement = agreement
                 source.representation.evidence.isLengthUnknown = flags & 1 != 0
-                source.representation.evidence.hasSurplus = flags & 2 != 0
+                source.representation.evidence.hasExcessBytes = flags & 2 != 0
                 source.representation.evidence.isContradicted = flags & 4 != 0
                 let record = JournalRecord.started(source)
                 let journal = try Journal(records: [(record.kind, record.payload)])

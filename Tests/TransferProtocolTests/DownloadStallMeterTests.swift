@@ -5,8 +5,8 @@ import Units
 @Suite struct DownloadStallMeterTests {
     /// The ticks, of 3 s each, after which a body stalls that brings these bytes.
     private func stalled(_ ticks: [Int64?]) -> [Int] {
-        var meter = DownloadStallMeter(rule: DownloadStallRule())
-        let pause = DownloadStallRule().tick / 10
+        var meter = StallDetector(rule: MinimumThroughput())
+        let pause = MinimumThroughput().tick / 10
         return ticks.indices.filter { meter.tick(bytes: ticks[$0] ?? 0, pausedFor: ticks[$0] == nil ? pause : .zero) }
     }
 
@@ -29,11 +29,11 @@ import Units
     }
 
     @Test func `a rule of zero still wants a byte in each window`() {
-        var rule = DownloadStallRule()
+        var rule = MinimumThroughput()
         rule.minimumBytesPerSecond = .zero
         rule.window = .zero
         #expect(rule.tick == .milliseconds(1))
-        var meter = DownloadStallMeter(rule: rule)
+        var meter = StallDetector(rule: rule)
         #expect((0..<5).map { _ in meter.tick(bytes: 0) } == [false, false, false, false, true])
         #expect((0..<5).map { _ in meter.tick(bytes: 1) } == [false, false, false, false, false])
     }

@@ -13,7 +13,7 @@ enum Held {
         var state = DownloadState()
         _ = state.decide(on: DownloadResponseHead(status: 200, fields: fields), to: .whole(nil), now: 0)
         _ = state.received(length)
-        state.bodyCut()
+        state.bodyInterrupted()
         return state
     }
 
@@ -46,18 +46,18 @@ extension DownloadState {
 @Suite struct DownloadStateTests {
     @Test func `the first request asks for the whole`() {
         #expect(DownloadState().nextStep == .ask(.whole(nil)))
-        #expect(DownloadAsk.whole(nil).fields[.range] == nil)
-        #expect(DownloadAsk.whole(nil).fields[.acceptEncoding] == "identity")
+        #expect(RequestPlan.whole(nil).fields[.range] == nil)
+        #expect(RequestPlan.whole(nil).fields[.acceptEncoding] == "identity")
     }
 
     @Test func `a request for the rest carries the range and the validator`() throws {
         let tag = try #require(EntityTag("\"v1\""))
-        let ask = DownloadAsk.rest(from: 100, .entityTag(tag))
+        let ask = RequestPlan.rest(from: 100, .entityTag(tag))
         #expect(Held.state().nextStep == .ask(ask))
         #expect(ask.fields[.range] == "bytes=100-")
         #expect(ask.fields[.ifRange] == "\"v1\"")
         #expect(ask.method == .get)
-        #expect(DownloadAsk.probe.method == .head)
+        #expect(RequestPlan.probe.method == .head)
     }
 
     @Test(
@@ -97,7 +97,7 @@ extension DownloadState {
         var representation = DownloadRepresentation()
         representation.total = 10
         #expect(DownloadState(resuming: representation, length: 11).nextStep == .ask(.whole(.journalUnusable)))
-        let elsewhere = DownloadState(resuming: representation, length: 10, isElsewhere: true)
+        let elsewhere = DownloadState(resuming: representation, length: 10, isFromOtherURL: true)
         #expect(elsewhere.nextStep == .ask(.whole(.differentURL)))
         #expect(DownloadState(resuming: representation, length: 10).nextStep == .finish)
     }
@@ -136,7 +136,7 @@ extension DownloadState {
         #expect(long.received(201) == .init(dropped: 0, kept: 200, excess: 1))
         #expect(long.isBodyTooLong)
         #expect(long.bodyEnded() == .complete)
-        #expect(long.representation?.evidence.hasSurplus == true)
+        #expect(long.representation?.evidence.hasExcessBytes == true)
         #expect(long.length == 300)
         var part = Held.state()
         #expect(try part.next(Held.part("bytes 100-199/300", nil)) == .append)
@@ -174,7 +174,7 @@ extension DownloadState {
         var state = Held.state()
         _ = try state.next(Held.answer(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
         #expect(state.received(301).excess == 1)
-        #expect(state.bodyEnded() == .askAgain(.representationChanged))
+        #expect(state.bodyEnded() == .retryNow(.representationChanged))
         #expect(state.nextStep == .ask(.whole(.representationChanged)))
     }
 
@@ -189,7 +189,7 @@ extension DownloadState {
         #expect(state.received(300).excess == 0)
         #expect(state.bodyEnded() == .complete)
         #expect(state.representation?.digest == Held.digest)
-        #expect(state.representation?.isDigestOwed == true)
+        #expect(state.representation?.requiresDigest == true)
     }
 
     @Test func `a digest in the trailers of a whole takes the place of an earlier one`() throws {
@@ -215,7 +215,7 @@ extension DownloadState {
         ])
         _ = try other.next(Held.part())
         _ = other.received(200)
-        #expect(other.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .askAgain(.representationChanged))
+        #expect(other.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .retryNow(.representationChanged))
         #expect(other.nextStep == .ask(.whole(.representationChanged)))
     }
 }

@@ -107,10 +107,10 @@ import Units
         #expect(again.checkpoints.isEmpty)
         #expect(again.blocks.count == 0)
         #expect(again.source == other)
-        let learned = try Self.journal(promised + [.learned(other)])
-        #expect(learned.checkpoints.count == 1)
-        #expect(learned.blocks.count == 1)
-        #expect(learned.source == other)
+        let updated = try Self.journal(promised + [.updated(other)])
+        #expect(updated.checkpoints.count == 1)
+        #expect(updated.blocks.count == 1)
+        #expect(updated.source == other)
     }
 
     @Test func `kinds of later versions are skipped, and what makes no sense isn't believed`() throws {

@@ -35,7 +35,7 @@ struct RateLimiterTests {
 
     @Test(arguments: [(1, 1_024), (100_000, 2_000), (1_000_000_000, 262_144)] as [(Int64, Int)])
     func `a piece is that of 20 ms, from 1 KiB to 256 KiB`(rate: Int64, length: Int) {
-        #expect(RateLimiter(rate: .bytesPerSecond(rate)).pieceLength == length)
+        #expect(RateLimiter(rate: .bytesPerSecond(rate)).chunkLength == length)
     }
 
     @Test func `no time brings more than the rate, the burst and a piece, and a busy sender gets the whole rate`() {
@@ -43,7 +43,7 @@ struct RateLimiterTests {
             var random = SeededGenerator(seed: seed)
             let rate = BitRate(bitsPerSecond: Int64(1 + random.next() % 800_000_000))
             var limiter = RateLimiter(rate: rate)
-            let piece = limiter.pieceLength
+            let piece = limiter.chunkLength
             let isBusy = seed % 2 == 0
             var now = Moment(nanoseconds: Int64(random.next() % 1_000_000_000))
             let start = now

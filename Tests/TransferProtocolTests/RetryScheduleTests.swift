@@ -81,7 +81,7 @@ import Units
                     Issue.record("gave up")
                     return
                 }
-                #expect(rule == .startingOver(times: times + 1))
+                #expect(rule == .repeatedRestart(times: times + 1))
                 longest[times] = max(longest[times], delay)
                 schedule.restarted()
             }
@@ -104,7 +104,7 @@ import Units
             guard case .wait(let delay, let rule) = schedule.failed(at: now) else { return nil }
             switch rule {
             case .progress: rules.insert("progress")
-            case .pace: rules.insert("pace")
+            case .rateLimit: rules.insert("pace")
             default: rules.insert("other")
             }
             now = now + delay
@@ -136,7 +136,7 @@ import Units
             #expect(schedule.failed(at: now) == .wait(.zero, .progress(1)))
         }
         schedule.reached(101)
-        guard case .wait(let delay, .pace(requestsPerSecond: 20)) = schedule.failed(at: now) else {
+        guard case .wait(let delay, .rateLimit(requestsPerSecond: 20)) = schedule.failed(at: now) else {
             Issue.record("no pause")
             return
         }
@@ -196,7 +196,7 @@ import Units
 
     @Test func `an attempt that needs no wait has none, and is counted`() {
         var schedule = schedule { $0.maximumAttempts = 2 }
-        #expect(schedule.failed(at: .zero, isImmediate: true) == .wait(.zero, .otherRequest))
+        #expect(schedule.failed(at: .zero, isImmediate: true) == .wait(.zero, .differentRequest))
         #expect(schedule.failed(at: .zero, isImmediate: true) == .giveUp(.attempts(2)))
     }
 

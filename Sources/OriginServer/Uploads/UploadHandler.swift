@@ -38,7 +38,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         var hasEnded = false
         var isAwaited = false
         var awaitsContinue: Bool
-        var throughput: MinimumThroughput
+        var throughput: ThroughputMonitor
     }
 
     private enum State {
@@ -50,14 +50,14 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let service: UploadService
-    private let area: UploadArea
+    private let area: UploadPaths
     private let configuration: OriginConfiguration
     private var state = State.passing
-    private var isReadHeld = false
+    private var isReadDelayed = false
     private let progress: RequestProgress
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
-    init(_ uploads: UploadSite, _ configuration: OriginConfiguration, _ progress: RequestProgress) {
+    init(_ uploads: UploadEndpoint, _ configuration: OriginConfiguration, _ progress: RequestProgress) {
         service = uploads.service
         area = uploads.area
         self.configuration = configuration
@@ -111,7 +111,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 traits: traits,
                 start: context.eventLoop.now,
                 awaitsContinue: head.awaitsContinue,
-                throughput: MinimumThroughput(rate: limits.contentRate, window: limits.contentWindow)
+                throughput: ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
             )
         )
         switch subject {
@@ -173,7 +173,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Delays reads while enough content is buffered.
     func read(context: ChannelHandlerContext) {
         if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes {
-            isReadHeld = true
+            isReadDelayed = true
         } else {
             context.read()
         }
@@ -181,8 +181,8 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func releaseRead(_ context: ChannelHandlerContext) {
         if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes { return }
-        guard isReadHeld else { return }
-        isReadHeld = false
+        guard isReadDelayed else { return }
+        isReadDelayed = false
         context.read()
     }
 

@@ -21,7 +21,7 @@ struct ContentCheck {
     var isPassed: Bool { Array(hasher.finalize()) == expected.sha256 }
 }
 
-extension UploadMachine {
+extension UploadStateMachine {
     /// A request ended before its content did: keeps what arrived, unless the content had to be complete.
     mutating func leave(_ old: Transfer) {
         transfer = nil
@@ -30,7 +30,7 @@ extension UploadMachine {
 
     /// Discards what was received since the last checkpoint.
     mutating func discard() {
-        isBroken = true
+        needsRestore = true
         received = promised
     }
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 import TransferProtocol
 
 /// An upload that was recovered at startup.
-public struct UploadFound: Hashable, Sendable {
+public struct RecoveredUpload: Hashable, Sendable {
     /// The progress of an upload.
     public enum State: Hashable, Sendable {
         /// This many bytes are durable.
@@ -52,7 +52,7 @@ public struct UploadCore: Sendable {
 
     private let policy: UploadPolicy
     private let location: @Sendable (UploadToken) -> String
-    private var uploads: [UploadToken: UploadMachine] = [:]
+    private var uploads: [UploadToken: UploadStateMachine] = [:]
     /// The uploads of current requests.
     private var owners: [UploadRequestID: UploadToken] = [:]
     /// The uploads that the last event marked for removal during a store command.
@@ -61,14 +61,14 @@ public struct UploadCore: Sendable {
     /// Makes the core with the recovered uploads. `location` returns the path of an upload's URL.
     public init(
         policy: UploadPolicy,
-        found: [UploadFound],
+        found: [RecoveredUpload],
         now: UploadInstant,
         location: @escaping @Sendable (UploadToken) -> String
     ) {
         self.policy = policy
         self.location = location
         for upload in found {
-            uploads[upload.token] = UploadMachine(
+            uploads[upload.token] = UploadStateMachine(
                 token: upload.token,
                 location: location(upload.token),
                 found: upload,
@@ -104,11 +104,11 @@ public struct UploadCore: Sendable {
             return change(owners[id], at: now) { $0.contentEnded(id, at: now) }
         case .broke(let id):
             defer { owners[id] = nil }
-            return change(owners[id], at: now) { $0.requestBroke(id, at: now) }
+            return change(owners[id], at: now) { $0.requestDisconnected(id, at: now) }
         case .stored(let token, let result):
             return change(token, at: now) { $0.stored(result, at: now) }
         case .answered(let token, let response):
-            return change(token, at: now) { $0.answeredEarly(response, at: now) }
+            return change(token, at: now) { $0.respondedEarly(response, at: now) }
         case .tick:
             return uploads.filter { !$0.value.isBusy && $0.value.expiry <= now.wall || hasOutlived($0.value, now) }.keys
                 .sorted { $0.description < $1.description }
@@ -116,14 +116,14 @@ public struct UploadCore: Sendable {
         }
     }
 
-    private func hasOutlived(_ upload: UploadMachine, _ now: UploadInstant) -> Bool {
+    private func hasOutlived(_ upload: UploadStateMachine, _ now: UploadInstant) -> Bool {
         upload.record.created + policy.lifetime <= now.wall
     }
 
     private mutating func change(
         _ token: UploadToken?,
         at now: UploadInstant,
-        _ body: (inout UploadMachine) -> Void
+        _ body: (inout UploadStateMachine) -> Void
     ) -> [UploadServerAction] {
         guard let token, var upload = uploads.removeValue(forKey: token) else { return [] }
         let wasAbandoned = upload.isAbandoned
@@ -176,7 +176,7 @@ public struct UploadCore: Sendable {
             isOnlyNew: request.isOnlyNew,
             created: now.wall
         )
-        uploads[token] = UploadMachine(
+        uploads[token] = UploadStateMachine(
             token: token,
             location: location(token),
             record: record,

@@ -24,7 +24,7 @@ public struct UploadPolicy: Hashable, Sendable {
     /// The minimum interval between two 104 responses with an offset, and the maximum between two checkpoints.
     public var progressInterval: Duration = .seconds(1)
     /// The maximum number of 104 responses to a request. After 30 the interval doubles with each.
-    public var progressResponses = 50
+    public var maximumProgressResponses = 50
 
     /// Makes the default policy.
     public init() {}

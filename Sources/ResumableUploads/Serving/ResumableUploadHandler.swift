@@ -28,7 +28,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         var isAwaited = false
         var expectsContinue: Bool
         /// Whether the client waits for a 100 before it sends content.
-        var holdsContent: Bool
+        var awaitsContinue: Bool
         /// Whether the connection closes after the response.
         var endsConnection: Bool
     }
@@ -44,7 +44,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private let server: ResumableUploadServer
     private var state = State.passing
-    private var isReadHeld = false
+    private var isReadDelayed = false
     /// The last forwarded OPTIONS request, until its response has passed.
     private var options: HTTPRequest?
     /// The number of forwarded requests without a response.
@@ -55,7 +55,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private var isDelivering = false
     /// Whether the connection closes when the remaining content has been discarded.
     private var endsConnection = false
-    private var throughput: MinimumThroughput
+    private var throughput: ThroughputMonitor
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
 
     /// Makes the handler of one connection.
@@ -64,8 +64,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         throughput = Self.throughput(server.configuration)
     }
 
-    private static func throughput(_ limits: ResumableUploadServer.Configuration) -> MinimumThroughput {
-        MinimumThroughput(rate: limits.contentRate, window: limits.contentWindow)
+    private static func throughput(_ limits: ResumableUploadServer.Configuration) -> ThroughputMonitor {
+        ThroughputMonitor(rate: limits.minimumContentRate, window: limits.contentRateWindow)
     }
 
     private var limits: ResumableUploadServer.Configuration { server.configuration }
@@ -126,7 +126,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
                 switch part {
                 case .head: break
                 case .body(var content):
-                    exchange.holdsContent = false
+                    exchange.awaitsContinue = false
                     throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
                     if exchange.buffer.readableBytes == 0 {
                         exchange.buffer = content
@@ -149,7 +149,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
             Exchange(
                 method: head.method,
                 expectsContinue: expectsContinue,
-                holdsContent: expectsContinue,
+                awaitsContinue: expectsContinue,
                 endsConnection: UploadHead.endsConnection(head.headerFields)
             )
         )
@@ -193,7 +193,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         } else if exchange.isAwaited, exchange.hasEnded {
             change { $0.isAwaited = false }
             server.handle(.contentEnded(id))
-        } else if exchange.isAwaited, !exchange.holdsContent {
+        } else if exchange.isAwaited, !exchange.awaitsContinue {
             throughput.waitBegan(at: context.eventLoop.now)
         }
         releaseRead(context)
@@ -204,7 +204,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// Delays reads while enough content is buffered.
     public func read(context: ChannelHandlerContext) {
-        if isFull { isReadHeld = true } else { context.read() }
+        if isFull { isReadDelayed = true } else { context.read() }
     }
 
     private var isFull: Bool {
@@ -214,8 +214,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     }
 
     private func releaseRead(_ context: ChannelHandlerContext) {
-        guard isReadHeld, !isFull else { return }
-        isReadHeld = false
+        guard isReadDelayed, !isFull else { return }
+        isReadDelayed = false
         context.read()
     }
 
@@ -264,7 +264,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
                 guard case .exchanging(let exchange) = handler.state, exchange.id == id, !exchange.hasEnded,
                     exchange.buffer.readableBytes == 0
                 else { return }
-                handler.change { $0.holdsContent = false }
+                handler.change { $0.awaitsContinue = false }
                 handler.write(100, [:], context)
                 handler.deliver(context)
             }
@@ -281,7 +281,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         guard case .exchanging(let exchange) = state else { return }
         let closesNow = thenCloses || exchange.endsConnection && exchange.hasEnded
         endsConnection = exchange.endsConnection
-        state = closesNow ? .closed : exchange.hasEnded ? .passing : .dropping(limits.drainedBytes)
+        state = closesNow ? .closed : exchange.hasEnded ? .passing : .dropping(limits.maximumDiscardedBytes)
         var fields = response.fields
         let hasContent = ![204, 304].contains(response.status)
         if hasContent { fields[.contentLength] = String(response.content.count) }

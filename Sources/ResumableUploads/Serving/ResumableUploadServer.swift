@@ -14,10 +14,10 @@ public struct UploadedRequest: Sendable {
 }
 
 /// The response to an upload.
-public struct UploadedAnswer: Sendable {
+public struct UploadedResponse: Sendable {
     /// The head: a status from 200 to 599, and fields. Framing fields are set by the server.
     public var head: HTTPResponse
-    /// The content, at most `ResumableUploadServer.Configuration.longestAnswer` bytes.
+    /// The content, at most `ResumableUploadServer.Configuration.maximumResponseBytes` bytes.
     public var content: ByteBuffer
 
     /// Makes a response.
@@ -41,17 +41,17 @@ public final class ResumableUploadServer: Sendable {
         /// The path prefix of upload URLs, which ends with a slash and is followed by an unguessable token.
         public var path = "/.uploads/"
         /// The maximum size of a response, which is kept for clients that lost it: 64 KiB. A larger one becomes a 500.
-        public var longestAnswer = 64 << 10
+        public var maximumResponseBytes = 64 << 10
         /// The maximum content buffered per connection, plus one read: 256 KiB.
         public var bufferBytes = 256 << 10
         /// The maximum content discarded after a response to keep the connection open: 256 KiB. Beyond it the
         /// connection is closed.
-        public var drainedBytes = 256 << 10
-        /// The minimum rate of content, in bytes per second over `contentWindow`: 1 KiB/s. A slower request gets 408
+        public var maximumDiscardedBytes = 256 << 10
+        /// The minimum rate of content, in bytes per second over `contentRateWindow`: 1 KiB/s. A slower request gets 408
         /// and its connection is closed; the upload can be resumed. 0 disables the check.
-        public var contentRate = 1 << 10
+        public var minimumContentRate = 1 << 10
         /// The waiting time over which the rate is measured: 30 s.
-        public var contentWindow: TimeAmount = .seconds(30)
+        public var contentRateWindow: TimeAmount = .seconds(30)
 
         /// Makes the default configuration.
         public init() {}
@@ -59,11 +59,11 @@ public final class ResumableUploadServer: Sendable {
 
     /// Processes an upload and returns its response. An early return ends the upload. Cancelled when the client deletes
     /// the upload, or it expires. An error becomes a 500.
-    public typealias Handler = @Sendable (UploadedRequest) async throws -> UploadedAnswer
+    public typealias Handler = @Sendable (UploadedRequest) async throws -> UploadedResponse
 
     /// The limits.
     public let configuration: Configuration
-    private let forwarder: UploadForwarder
+    private let forwardingProxy: UploadForwarder
     private let service: UploadService
 
     /// Makes the uploads of a server.
@@ -72,16 +72,16 @@ public final class ResumableUploadServer: Sendable {
         configuration.policy.checksContentDigest = false
         configuration.policy.refusesIfMatch = false
         self.configuration = configuration
-        forwarder = UploadForwarder(longestAnswer: configuration.longestAnswer, handler)
+        forwardingProxy = UploadForwarder(maximumResponseBytes: configuration.maximumResponseBytes, handler)
         let origin = ContinuousClock.now
         service = UploadService(
-            storing: forwarder,
+            storing: forwardingProxy,
             found: [],
             policy: configuration.policy,
             now: { UploadInstant(elapsed: ContinuousClock.now - origin, wall: UploadHead.secondsSince1970()) },
             location: { [path = configuration.path] in path + $0.description }
         )
-        forwarder.tell(service)
+        forwardingProxy.tell(service)
     }
 
     /// The number of uploads, including ended ones.
@@ -114,7 +114,9 @@ public final class ResumableUploadServer: Sendable {
     }
 
     /// Calls `body` when the handler of an upload waits for content.
-    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) { forwarder.whenRead(token, body) }
+    func whenRead(_ token: UploadToken, _ body: @escaping @Sendable () -> Void) {
+        forwardingProxy.whenRead(token, body)
+    }
 
     /// Starts an upload request and returns its upload, which it may create. Returns `nil` for an invalid upload URL.
     func begin(
@@ -144,7 +146,7 @@ public final class ResumableUploadServer: Sendable {
             preparing: { token in
                 guard !isUpload else { return }
                 upload = token
-                forwarder.prepare(token, head, channel)
+                forwardingProxy.prepare(token, head, channel)
             },
             connection
         )

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Passes each upload to a handler as one request, and keeps its response. Nothing is stored on disk: acknowledged
 /// content is valid until the process ends.
-final class UploadForwarder: UploadStoring {
+final class UploadForwarder: UploadBackend {
     private let handler: ResumableUploadServer.Handler
-    private let longestAnswer: Int
+    private let maximumResponseBytes: Int
     private let uploads = Mutex<[UploadToken: Forwarded]>([:])
     /// The tasks of removed uploads, until they have returned.
     private let cancelled = Mutex<[UploadToken: Task<Void, Never>]>([:])
@@ -25,8 +25,8 @@ final class UploadForwarder: UploadStoring {
         var isFinishing: (@Sendable (UploadStoreResult) -> Void)?
     }
 
-    init(longestAnswer: Int, _ handler: @escaping ResumableUploadServer.Handler) {
-        self.longestAnswer = longestAnswer
+    init(maximumResponseBytes: Int, _ handler: @escaping ResumableUploadServer.Handler) {
+        self.maximumResponseBytes = maximumResponseBytes
         self.handler = handler
     }
 
@@ -70,8 +70,8 @@ final class UploadForwarder: UploadStoring {
                 done(.done)
                 begin(token, length: record.length)
             case .append(let bytes, _):
-                let (pipe, isAnswered) = uploads.withLock { ($0[token]?.pipe, $0[token]?.answer != nil) }
-                guard let pipe, !isAnswered else { return done(.done) }
+                let (pipe, isResolved) = uploads.withLock { ($0[token]?.pipe, $0[token]?.answer != nil) }
+                guard let pipe, !isResolved else { return done(.done) }
                 pipe.offer(ByteBuffer(bytes: bytes)) { [loop] in loop.execute { done(.done) } }
             case .checkpoint, .release: done(.done)
             case .finish: finish(token, done)
@@ -110,7 +110,7 @@ final class UploadForwarder: UploadStoring {
         do {
             let answer = try await handler(request)
             let status = answer.head.status.code
-            guard (200...599).contains(status), answer.content.readableBytes <= longestAnswer else {
+            guard (200...599).contains(status), answer.content.readableBytes <= maximumResponseBytes else {
                 return .message(500, "The response is no final one, or too long.")
             }
             var fields = answer.head.headerFields

@@ -19,7 +19,7 @@ public final class UploadService: Sendable {
     }
 
     private let state: Mutex<State>
-    private let store: any UploadStoring
+    private let store: any UploadBackend
     private let now: @Sendable () -> UploadInstant
     private let sweep: RepeatedTask
 
@@ -45,7 +45,7 @@ public final class UploadService: Sendable {
         location: @escaping @Sendable (UploadToken) -> String
     ) throws(FileError) {
         let store = try UploadStore(folder: folder, in: files)
-        let found: [UploadFound]
+        let found: [RecoveredUpload]
         do throws(FileError) {
             found = try store.recover()
         } catch {
@@ -53,7 +53,7 @@ public final class UploadService: Sendable {
             throw error
         }
         self.init(
-            storing: FolderOfUploads(store, threadCount: threadCount),
+            storing: FolderUploadBackend(store, threadCount: threadCount),
             found: found,
             policy: policy,
             now: now,
@@ -63,8 +63,8 @@ public final class UploadService: Sendable {
 
     /// Starts the service on a store with these recovered uploads.
     init(
-        storing store: any UploadStoring,
-        found: [UploadFound],
+        storing store: any UploadBackend,
+        found: [RecoveredUpload],
         policy: UploadPolicy,
         now: @escaping @Sendable () -> UploadInstant,
         location: @escaping @Sendable (UploadToken) -> String

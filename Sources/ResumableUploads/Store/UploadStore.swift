@@ -60,8 +60,8 @@ public final class UploadStore: Sendable {
     /// Recovers the uploads of an earlier run, truncated to their last checkpoint, and removes garbage.
     ///
     /// Removes an upload that lost acknowledged bytes. Leaves uploads of newer versions unchanged.
-    public func recover() throws(FileError) -> [UploadFound] {
-        var found: [UploadFound] = []
+    public func recover() throws(FileError) -> [RecoveredUpload] {
+        var found: [RecoveredUpload] = []
         var kept: Set<String> = ["lock"]
         let names = try files.names(in: inside).sorted()
         for name in names where name.hasSuffix(StoredUpload.logSuffix) {
@@ -82,10 +82,10 @@ public final class UploadStore: Sendable {
                 switch upload.adopt(summary) {
                 case .restored(let length):
                     let record = upload.record ?? summary.record
-                    found.append(UploadFound(token: token, record: record, state: .receiving(length: length)))
+                    found.append(RecoveredUpload(token: token, record: record, state: .receiving(length: length)))
                     upload.release()
                 case .finished(let outcome):
-                    found.append(UploadFound(token: token, record: summary.record, state: .completed(outcome)))
+                    found.append(RecoveredUpload(token: token, record: summary.record, state: .completed(outcome)))
                 case .failed(.lost):
                     kept.subtract([name, upload.dataName])
                     continue

@@ -17,14 +17,14 @@ struct RouteTable: Hashable, Sendable {
     private(set) var routes: [Route] = []
 
     /// The maximum number of routes read from a file: 4,096.
-    static let mostRoutes = 4_096
+    static let maximumRoutes = 4_096
 
     /// `RTF_UP` and `RTF_REJECT` of the kernel.
     private static let (up, reject): (UInt32, UInt32) = (0x1, 0x200)
 
     /// Parses both files; skips invalid lines.
     init(ipv4: String, ipv6: String) {
-        for line in ipv4.split(separator: "\n").dropFirst().prefix(Self.mostRoutes) {
+        for line in ipv4.split(separator: "\n").dropFirst().prefix(Self.maximumRoutes) {
             let words = line.split { $0 == "\t" || $0 == " " }
             guard words.count >= 8, words[0] != "lo", let flags = UInt32(words[3], radix: 16),
                 flags & Self.up != 0, flags & Self.reject == 0,
@@ -34,7 +34,7 @@ struct RouteTable: Hashable, Sendable {
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: network >> ($0 * 8)) }
             routes.append(Route(network: bytes, prefixLength: mask.nonzeroBitCount))
         }
-        for line in ipv6.split(separator: "\n").prefix(Self.mostRoutes) {
+        for line in ipv6.split(separator: "\n").prefix(Self.maximumRoutes) {
             let words = line.split(separator: " ")
             guard words.count >= 10, words[9] != "lo", words[0].utf8.count == 32,
                 let length = Int(words[1], radix: 16), length <= 128,

@@ -11,7 +11,7 @@ import Units
 /// cancellation.
 final class StreamSpooler: Sendable {
     /// Smaller chunks are coalesced to this size: 64 KiB.
-    static let leastWritten = 64 << 10
+    static let minimumWrite = 64 << 10
     /// The maximum number of characters kept of a stream's error.
     static let shownCharacters = 1_000
 
@@ -49,7 +49,7 @@ final class StreamSpooler: Sendable {
         limit: Int64,
         files: any FileSystem,
         _ worker: FileWorker
-    ) async throws(UploadError) -> UploadSpool where Chunks.Element == [UInt8] {
+    ) async throws(UploadError) -> SpooledContent where Chunks.Element == [UInt8] {
         guard !Task.isCancelled else { throw .cancelled }
         let file = try await UploadError.mapping { () async throws(DownloadError) in
             try await worker.run { () throws(DownloadError) in
@@ -57,7 +57,7 @@ final class StreamSpooler: Sendable {
             }
         }
         let spooler = StreamSpooler(file, folder, limit: limit, worker)
-        let outcome = FirstResult<UploadSpool>()
+        let outcome = FirstResult<SpooledContent>()
         let reader = Task {
             do throws(UploadError) {
                 outcome.give(.success(try await spooler.read(chunks)))
@@ -76,7 +76,7 @@ final class StreamSpooler: Sendable {
         return try result.get()
     }
 
-    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(UploadError) -> UploadSpool
+    private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(UploadError) -> SpooledContent
     where Chunks.Element == [UInt8] {
         var iterator = chunks.makeAsyncIterator()
         var gathered: [UInt8] = []
@@ -84,18 +84,18 @@ final class StreamSpooler: Sendable {
         while let chunk = try await next(&iterator) {
             guard Int64(chunk.count) <= limit - length else { throw .streamTooLong(limit: limit) }
             length += Int64(chunk.count)
-            if gathered.isEmpty, chunk.count >= Self.leastWritten {
+            if gathered.isEmpty, chunk.count >= Self.minimumWrite {
                 try await write(chunk)
             } else {
                 gathered += chunk
-                guard gathered.count >= Self.leastWritten else { continue }
+                guard gathered.count >= Self.minimumWrite else { continue }
                 try await write(gathered)
                 gathered.removeAll(keepingCapacity: true)
             }
         }
         if !gathered.isEmpty { try await write(gathered) }
         let sha256 = state.withLock { Array($0.hasher.finalize()) }
-        return UploadSpool(file, in: folder, length: length, sha256: sha256, worker)
+        return SpooledContent(file, in: folder, length: length, sha256: sha256, worker)
     }
 
     /// The next chunk.

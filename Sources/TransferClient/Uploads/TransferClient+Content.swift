@@ -16,7 +16,7 @@ extension TransferClient {
     ///
     /// - Throws: `.cancelled`.
     public func content(of bytes: [UInt8]) async throws(UploadError) -> UploadContent {
-        UploadContent(kind: .memory(try await UploadMemory(bytes, FileWorker(pool: threadPool))))
+        UploadContent(kind: .memory(try await InMemoryContent(bytes, FileWorker(pool: threadPool))))
     }
 
     /// Spools a stream to an unnamed file as the content of an upload, and hashes it.

@@ -91,7 +91,7 @@ extension TransferClient {
             if earlier.creation.sha256 != sha256 || earlier.creation.source.length != source.identity.length {
                 reason = .sourceChanged
             } else if !request.dialects.allows(resource.dialect) {
-                reason = .otherDialect
+                reason = .differentDialect
             } else {
                 state = UploadState(parameters, resuming: resource, mayBeComplete: earlier.mayBeComplete)
             }

@@ -8,8 +8,8 @@ import TransferProtocol
 public struct UploadContent: Sendable {
     enum Kind: Sendable {
         case file(UploadSourceFile)
-        case memory(UploadMemory)
-        case spool(UploadSpool)
+        case memory(InMemoryContent)
+        case spool(SpooledContent)
     }
 
     let kind: Kind
@@ -54,9 +54,9 @@ public struct UploadContent: Sendable {
         }
     }
 
-    /// The bytes of `range`, at most `UploadSourceFile.longestRead`. Throws when a file is shorter.
+    /// The bytes of `range`, at most `UploadSourceFile.maximumReadSize`. Throws when a file is shorter.
     func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
-        let end = min(range.upperBound, range.lowerBound + Int64(UploadSourceFile.longestRead))
+        let end = min(range.upperBound, range.lowerBound + Int64(UploadSourceFile.maximumReadSize))
         let range = range.lowerBound..<end
         switch kind {
         case .file(let file): return try await file.read(range)

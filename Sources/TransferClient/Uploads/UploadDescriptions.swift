@@ -1,18 +1,19 @@
 import TransferProtocol
 
-extension UploadSetback: CustomStringConvertible {
+extension TransientUploadFailure: CustomStringConvertible {
     /// The failure as a clause.
     public var description: String {
         switch self {
-        case .transport(let setback): setback.description
+        case .transport(let cause): cause.description
         case .status(let status): "the server answered \(status)"
         case .noOffset: "the server told no offset of the upload"
         case .noProgress: "the server took nothing"
         case .uploadGone: "the server no longer has the upload"
         case .uploadExpired: "the upload has expired"
         case .smallerRequests: "the server asks for smaller requests"
-        case .otherDialect(let dialect?): "the server speaks interop version \(dialect.rawValue)"
-        case .otherDialect(nil): "the server speaks another version of resumable uploads; an ordinary upload follows"
+        case .differentDialect(let dialect?): "the server speaks interop version \(dialect.rawValue)"
+        case .differentDialect(nil):
+            "the server speaks another version of resumable uploads; an ordinary upload follows"
         }
     }
 }
@@ -23,7 +24,7 @@ extension UploadRestartReason: CustomStringConvertible {
         switch self {
         case .uploadGone: "the server no longer has the upload"
         case .sourceChanged: "the file changed since the last run"
-        case .otherDialect: "the upload was begun in another dialect"
+        case .differentDialect: "the upload was begun in another dialect"
         }
     }
 }
@@ -40,9 +41,9 @@ extension UploadFailure: CustomStringConvertible {
         case .dialectRefused(let version?):
             "the server speaks interop version \(version) of resumable uploads, and another was asked for"
         case .dialectRefused(nil): "the server doesn't speak this version of resumable uploads"
-        case .answeredEarly(let status): "the server answered \(status) before it had the whole file"
-        case .notRepeatable(let setback):
-            "\(setback.description); the server can't resume uploads, and sending a POST again may do it twice"
+        case .respondedEarly(let status): "the server answered \(status) before it had the whole file"
+        case .notRepeatable(let cause):
+            "\(cause.description); the server can't resume uploads, and sending a POST again may do it twice"
         case .outcomeUnknown:
             "the whole file was sent, the answer was lost, and the server no longer has the upload: look whether the "
                 + "file arrived before uploading it again"

@@ -29,7 +29,7 @@ public enum UploadError: Error, Hashable, Sendable {
     /// The server refused permanently.
     case refused(UploadFailure)
     /// A limit of the retry policy was reached; the last failure.
-    case gaveUp(RetryLimit, UploadSetback)
+    case gaveUp(RetryLimit, TransientUploadFailure)
     /// The server's digest isn't the file's.
     case digestMismatch(sent: [UInt8], received: [UInt8])
     /// The task was cancelled.
@@ -90,8 +90,8 @@ extension UploadError: CustomStringConvertible {
         case .streamTooLong(let limit): "the stream has more than \(limit) bytes"
         case .sourceChanged(let path): "“\(path)” was changed while it was uploaded"
         case .refused(let failure): failure.description
-        case .gaveUp(let limit, let setback):
-            "\(limit.description), the last time because \(setback.description)"
+        case .gaveUp(let limit, let cause):
+            "\(limit.description), the last time because \(cause.description)"
         case .digestMismatch(let sent, let received):
             "the server took a file with the SHA-256 \(Self.hex(received)), and \(Self.hex(sent)) was sent"
         case .cancelled: "cancelled"

@@ -3,8 +3,8 @@ import TransferProtocol
 
 /// The events of an upload, in order.
 public enum UploadEvent: Hashable, Sendable {
-    /// The file is open and hashed. `isContinued`: an earlier run created the upload.
-    case started(total: Int64, isContinued: Bool)
+    /// The file is open and hashed. `canBeCombined`: an earlier run created the upload.
+    case started(total: Int64, canBeCombined: Bool)
     /// The server has created an upload resource: from now on the upload can be resumed.
     case resumable(dialect: Int)
     /// The bytes written to the connection, and those acknowledged by the server. Closely spaced events are dropped.
@@ -12,7 +12,7 @@ public enum UploadEvent: Hashable, Sendable {
     /// The upload resumes at this offset, reported by the server.
     case resumed(offset: Int64)
     /// The attempt failed; the next one follows after this delay.
-    case retrying(in: Duration, UploadSetback)
+    case retrying(in: Duration, TransientUploadFailure)
     /// An interim response that isn't about the upload (RFC 9110, section 15.2).
     case informed(status: Int, fields: HTTPFields)
     /// The network is down. The next attempt follows when there is a route, at most 30 s later.
@@ -32,7 +32,7 @@ public enum UploadRestartReason: Hashable, Sendable {
     /// The file has changed.
     case sourceChanged
     /// The upload was created in a dialect that isn't allowed now.
-    case otherDialect
+    case differentDialect
 }
 
 /// The evidence that the server has the file.

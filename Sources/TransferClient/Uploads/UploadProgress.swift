@@ -7,7 +7,7 @@ final class UploadProgress: Sendable {
     private struct State {
         var sent: Int64
         var acknowledged: Int64
-        var toldAt: Moment?
+        var reportedAt: Moment?
     }
 
     private let total: Int64
@@ -53,8 +53,10 @@ final class UploadProgress: Sendable {
         // Under the lock, so that events of two tasks stay in order.
         state.withLock { state in
             body(&state)
-            if let toldAt = state.toldAt, now - toldAt < configuration.progressInterval, !isLast(state) { return }
-            state.toldAt = now
+            if let reportedAt = state.reportedAt, now - reportedAt < configuration.progressInterval, !isLast(state) {
+                return
+            }
+            state.reportedAt = now
             onEvent(.progress(sent: state.sent, acknowledged: state.acknowledged, total: total))
         }
     }

@@ -6,10 +6,10 @@ import NIOHTTPTypes
 import TransferProtocol
 
 extension UploadSession {
-    typealias Outcome = AttemptOutcome<UploadSetback, UploadError>
+    typealias Outcome = AttemptOutcome<TransientUploadFailure, UploadError>
 
     /// Sends one request, its content concurrent with the responses, and decides on them.
-    func attempt(_ plan: UploadPlan) async -> Outcome {
+    func attempt(_ plan: UploadRequestPlan) async -> Outcome {
         tally.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
         host = configuration.nextHop(to: url)
@@ -24,7 +24,7 @@ extension UploadSession {
             tally.acknowledgedAtStart = 0
         }
         let clock = configuration.clock
-        let hold = Task { [limit = configuration.uploadHoldLimit] in
+        let hold = Task { [limit = configuration.interimResponseLimit] in
             try? await clock.sleep(limit)
             sending?.release()
         }
@@ -48,47 +48,49 @@ extension UploadSession {
                 receive: { parts in try await self.receive(parts, plan, sending, progress) }
             )
         } catch {
-            outcome = exchangeFailed(error, plan, sending, host: url.host)
+            outcome = attemptFailed(error, plan, sending, host: url.host)
         }
         tally.bytesSent += sending?.sent ?? 0
         return outcome
     }
 
-    private func sending(for plan: UploadPlan) -> UploadSending? {
+    private func sending(for plan: UploadRequestPlan) -> UploadBodyWriter? {
         guard let range = plan.content(of: source.identity.length) else { return nil }
         // A creation's content waits for the server to name the resource or refuse.
         var isHeld = false
         if case .create(.some) = plan { isHeld = true }
-        return UploadSending(source, range, completes: plan.completes, isHeld: isHeld, pacer)
+        return UploadBodyWriter(source, range, completes: plan.completes, isHeld: isHeld, pacer)
     }
 
-    private func exchangeFailed(
+    private func attemptFailed(
         _ error: any Error,
-        _ plan: UploadPlan,
-        _ sending: UploadSending?,
+        _ plan: UploadRequestPlan,
+        _ sending: UploadBodyWriter?,
         host: String
     ) -> Outcome {
         if let failure = sending?.failure ?? error as? UploadError { return .failed(failure) }
         if let problem = error as? TLSSettingsProblem { return .failed(.invalidTLSSettings(problem)) }
-        if let failure = DownloadExchange.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
-        if let challenge = DownloadExchange.proxyChallenge(of: error) {
+        if let failure = HTTPAttempt.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
+        if let challenge = HTTPAttempt.proxyChallenge(of: error) {
             return .failed(.refused(.accessRefused(challenge, .none)))
         }
-        guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else { return .failed(.cancelled) }
-        return lost(plan, sending, setback)
+        guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else { return .failed(.cancelled) }
+        return lost(plan, sending, cause)
     }
 
-    private func lost(_ plan: UploadPlan, _ sending: UploadSending?, _ setback: DownloadSetback) -> Outcome {
+    private func lost(_ plan: UploadRequestPlan, _ sending: UploadBodyWriter?, _ cause: TransientDownloadFailure)
+        -> Outcome
+    {
         if let failure = sending?.failure { return .failed(failure) }
         if sending?.hasBegunCompletion == true { state.completionBegan() }
-        return outcome(of: state.exchangeFailed(plan, sent: sending?.sent ?? 0, setback))
+        return outcome(of: state.attemptFailed(plan, sent: sending?.sent ?? 0, cause))
     }
 
     /// Reads the responses: applies interim ones and decides on the final one.
     private func receive(
-        _ parts: DownloadExchange.Parts,
-        _ plan: UploadPlan,
-        _ sending: UploadSending?,
+        _ parts: HTTPAttempt.Parts,
+        _ plan: UploadRequestPlan,
+        _ sending: UploadBodyWriter?,
         _ progress: UploadProgress
     ) async throws -> Outcome {
         var iterator = parts.makeAsyncIterator()
@@ -98,19 +100,19 @@ extension UploadSession {
             guard head.status.isInterim else {
                 let problem = await problem(of: head, &iterator)
                 if sending?.hasBegunCompletion == true { state.completionBegan() }
-                let trail = state.trail(of: plan)
+                let redirects = state.redirects(of: plan)
                 let response = UploadResponseHead(
                     status: head.status.code,
                     fields: head.headerFields,
                     problem: problem,
-                    credentialUse: metadata.credentials.use(for: trail)
+                    credentialUse: metadata.credentials.use(for: redirects)
                 )
                 stateBeforeResponse = state
                 let action = state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now)
-                if let resource = state.resourceToKeep() {
+                if let resource = state.resourceToPersist() {
                     try await keep(resource, isNew: resource.url != stateBeforeResponse.resource?.url)
                 }
-                return refusal(response, to: plan, trail) ?? outcome(of: action)
+                return refusal(response, to: plan, redirects) ?? outcome(of: action)
             }
             sending?.pause()
             let notice = state.informed(status: head.status.code, fields: head.headerFields, of: plan, now: now)
@@ -133,27 +135,28 @@ extension UploadSession {
     private func outcome(of action: UploadAction) -> Outcome {
         switch action {
         case .proceed: .proceed
-        case .askAgain(let setback): .failedForNow(setback, isImmediate: true)
-        case .retry(let retryAfter, let setback): .failedForNow(setback, retryAfter: retryAfter)
+        case .retryNow(let cause): .retryable(cause, isImmediate: true)
+        case .retry(let retryAfter, let cause): .retryable(cause, retryAfter: retryAfter)
         }
     }
 
     /// A refusal that the caller may resolve: it ended the upload before the target processed anything. `nil` for any
     /// other response.
-    private func refusal(_ head: UploadResponseHead, to plan: UploadPlan, _ trail: RequestTrail) -> Outcome? {
+    private func refusal(_ head: UploadResponseHead, to plan: UploadRequestPlan, _ redirects: RedirectChain) -> Outcome?
+    {
         guard case .failed(let failure) = state.phase else { return nil }
         var refusal = AttemptRefusal(
             status: head.status,
-            url: trail.current,
+            url: redirects.current,
             use: head.credentialUse,
-            isAtOrigin: !trail.hasLeftOrigin,
+            isAtOrigin: !redirects.hasLeftOrigin,
             // The upload resource's URL is the server's choice.
             canMove: stateBeforeResponse.resource == nil
         )
         switch failure {
         case .accessRefused(let challenge, _): refusal.challenge = challenge
         case .refused: break
-        case .sizeRefused, .appendLimitTooSmall, .dialectRefused, .answeredEarly, .notRepeatable, .outcomeUnknown,
+        case .sizeRefused, .appendLimitTooSmall, .dialectRefused, .respondedEarly, .notRepeatable, .outcomeUnknown,
             .tooManyRestarts, .redirection, .violation:
             return nil
         }
@@ -177,7 +180,7 @@ extension UploadSession {
     /// The problem details of a refusal, if any.
     private func problem(
         of head: HTTPResponse,
-        _ iterator: inout DownloadExchange.Parts.AsyncIterator
+        _ iterator: inout HTTPAttempt.Parts.AsyncIterator
     ) async -> ProblemDetails? {
         guard (400..<500).contains(head.status.code),
             head.headerFields[.contentType]?.lowercased().hasPrefix(ProblemDetails.mediaType) == true

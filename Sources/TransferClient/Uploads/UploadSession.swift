@@ -32,7 +32,7 @@ final class UploadSession {
     /// The state before the last response, restored when the caller resolves a refusal.
     var stateBeforeResponse: UploadState
     var tally = Tally()
-    private var toldRestarts: Int
+    private var reportedRestarts: Int
 
     /// The counters of an upload.
     struct Tally {
@@ -60,7 +60,7 @@ final class UploadSession {
         self.journal = journal
         self.state = state
         stateBeforeResponse = state
-        toldRestarts = state.restarts
+        reportedRestarts = state.restarts
         host = state.target.host
         self.onEvent = onEvent
         configuration = client.configuration
@@ -78,7 +78,7 @@ final class UploadSession {
 
     /// Runs until the server has the file, or the upload has failed.
     func run(restarting reason: UploadRestartReason?) async throws(UploadError) -> UploadSummary {
-        onEvent(.started(total: source.identity.length, isContinued: state.resource != nil))
+        onEvent(.started(total: source.identity.length, canBeCombined: state.resource != nil))
         if let reason { restarted(reason) }
         do throws(UploadError) {
             return try await loop.run(self)
@@ -153,17 +153,17 @@ final class UploadSession {
         }
     }
 
-    var exchange: UploadExchange {
-        let connector = DownloadExchange(
+    var exchange: UploadAttempt {
+        let connector = HTTPAttempt(
             configuration,
             group: group,
             tls: tls,
             remaining: loop.remaining,
             requirement: requirement
         )
-        return UploadExchange(
+        return UploadAttempt(
             connector: connector,
-            limits: UploadWatchLimits(
+            limits: UploadTimeoutLimits(
                 response: configuration.uploadResponseLimit,
                 stall: configuration.stall,
                 deadline: connector.limits.deadline
@@ -176,9 +176,9 @@ extension UploadSession: AttemptedTransfer {
     var committed: Int64 { state.acknowledged }
     var startsOver: Bool { false }
 
-    func nextStep() async throws(UploadError) -> AttemptStep<UploadPlan, UploadSummary> {
-        if state.restarts > toldRestarts {
-            toldRestarts = state.restarts
+    func nextStep() async throws(UploadError) -> AttemptStep<UploadRequestPlan, UploadSummary> {
+        if state.restarts > reportedRestarts {
+            reportedRestarts = state.restarts
             restarted(.uploadGone)
         }
         await cancelAbandoned()
@@ -190,8 +190,9 @@ extension UploadSession: AttemptedTransfer {
         }
     }
 
-    func willWait(_ delay: Duration, after setback: UploadSetback, by rule: RetryRule) async throws(UploadError) {
-        onEvent(.retrying(in: delay, setback))
+    func willWait(_ delay: Duration, after cause: TransientUploadFailure, by rule: RetryRule) async throws(UploadError)
+    {
+        onEvent(.retrying(in: delay, cause))
     }
 
     func willWaitForNetwork() { onEvent(.waitingForNetwork) }
@@ -199,11 +200,11 @@ extension UploadSession: AttemptedTransfer {
     func use(_ credentials: DownloadCredentials) {
         metadata.credentials = credentials
         state = stateBeforeResponse
-        state.refusalAnswered(with: nil)
+        state.retryAfterRefusal(with: nil)
     }
 
     func use(_ url: DownloadURL) {
         state = stateBeforeResponse
-        state.refusalAnswered(with: url)
+        state.retryAfterRefusal(with: url)
     }
 }

@@ -16,7 +16,7 @@ final class UploadSourceFile: Sendable {
     private let files: NonBlockingFileIO
 
     /// The maximum size of a read.
-    static let longestRead = 256 << 10
+    static let maximumReadSize = 256 << 10
 
     private init(
         _ path: FilePath,
@@ -81,9 +81,9 @@ final class UploadSourceFile: Sendable {
         }
     }
 
-    /// The bytes of `range`, at most `longestRead`. Throws when the file is shorter.
+    /// The bytes of `range`, at most `maximumReadSize`. Throws when the file is shorter.
     func read(_ range: Range<Int64>) async throws(UploadError) -> ByteBuffer {
-        let count = Int(min(range.upperBound - range.lowerBound, Int64(Self.longestRead)))
+        let count = Int(min(range.upperBound - range.lowerBound, Int64(Self.maximumReadSize)))
         let buffer: ByteBuffer
         do {
             buffer = try await files.read(

@@ -6,7 +6,7 @@ extension UploadState {
     /// seconds since 1970. The request is over: the rest of its content isn't sent.
     public mutating func decide(
         on head: UploadResponseHead,
-        to plan: UploadPlan,
+        to plan: UploadRequestPlan,
         sent: Int64,
         now: Int64
     ) -> UploadAction {
@@ -27,7 +27,7 @@ extension UploadState {
                 now: now
             )
             return decide(response)
-        case .askOffset(let resource): return decideOnOffset(head, told, resource, now)
+        case .retrieveOffset(let resource): return decideOnOffset(head, told, resource, now)
         case .discoverLimits(let dialect): return decideOnLimits(head, told, dialect, now)
         case .cancel: return .proceed
         }
@@ -37,7 +37,7 @@ extension UploadState {
     private struct ContentResponse {
         var head: UploadResponseHead
         var told: UploadFields
-        var plan: UploadPlan
+        var plan: UploadRequestPlan
         var sent: Int64
         /// Whether the request completes the upload and all its content was sent.
         var isAllSent: Bool
@@ -80,8 +80,8 @@ extension UploadState {
         case 303 where response.told.isComplete == nil && resource == nil: return decideOnTargets(response)
         case 400: return decideOnBadRequest(response)
         case 404 where response.plan.resource != nil, 410 where response.plan.resource != nil:
-            return startAnew(because: .uploadGone)
-        case 409 where resource != nil: return askAgain(.status(409))
+            return restart(because: .uploadGone)
+        case 409 where resource != nil: return retryNow(.status(409))
         case 413: return shrink(response)
         case 408, 425, 429, 500..<600:
             // Some 5xx are as permanent as a 4xx.
@@ -115,7 +115,7 @@ extension UploadState {
         if let offset = response.told.offset, offset != parameters.length {
             return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
         }
-        guard response.isAllSent else { return fail(.answeredEarly(status: status)) }
+        guard response.isAllSent else { return fail(.respondedEarly(status: status)) }
         return finish(response.result(response.told == UploadFields() ? nil : response.plan.dialect))
     }
 
@@ -144,14 +144,14 @@ extension UploadState {
             if dialect.rules.isUnflaggedResponseFinal { return decideOnTargets(response) }
             // Version 9 only recommends the flag on creations; without a `Location` the response is the target's.
             if case .create = response.plan, response.head.fields[.location] == nil { return decideOnTargets(response) }
-            unflaggedAnswer = response.result(dialect)
+            unflaggedResponse = response.result(dialect)
         }
         if isReplaying, response.told.isComplete == nil { return finish(response.result(dialect)) }
         // The next offset shows whether the server took any content; an empty creation has none.
         switch response.plan {
-        case .append(_, let from, let count, _): offsetToPass = count > 0 ? from : nil
-        case .create: offsetToPass = parameters.length > 0 ? acknowledged : nil
-        case .reserve, .discoverLimits, .askOffset, .cancel: offsetToPass = nil
+        case .append(_, let from, let count, _): offsetToExceed = count > 0 ? from : nil
+        case .create: offsetToExceed = parameters.length > 0 ? acknowledged : nil
+        case .reserve, .discoverLimits, .retrieveOffset, .cancel: offsetToExceed = nil
         }
         let finishesNothing = response.plan.content(of: parameters.length)?.isEmpty == true && response.plan.completes
         ask(resource)
@@ -160,7 +160,7 @@ extension UploadState {
 
     /// 400: an unsupported version, or a client error.
     private mutating func decideOnBadRequest(_ response: ContentResponse) -> UploadAction {
-        if response.head.problem == .completedUpload, resource != nil { return askAgain(.status(400)) }
+        if response.head.problem == .completedUpload, resource != nil { return retryNow(.status(400)) }
         let named = UploadFields.interopVersion(of: response.head.fields)
         guard case .create(let dialect?) = response.plan, resource == nil, let named, named != dialect.interopVersion
         else { return fail(.refused(status: 400)) }
@@ -168,10 +168,10 @@ extension UploadState {
         // The request was refused before the target saw it, so even a POST can be repeated.
         guard let other = UploadDialect(interopVersion: named), triedDialects.insert(other).inserted else {
             phase = .creating(nil)
-            return .askAgain(.otherDialect(nil))
+            return .retryNow(.differentDialect(nil))
         }
         phase = creationPhase(other)
-        return .askAgain(.otherDialect(other))
+        return .retryNow(.differentDialect(other))
     }
 
     /// 413: retries with smaller requests, within the server's limits.
@@ -180,32 +180,34 @@ extension UploadState {
         if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
         let count = response.plan.content(of: parameters.length)?.count64 ?? 0
         guard resource != nil else {
-            if let pieceLimit, pieceLimit < count {
+            if let appendSizeLimit, appendSizeLimit < count {
                 phase = .reserving(dialect)
             } else if dialect.rules.hasLimitDiscovery, response.told.limits == nil, response.plan != .reserve(dialect) {
                 phase = .discovering(dialect)
             } else {
                 return fail(.refused(status: 413))
             }
-            return checkAppendLimit() ?? .askAgain(.smallerRequests)
+            return checkAppendLimit() ?? .retryNow(.smallerRequests)
         }
         if response.told.limits?.maximumAppendSize.map({ $0 < count }) != true {
-            let floor = max(limits.minimumAppendSize ?? 0, Self.smallestGuess)
+            let floor = max(limits.minimumAppendSize ?? 0, Self.minimumChunkSize)
             guard count > floor else { return fail(.refused(status: 413)) }
-            pieceLimit = max(floor, count / 2)
+            appendSizeLimit = max(floor, count / 2)
         }
-        return checkAppendLimit() ?? askAgain(.smallerRequests)
+        return checkAppendLimit() ?? retryNow(.smallerRequests)
     }
 
     private mutating func checkAppendLimit() -> UploadAction? {
-        guard let pieceLimit, pieceLimit < Self.smallestAppendLimit, pieceLimit < parameters.length else { return nil }
-        return fail(.appendLimitTooSmall(pieceLimit))
+        guard let appendSizeLimit, appendSizeLimit < Self.minimumAppendLimit, appendSizeLimit < parameters.length else {
+            return nil
+        }
+        return fail(.appendLimitTooSmall(appendSizeLimit))
     }
 
-    private mutating func askAgain(_ setback: UploadSetback) -> UploadAction {
+    private mutating func retryNow(_ cause: TransientUploadFailure) -> UploadAction {
         if let resource { ask(resource) }
-        offsetToPass = nil
-        return .askAgain(setback)
+        offsetToExceed = nil
+        return .retryNow(cause)
     }
 
     /// The response to HEAD.
@@ -217,7 +219,7 @@ extension UploadState {
     ) -> UploadAction {
         switch head.status {
         case 200..<300: break
-        case 404, 410: return startAnew(because: .uploadGone)
+        case 404, 410: return restart(because: .uploadGone)
         case 408, 409, 425, 429, 500..<600:
             let wait = head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
             return .retry(after: wait, .status(head.status))
@@ -232,19 +234,19 @@ extension UploadState {
             guard offset == parameters.length else {
                 return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
             }
-            if let unflaggedAnswer { return finish(unflaggedAnswer) }
+            if let unflaggedResponse { return finish(unflaggedResponse) }
             guard resource.dialect.rules.completedAppend == .replayOrRefuse else {
                 return finish(UploadResult(status: nil, dialect: resource.dialect))
             }
             isReplaying = true
         }
-        if let mark = offsetToPass, offset <= mark {
-            offsetToPass = nil
+        if let mark = offsetToExceed, offset <= mark {
+            offsetToExceed = nil
             return .retry(after: nil, .noProgress)
         }
-        offsetToPass = nil
+        offsetToExceed = nil
         if offset < parameters.length {
-            unflaggedAnswer = nil
+            unflaggedResponse = nil
             if let failed = checkAppendLimit() { return failed }
         }
         guard case .asking(let known) = phase else { return .proceed }
@@ -269,15 +271,15 @@ extension UploadState {
         guard told.limits != nil else { return fail(.refused(status: 413)) }
         if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
         if let least = limits.minimumSize, least > parameters.length { return fail(.sizeRefused(limits: limits)) }
-        guard let pieceLimit, pieceLimit < parameters.length else { return fail(.refused(status: 413)) }
+        guard let appendSizeLimit, appendSizeLimit < parameters.length else { return fail(.refused(status: 413)) }
         phase = .reserving(dialect)
         return checkAppendLimit() ?? .proceed
     }
 
     /// 307 and 308: repeats the request at another URL.
-    private mutating func follow(_ head: UploadResponseHead, _ plan: UploadPlan) -> UploadAction {
+    private mutating func follow(_ head: UploadResponseHead, _ plan: UploadRequestPlan) -> UploadAction {
         let from = plan.resource?.url ?? creationURL
-        guard redirections < Self.mostRedirections, let location = head.fields[.location],
+        guard redirections < Self.maximumRedirects, let location = head.fields[.location],
             let url = try? from.resolving(location), url.isAsSafe(as: from)
         else { return fail(.redirection(status: head.status)) }
         redirections += 1

@@ -121,7 +121,7 @@ public struct UploadDialectRules: Hashable, Sendable {
     /// The status of a response to a creation that doesn't complete the upload.
     public static let incompleteCreationStatus = 201
     /// The status of an interim response about an upload.
-    public static let informationalStatus = 104
+    public static let interimStatus = 104
     /// The media type of a PATCH since version 6.
     public static let partialUpload = "application/partial-upload"
 

@@ -8,10 +8,10 @@ extension UploadState {
     public mutating func informed(
         status: Int,
         fields: HTTPFields,
-        of plan: UploadPlan,
+        of plan: UploadRequestPlan,
         now: Int64
-    ) -> UploadNotice {
-        guard status == UploadDialectRules.informationalStatus, let dialect = plan.dialect,
+    ) -> InterimResponseEffect {
+        guard status == UploadDialectRules.interimStatus, let dialect = plan.dialect,
             UploadFields.interopVersion(of: fields) == dialect.interopVersion
         else { return .ignored }
         let told = UploadFields(fields, in: dialect)
@@ -22,13 +22,13 @@ extension UploadState {
             // Without a resource to resume, an acknowledged offset is useless.
             guard created != nil else { return .ignored }
         case .append: break
-        case .discoverLimits, .askOffset, .cancel: return .ignored
+        case .discoverLimits, .retrieveOffset, .cancel: return .ignored
         }
         guard dialect.rules.hasProgressResponses, let offset = told.offset else { return .ignored }
         return acknowledge(offset) ?? .acknowledged(acknowledged)
     }
 
-    private mutating func took(_ location: String, _ dialect: UploadDialect, _ now: Int64) -> UploadNotice {
+    private mutating func took(_ location: String, _ dialect: UploadDialect, _ now: Int64) -> InterimResponseEffect {
         guard let url = usable(location) else { return .ignored }
         if let created {
             guard created.url != url else { return .ignored }
@@ -47,7 +47,7 @@ extension UploadState {
     }
 
     /// Raises the acknowledged offset; returns a violation when the offset is impossible.
-    mutating func acknowledge(_ offset: Int64) -> UploadNotice? {
+    mutating func acknowledge(_ offset: Int64) -> InterimResponseEffect? {
         guard offset <= parameters.length else {
             return violated(.offsetBeyondEnd(got: offset, length: parameters.length))
         }
@@ -58,7 +58,7 @@ extension UploadState {
         return nil
     }
 
-    private mutating func violated(_ violation: UploadViolation) -> UploadNotice {
+    private mutating func violated(_ violation: UploadViolation) -> InterimResponseEffect {
         _ = fail(.violation(violation))
         return .violation(violation)
     }
@@ -67,7 +67,7 @@ extension UploadState {
     mutating func learn(_ told: UploadLimits?, now: Int64) {
         guard let told else { return }
         limits = told
-        if let most = told.maximumAppendSize { pieceLimit = min(pieceLimit ?? most, most) }
+        if let most = told.maximumAppendSize { appendSizeLimit = min(appendSizeLimit ?? most, most) }
         guard let expiresAt = expiry(now) else { return }
         created?.expiresAt = expiresAt
         switch phase {

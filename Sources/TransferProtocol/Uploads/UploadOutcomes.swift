@@ -2,9 +2,9 @@ import HTTPSemantics
 import HTTPTypes
 
 /// Why an upload attempt failed in a way that a retry may fix.
-public enum UploadSetback: Hashable, Sendable {
+public enum TransientUploadFailure: Hashable, Sendable {
     /// The request failed: no connection, a lost one, a timeout, or an invalid HTTP response.
-    case transport(DownloadSetback)
+    case transport(TransientDownloadFailure)
     /// A retryable status, or one that requires the offset to be retrieved again.
     case status(Int)
     /// The response to the offset request has no offset.
@@ -18,7 +18,7 @@ public enum UploadSetback: Hashable, Sendable {
     /// The server requires smaller requests.
     case smallerRequests
     /// The server supports another version.
-    case otherDialect(UploadDialect?)
+    case differentDialect(UploadDialect?)
 }
 
 /// Why no further attempt is made.
@@ -34,9 +34,9 @@ public enum UploadFailure: Hashable, Sendable {
     /// The server doesn't support the requested dialect; the version that it named.
     case dialectRefused(Int64?)
     /// The target responded before all content was sent.
-    case answeredEarly(status: Int)
+    case respondedEarly(status: Int)
     /// The request failed, the upload can't be resumed, and repeating it might process it twice.
-    case notRepeatable(UploadSetback)
+    case notRepeatable(TransientUploadFailure)
     /// All content was sent, the response was lost, and the server no longer has the upload.
     case outcomeUnknown
     /// The upload restarted too often.

@@ -28,7 +28,7 @@ public struct UploadMetadata: Hashable, Sendable {
 extension UploadState {
     /// The head of the request for `plan`; `creation` is the method of creation requests.
     public func request(
-        for plan: UploadPlan,
+        for plan: UploadRequestPlan,
         creation: HTTPRequest.Method,
         _ metadata: UploadMetadata
     ) -> (HTTPRequest, to: DownloadURL) {
@@ -50,7 +50,7 @@ extension UploadState {
             add(metadata, to: &fields)
             UploadFields(isComplete: false, length: parameters.length).write(to: &fields, in: dialect)
         case .discoverLimits: method = .options
-        case .askOffset: method = .head
+        case .retrieveOffset: method = .head
         case .append(let resource, let from, _, let isLast):
             method = .patch
             UploadFields(isComplete: isLast, offset: from).write(to: &fields, in: resource.dialect)
@@ -61,7 +61,7 @@ extension UploadState {
         for name in UploadMetadata.credentialNames {
             fields[name] = origin.sharesOrigin(with: parameters.target) ? metadata.creationFields[name] : nil
         }
-        let shown = metadata.credentials.fields(for: trail(of: plan))
+        let shown = metadata.credentials.fields(for: redirects(of: plan))
         for field in shown { fields[fields: field.name] = shown.filter { $0.name == field.name } }
         let request = HTTPRequest(
             method: method,
@@ -74,12 +74,12 @@ extension UploadState {
     }
 
     /// The redirect chain of the request for `plan`: the target, redirects of the creation, and the upload resource.
-    public func trail(of plan: UploadPlan) -> RequestTrail {
-        var trail = RequestTrail(parameters.target)
+    public func redirects(of plan: UploadRequestPlan) -> RedirectChain {
+        var redirects = RedirectChain(parameters.target)
         for url in [target, creationURL, plan.resource?.url] {
-            if let url, url != trail.current { trail.follow(url) }
+            if let url, url != redirects.current { redirects.follow(url) }
         }
-        return trail
+        return redirects
     }
 
     private func add(_ metadata: UploadMetadata, to fields: inout HTTPFields) {

@@ -44,13 +44,13 @@ public struct UploadState: Hashable, Sendable {
     }
 
     /// The maximum number of restarts after the server lost the upload: 10.
-    public static let mostRestarts = 10
+    public static let maximumRestarts = 10
     /// The maximum number of redirects over all requests: 10.
-    public static let mostRedirections = 10
+    public static let maximumRedirects = 10
     /// The minimum content size to which requests shrink unless the server demands less: 64 KiB.
-    public static let smallestGuess: Int64 = 64 << 10
+    public static let minimumChunkSize: Int64 = 64 << 10
     /// The minimum acceptable `max-append-size`: 1 KiB.
-    public static let smallestAppendLimit: Int64 = 1 << 10
+    public static let minimumAppendLimit: Int64 = 1 << 10
 
     /// The constants of the upload.
     public let parameters: Parameters
@@ -68,16 +68,16 @@ public struct UploadState: Hashable, Sendable {
     public internal(set) var creationURL: DownloadURL
 
     /// The maximum content size of a request; `nil` for no limit.
-    var pieceLimit: Int64?
+    var appendSizeLimit: Int64?
     var limits = UploadLimits()
     var redirections = 0
     var triedDialects: Set<UploadDialect> = []
     /// Whether the last bytes of the content were sent: the target may have processed all of it.
     public internal(set) var mayBeComplete = false
     /// A success response that isn't flagged as the target's.
-    var unflaggedAnswer: UploadResult?
+    var unflaggedResponse: UploadResult?
     /// The offset before a request that the server accepted; the next offset must be greater.
-    var offsetToPass: Int64?
+    var offsetToExceed: Int64?
     /// Whether the request only asks for the final response of a complete upload again.
     var isReplaying = false
     /// The resource in the journal.
@@ -109,7 +109,7 @@ public struct UploadState: Hashable, Sendable {
 
     /// The resource if the journal has another one or another expiry time: it must be journalled before the next
     /// request. `nil` if nothing relevant has changed.
-    public mutating func resourceToKeep() -> UploadResource? {
+    public mutating func resourceToPersist() -> UploadResource? {
         guard let resource, !isOver, !resource.isKept(by: kept) else { return nil }
         kept = resource
         return resource
@@ -118,16 +118,16 @@ public struct UploadState: Hashable, Sendable {
     /// The next step. `now` is the wall clock in seconds since 1970: an expired upload restarts.
     public mutating func nextStep(now: Int64) -> UploadStep {
         if let resource, let expiresAt = resource.expiresAt, expiresAt <= now, !isOver {
-            _ = startAnew(because: .uploadExpired)
+            _ = restart(because: .uploadExpired)
         }
         switch phase {
         case .creating(let dialect): return .send(.create(dialect))
         case .discovering(let dialect): return .send(.discoverLimits(dialect))
         case .reserving(let dialect): return .send(.reserve(dialect))
-        case .asking(let resource): return .send(.askOffset(resource))
+        case .asking(let resource): return .send(.retrieveOffset(resource))
         case .appending(let resource, let from):
             let rest = parameters.length - from
-            let count = min(rest, pieceLimit ?? rest)
+            let count = min(rest, appendSizeLimit ?? rest)
             return .send(.append(resource, from: from, count: count, isLast: count == rest))
         case .finished(let result): return .finish(result)
         case .failed(let failure): return .fail(failure)
@@ -145,12 +145,12 @@ public struct UploadState: Hashable, Sendable {
     public mutating func completionBegan() { mayBeComplete = true }
 
     /// The request of `plan` failed after `sent` content bytes were written.
-    public mutating func exchangeFailed(
-        _ plan: UploadPlan,
+    public mutating func attemptFailed(
+        _ plan: UploadRequestPlan,
         sent: Int64,
-        _ setback: DownloadSetback
+        _ cause: TransientDownloadFailure
     ) -> UploadAction {
-        retry(plan, sent: sent, after: nil, .transport(setback))
+        retry(plan, sent: sent, after: nil, .transport(cause))
     }
 
     /// Retries a refused request with other credentials or at another URL.
@@ -158,7 +158,7 @@ public struct UploadState: Hashable, Sendable {
     /// Called on the state before the refusal was decided on.
     ///
     /// - Parameter url: Replaces the target; `nil` keeps it.
-    public mutating func refusalAnswered(with url: DownloadURL?) {
+    public mutating func retryAfterRefusal(with url: DownloadURL?) {
         if let url { (target, creationURL) = (url, url) }
         if let resource { ask(resource) }
     }
@@ -180,22 +180,22 @@ public struct UploadState: Hashable, Sendable {
 
     /// Takes the next step after `plan` failed for now: retrieves the offset if the upload can be resumed.
     mutating func retry(
-        _ plan: UploadPlan,
+        _ plan: UploadRequestPlan,
         sent: Int64,
         after wait: Duration?,
-        _ setback: UploadSetback
+        _ cause: TransientUploadFailure
     ) -> UploadAction {
-        offsetToPass = nil
+        offsetToExceed = nil
         if let resource {
             ask(resource)
-            return .retry(after: wait, setback)
+            return .retry(after: wait, cause)
         }
         // A request without content, or one that was never received, can't have been processed.
-        guard case .create = plan, sent > 0 || parameters.length == 0, !parameters.isRepeatable, !setback.isUntouched
+        guard case .create = plan, sent > 0 || parameters.length == 0, !parameters.isRepeatable, !cause.isUnprocessed
         else {
-            return .retry(after: wait, setback)
+            return .retry(after: wait, cause)
         }
-        return fail(.notRepeatable(setback))
+        return fail(.notRepeatable(cause))
     }
 
     mutating func ask(_ resource: UploadResource) {
@@ -211,7 +211,7 @@ public struct UploadState: Hashable, Sendable {
         // The upload can be resumed with other credentials.
         case .accessRefused: created = resource
         // The target has responded, or there is nothing left to delete.
-        case .refused, .answeredEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
+        case .refused, .respondedEarly, .notRepeatable, .outcomeUnknown, .tooManyRestarts: created = nil
         }
         phase = .failed(failure)
         return .proceed
@@ -224,24 +224,24 @@ public struct UploadState: Hashable, Sendable {
     }
 
     /// Restarts because the server no longer has the upload.
-    mutating func startAnew(because setback: UploadSetback) -> UploadAction {
+    mutating func restart(because cause: TransientUploadFailure) -> UploadAction {
         let dialect = resource?.dialect
         created = nil
-        if let unflaggedAnswer { return finish(unflaggedAnswer) }
+        if let unflaggedResponse { return finish(unflaggedResponse) }
         guard !mayBeComplete || parameters.isRepeatable else { return fail(.outcomeUnknown) }
-        guard restarts < Self.mostRestarts else { return fail(.tooManyRestarts(restarts)) }
+        guard restarts < Self.maximumRestarts else { return fail(.tooManyRestarts(restarts)) }
         restarts += 1
         acknowledged = 0
-        offsetToPass = nil
+        offsetToExceed = nil
         isReplaying = false
         creationURL = target
         phase = creationPhase(dialect)
-        return .askAgain(setback)
+        return .retryNow(cause)
     }
 
     /// The creation in `dialect`, without content if the content must be split.
     func creationPhase(_ dialect: UploadDialect?) -> Phase {
-        guard let dialect, let pieceLimit, pieceLimit < parameters.length else { return .creating(dialect) }
+        guard let dialect, let appendSizeLimit, appendSizeLimit < parameters.length else { return .creating(dialect) }
         return .reserving(dialect)
     }
 }
@@ -273,14 +273,15 @@ public enum UploadDialectChoice: Hashable, Sendable {
     }
 }
 
-extension UploadSetback {
+extension TransientUploadFailure {
     /// Whether the target can't have processed the request.
-    var isUntouched: Bool {
+    var isUnprocessed: Bool {
         switch self {
         case .transport(.connectFailed), .transport(.unreachable), .transport(.connectTimedOut), .status(429),
             .status(503):
             true
-        case .transport, .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests, .otherDialect:
+        case .transport, .status, .noOffset, .noProgress, .uploadGone, .uploadExpired, .smallerRequests,
+            .differentDialect:
             false
         }
     }

@@ -130,7 +130,7 @@ extension ClientModel {
         connectLimit = configuration.connectLimit
         firstByteLimit = configuration.firstByteLimit
         stallWindow = configuration.stall.window
-        stallBytes = configuration.stall.leastBytes
+        stallBytes = configuration.stall.minimumBytes
     }
 }
 

@@ -6,7 +6,7 @@ import Units
 /// The result of `squall plan`, for drawing.
 struct PlanReport {
     /// Phases are shown at least up to this time, even if the transfer ends earlier: 10 min.
-    private static let longestShown = Duration.seconds(600)
+    private static let maximumShown = Duration.seconds(600)
 
     let profile: Profile
     let seed: UInt64
@@ -24,7 +24,7 @@ struct PlanReport {
         self.client = client
         self.forecast = forecast
         let phases = profile.phases.reduce(Duration.zero) { $0 + ($1.duration ?? .seconds(1)) }
-        shown = max(.milliseconds(1), forecast.duration, min(phases, PlanReport.longestShown))
+        shown = max(.milliseconds(1), forecast.duration, min(phases, PlanReport.maximumShown))
         timeline = NetworkTimeline(of: profile, direction: transfer.direction, until: .zero + shown, seed: seed)
     }
 

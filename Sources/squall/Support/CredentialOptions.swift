@@ -98,7 +98,7 @@ struct CredentialOptions: ParsableArguments {
                 continue
             }
             let path = String(text.dropFirst())
-            let bytes = try CredentialOptions.secret(path, limit: CredentialOptions.longestFile, "--header")
+            let bytes = try CredentialOptions.secret(path, limit: CredentialOptions.maximumFileSize, "--header")
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             for (number, line) in lines.enumerated() {
                 let text = String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
@@ -143,7 +143,7 @@ struct CredentialOptions: ParsableArguments {
     }
 
     /// The maximum size of a `--header` file: 64 KiB.
-    private static let longestFile = 64 << 10
+    private static let maximumFileSize = 64 << 10
 
     /// The bytes of a file with secrets; warns when others can read it.
     static func secret(_ path: String, limit: Int, _ option: String) throws(CommandFailure) -> [UInt8] {
@@ -179,12 +179,12 @@ extension RequestFieldProblem: CustomStringConvertible {
         case .noColon: "there is no colon: write 'Name: value'"
         case .invalidName: "the name in front of the colon is none of a field: write 'Name: value'"
         case .invalidValue: "the value has a control character: leave it out"
-        case .governed("host"): "the field host is the URL's: name the host there"
-        case .governed("proxy-authorization"):
+        case .reserved("host"): "the field host is the URL's: name the host there"
+        case .reserved("proxy-authorization"):
             "the field proxy-authorization is the proxy's: put NAME:PASSWORD@ in front of its host"
-        case .governed("content-type"): "the field content-type has an option of its own: use --content-type"
-        case .governed(let name): "the client sets the field \(name) itself: leave it out"
-        case .tooLong: "the value is longer than \(RequestField.longestValue) bytes"
+        case .reserved("content-type"): "the field content-type has an option of its own: use --content-type"
+        case .reserved(let name): "the client sets the field \(name) itself: leave it out"
+        case .tooLong: "the value is longer than \(RequestField.maximumValueSize) bytes"
         }
     }
 }

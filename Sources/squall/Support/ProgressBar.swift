@@ -38,9 +38,9 @@ struct ProgressBar {
     var isColored: Bool
 
     /// The minimum width of a bar.
-    static let shortestBar = 10
+    static let minimumBarWidth = 10
     /// The minimum width of a wait reason next to a bar.
-    static let leastReason = 36
+    static let minimumReasonWidth = 36
 
     /// A bar for a terminal.
     init(_ abilities: TerminalAbilities) {
@@ -58,19 +58,19 @@ struct ProgressBar {
         let bytes = min(max(0, progress.bytes), total)
         let percent = Int(Double(bytes) / Double(total) * 100)
         let percentText = Self.left("\(bytes < total ? min(percent, 99) : 100) %", to: 5)
-        guard columns > percentText.count + Self.shortestBar else { return cut(percentText, to: columns) }
-        let fields = fields(progress, total, columns: columns - percentText.count - 1 - Self.shortestBar)
+        guard columns > percentText.count + Self.minimumBarWidth else { return cut(percentText, to: columns) }
+        let fields = fields(progress, total, columns: columns - percentText.count - 1 - Self.minimumBarWidth)
         var barWidth = columns - percentText.count - 1 - fields.reduce(0) { $0 + $1.count + 2 }
         guard let message = message(progress) else {
             let bar = bar(bytes, total, progress.marks, columns: barWidth)
             return ([percentText + " " + bar] + fields).joined(separator: "  ")
         }
         let room = columns - percentText.count - 2
-        guard room - 1 - Self.shortestBar >= Self.leastReason else {
+        guard room - 1 - Self.minimumBarWidth >= Self.minimumReasonWidth else {
             return percentText + "  " + colored(cut(message, to: room), .waiting)
         }
         // Keeps the bar's width if possible.
-        barWidth = min(barWidth, max(Self.shortestBar, room - 1 - message.count))
+        barWidth = min(barWidth, max(Self.minimumBarWidth, room - 1 - message.count))
         let bar = bar(bytes, total, progress.marks, columns: barWidth)
         return "\(percentText) \(bar)  " + colored(cut(message, to: room - 1 - barWidth), .waiting)
     }

@@ -20,7 +20,7 @@ struct ProgressSnapshot: Hashable {
     var rate: Double?
     /// The number of resumptions.
     var resumptions = 0
-    /// Their offsets; empty if there are more than `ProgressTracker.mostMarks`.
+    /// Their offsets; empty if there are more than `ProgressTracker.maximumMarks`.
     var marks: [Int64] = []
     /// The reason of a pause, if known.
     var pause: Pause?

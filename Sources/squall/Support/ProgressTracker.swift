@@ -4,7 +4,7 @@ import Units
 /// Tracks a transfer by its events. Time is an argument.
 struct ProgressTracker {
     /// The maximum number of resumption offsets kept; beyond it none is shown.
-    static let mostMarks = 256
+    static let maximumMarks = 256
     /// An immediate retry is shown after this time without progress.
     static let quietRetry = Duration.seconds(1)
 
@@ -26,7 +26,7 @@ struct ProgressTracker {
         case .started(let held): begin(at: held, total: nil, now)
         case .progress(let received, let total): advance(to: received, total: total, now)
         case .resumed(let offset): resume(at: offset, now)
-        case .retrying(let delay, let setback, _): wait(delay, setback.description, now)
+        case .retrying(let delay, let cause, _): wait(delay, cause.description, now)
         case .restarted: begin(at: 0, total: total, now)
         case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
         case .waitingForNetwork: loseNetwork(at: now)
@@ -40,7 +40,7 @@ struct ProgressTracker {
         case .started(let total, _): begin(at: 0, total: total, now)
         case .progress(let sent, _, let total): advance(to: sent, total: total, now)
         case .resumed(let offset): resume(at: offset, now)
-        case .retrying(let delay, let setback): wait(delay, setback.description, now)
+        case .retrying(let delay, let cause): wait(delay, cause.description, now)
         case .restarted: begin(at: 0, total: total, now)
         case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
         case .waitingForNetwork: loseNetwork(at: now)
@@ -55,7 +55,7 @@ struct ProgressTracker {
             total: total,
             rate: meter.bytesPerSecond(at: now),
             resumptions: resumptions,
-            marks: marks.count > Self.mostMarks ? [] : marks.sorted()
+            marks: marks.count > Self.maximumMarks ? [] : marks.sorted()
         )
         switch pause {
         case .retry(let since, let delay, let reason):
@@ -88,7 +88,7 @@ struct ProgressTracker {
         (bytes, pause) = (offset, nil)
         guard offset > 0 else { return }
         resumptions += 1
-        if marks.count <= Self.mostMarks { marks.insert(offset) }
+        if marks.count <= Self.maximumMarks { marks.insert(offset) }
     }
 
     private mutating func wait(_ delay: Duration, _ reason: String, _ now: Moment) {

@@ -7,7 +7,7 @@ struct RateMeter {
     /// The minimum interval between samples.
     static let spacing = Duration.milliseconds(250)
     /// The minimum time for a meaningful rate.
-    static let leastTime = Duration.milliseconds(500)
+    static let minimumTime = Duration.milliseconds(500)
 
     private var samples: [(at: Duration, moved: Int64)] = []
     private var moved: Int64 = 0
@@ -54,7 +54,7 @@ struct RateMeter {
         guard let first = samples.last(where: { $0.at <= time - Self.window }) ?? samples.first else { return nil }
         // Events are sparse: measures up to the last byte unless it is long ago.
         let elapsed = max(movedAt, time - Self.spacing) - first.at
-        guard elapsed >= Self.leastTime else { return nil }
+        guard elapsed >= Self.minimumTime else { return nil }
         guard movedAt > time - Self.window else { return 0 }
         return Double(moved - first.moved) / (Double(elapsed.nanoseconds) / 1e9)
     }

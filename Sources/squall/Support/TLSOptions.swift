@@ -54,14 +54,14 @@ struct TLSOptions: ParsableArguments {
         _ keyOption: String
     ) throws(CommandFailure) -> TLSIdentity {
         let chain = try text(of: certificate, certificateOption)
-        let secret = try CredentialOptions.secret(key, limit: TLSIdentity.longestText + 1, keyOption)
+        let secret = try CredentialOptions.secret(key, limit: TLSIdentity.maximumTextSize + 1, keyOption)
         do throws(TLSSettingsProblem) {
             return try TLSIdentity(certificates: chain, privateKey: secret)
         } catch {
             switch error {
             case .unreadableCertificate: throw .wrongInput("“\(certificate)” (\(certificateOption)): \(error)")
             case .unreadableKey: throw .wrongInput("“\(key)” (\(keyOption)): \(error)")
-            case .otherKey, .unreadableAuthorities, .unavailable, .refused:
+            case .keyMismatch, .unreadableAuthorities, .unavailable, .refused:
                 throw .wrongInput("“\(certificate)” (\(certificateOption)) and “\(key)” (\(keyOption)): \(error)")
             }
         }
@@ -69,7 +69,7 @@ struct TLSOptions: ParsableArguments {
 
     private static func text(of path: String, _ option: String) throws(CommandFailure) -> [UInt8] {
         do throws(RegularFileProblem) {
-            return try RegularFile.bytes(of: path, limit: TLSIdentity.longestText + 1)
+            return try RegularFile.bytes(of: path, limit: TLSIdentity.maximumTextSize + 1)
         } catch {
             throw .wrongInput("can't read “\(path)” (\(option)): \(error.reason) (\(error.remedy))")
         }
@@ -84,7 +84,7 @@ extension TLSFailure {
     var advice: String? {
         switch kind {
         case .untrusted: "name the authority that has signed it with --ca-file"
-        case .otherName: "use the name that the certificate is for in the URL"
+        case .hostnameMismatch: "use the name that the certificate is for in the URL"
         case .clientCertificate: "give the right one with --client-cert and --client-key"
         case .unavailable: TLSFailure.buildAdvice
         case .handshakeRefused, .truncated, .broken: nil

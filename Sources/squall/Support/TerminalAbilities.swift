@@ -26,10 +26,10 @@ struct TerminalAbilities: Hashable {
     /// The assumed width of a terminal of unknown width.
     static let usualColumns = 80
     /// The minimum width of a drawing, even on a narrower terminal.
-    static let leastColumns = 20
+    static let minimumColumns = 20
 
     /// The columns before the last one, where terminals wrap; queried each time, since windows can be resized.
     static var columns: Int {
-        max(leastColumns, Terminal.columnsOfStandardError() ?? usualColumns) - 1
+        max(minimumColumns, Terminal.columnsOfStandardError() ?? usualColumns) - 1
     }
 }

@@ -59,7 +59,7 @@ extension UploadFailure {
         case .dialectRefused(let version?): "use --dialect \(version) or auto"
         case .dialectRefused(nil): "use --dialect auto"
         case .notRepeatable: "use --method PUT, or --repeatable where that is harmless"
-        case .refused, .sizeRefused, .appendLimitTooSmall, .answeredEarly, .outcomeUnknown, .tooManyRestarts,
+        case .refused, .sizeRefused, .appendLimitTooSmall, .respondedEarly, .outcomeUnknown, .tooManyRestarts,
             .redirection, .violation:
             nil
         }

@@ -39,12 +39,12 @@ struct TransferReport: Encodable {
         case .resumed(let offset):
             self.event = "resumed"
             self.offset = offset
-        case .retrying(let wait, let setback, let rule):
+        case .retrying(let wait, let cause, let rule):
             self.event = "retrying"
             self.rule = rule.code
             seconds = TransferReport.seconds(wait)
-            code = setback.code
-            reason = setback.description
+            code = cause.code
+            reason = cause.description
         case .restarted(let reason):
             self.event = "restarted"
             code = reason.code
@@ -106,10 +106,10 @@ extension DownloadEvent {
         case .progress, .informed: nil
         case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
-        case .retrying(let wait, let setback, let rule):
+        case .retrying(let wait, let cause, let rule):
             wait > .zero
-                ? "\(setback.description); waiting \(TransferReport.shortText(wait)): \(rule.description)"
-                : "\(setback.description); trying again at once: \(rule.description)"
+                ? "\(cause.description); waiting \(TransferReport.shortText(wait)): \(rule.description)"
+                : "\(cause.description); trying again at once: \(rule.description)"
         case .restarted(let reason): "starts over: \(reason.description)"
         case .redirected(let url): "redirected to \(url.shortened(to: DownloadError.shownCharacters))"
         case .verified(.server): "the digest is the one that the server gave"
@@ -136,7 +136,7 @@ extension DownloadProof {
     }
 
     /// Why the file is unverified; `nil` if it is verified.
-    var doubt: DownloadDoubt? {
+    var doubt: UnverifiedReason? {
         switch self {
         case .digest, .validators: nil
         case .none(let doubt): doubt

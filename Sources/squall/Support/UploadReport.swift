@@ -29,10 +29,10 @@ struct UploadReport: Encodable {
     /// The report of an event.
     init(_ event: UploadEvent) {
         switch event {
-        case .started(let total, let isContinued):
+        case .started(let total, let canBeCombined):
             self.event = "started"
             self.total = total
-            continued = isContinued
+            continued = canBeCombined
         case .resumable(let dialect):
             self.event = "resumable"
             self.dialect = dialect
@@ -44,11 +44,11 @@ struct UploadReport: Encodable {
         case .resumed(let offset):
             self.event = "resumed"
             self.offset = offset
-        case .retrying(let wait, let setback):
+        case .retrying(let wait, let cause):
             self.event = "retrying"
             seconds = UploadReport.seconds(wait)
-            code = setback.code
-            reason = setback.description
+            code = cause.code
+            reason = cause.description
         case .restarted(let reason):
             self.event = "restarted"
             code = reason.code
@@ -92,13 +92,13 @@ extension UploadEvent {
     /// The event as a permanent line; `nil` for progress.
     var sentence: String? {
         switch self {
-        case .started(_, let isContinued): isContinued ? "goes on with the upload of an earlier run" : nil
+        case .started(_, let canBeCombined): canBeCombined ? "goes on with the upload of an earlier run" : nil
         case .resumable(let dialect): "the server can resume it (interop version \(dialect))"
         case .progress, .informed, .finished: nil
         case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
-        case .retrying(let wait, let setback):
-            "\(setback.description); trying again "
+        case .retrying(let wait, let cause):
+            "\(cause.description); trying again "
                 + (wait > .zero ? "in \(Formatting.seconds(wait).trimmingPrefix { $0 == " " })" : "at once")
         case .restarted(let reason): "starts anew: \(reason.description)"
         case .verified: "the digest is the one that the server told"

@@ -88,24 +88,24 @@ import Units
             sleep: { _ in try Task.checkCancellation() }
         )
         let executor = SimulatedExecutor(seed: seed)
-        let surroundings = DownloadSurroundings(
+        let environment = DownloadEnvironment(
             configuration: configuration,
             seed: seed,
-            exchange: { _ in SimulatedExchange(peer: peer) },
+            exchange: { _ in SimulatedAttempt(peer: peer) },
             executor: executor
         )
         let told = Told()
         let life = executor.run { () async -> Life in
             do throws(DownloadError) {
                 let url = try DownloadURL(checked: request.url)
-                let (file, remains) = try await PartialFile.open(
+                let (file, recovered) = try await PartialFile.open(
                     PartialFilePaths(destination: CrashTests.folder.appending("file")),
                     for: url.text,
                     blockSize: 256,
                     in: disk,
                     worker: FileWorker(pool: nil)
                 )
-                let session = DownloadSession(surroundings, request, url, file, remains) { event in
+                let session = DownloadSession(environment, request, url, file, recovered) { event in
                     switch event {
                     case .restarted: told.restartedAt.withLock { $0 = file.promised }
                     case .resumed: told.resumptions.withLock { $0 += 1 }
@@ -113,9 +113,9 @@ import Units
                     }
                 }
                 var life = Life(result: .failure(.cancelled))
-                if case .prefix(_, let length) = remains { life.held = length }
+                if case .prefix(_, let length) = recovered { life.held = length }
                 do throws(DownloadError) {
-                    life.result = .success(try await session.run(after: remains))
+                    life.result = .success(try await session.run(after: recovered))
                 } catch {
                     life.result = .failure(error)
                 }

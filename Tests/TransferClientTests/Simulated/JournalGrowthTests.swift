@@ -25,7 +25,7 @@ import TransferProtocol
         let found = executor.run { () async -> Result<(Int64, Int64), DownloadError> in
             do throws(DownloadError) {
                 let paths = try PartialFilePaths(destination: Self.folder.appending("file"))
-                func open() async throws(DownloadError) -> (PartialFile, PartialFileRemains) {
+                func open() async throws(DownloadError) -> (PartialFile, RecoveredPartial) {
                     let worker = FileWorker(pool: nil)
                     return try await PartialFile.open(paths, for: Self.url, blockSize: 256, in: disk, worker: worker)
                 }

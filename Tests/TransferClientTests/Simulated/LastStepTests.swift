@@ -37,10 +37,10 @@ import TransferProtocol
         var configuration = TransferClientConfiguration()
         configuration.checkpointBytes = .mebibytes(1)
         configuration.checkpointInterval = .seconds(3_600)
-        let surroundings = DownloadSurroundings(
+        let environment = DownloadEnvironment(
             configuration: configuration,
             seed: 1,
-            exchange: { _ in SimulatedExchange(peer: peer) },
+            exchange: { _ in SimulatedAttempt(peer: peer) },
             executor: executor
         )
         let text = "http://host.example/file"
@@ -49,12 +49,12 @@ import TransferProtocol
             do throws(DownloadError) {
                 let paths = try PartialFilePaths(destination: Self.file)
                 let worker = FileWorker(pool: nil)
-                let (file, remains) = try await PartialFile.open(paths, for: text, in: files, worker: worker)
+                let (file, recovered) = try await PartialFile.open(paths, for: text, in: files, worker: worker)
                 let request = DownloadRequest(url: text)
-                let session = DownloadSession(surroundings, request, url, file, remains) { _ in }
+                let session = DownloadSession(environment, request, url, file, recovered) { _ in }
                 let result: Result<DownloadSummary, DownloadError>
                 do throws(DownloadError) {
-                    result = .success(try await session.run(after: remains))
+                    result = .success(try await session.run(after: recovered))
                 } catch {
                     result = .failure(error)
                 }
@@ -81,10 +81,10 @@ import TransferProtocol
     }
 
     /// A file by length, and one up to the end of the connection. Without a validator no range can bring the rest.
-    @Test(arguments: [(0, DownloadDoubt.oneResponse), (2, .lengthUnknown)])
+    @Test(arguments: [(0, UnverifiedReason.oneResponse), (2, .lengthUnknown)])
     func `a complete file that has no name yet survives the power, and what is known of it`(
         framing: Int,
-        doubt: DownloadDoubt
+        doubt: UnverifiedReason
     ) throws {
         let disk = try disk()
         let peer = Self.peer(framing: framing)
@@ -97,7 +97,7 @@ import TransferProtocol
         let unreachable = SimulatedPeer(seed: 1, habits: peer.habits, largest: 0, calm: 0)
         let done = try download(unreachable, on: disk).get()
         #expect(done.connections == 0)
-        #expect(done.heldAtStart == Int64(peer.versions[0].count))
+        #expect(done.bytesRecovered == Int64(peer.versions[0].count))
         #expect(done.proof == .none(doubt))
         #expect(try bytes(on: disk) == peer.versions[0])
     }

@@ -64,7 +64,7 @@ final class SimulatedPeer: Sendable {
         var error: (any Error)?
     }
 
-    func answer(_ ask: DownloadAsk) throws -> Answer {
+    func answer(_ ask: RequestPlan) throws -> Answer {
         try state.withLock { state in
             state.requests += 1
             func chance(_ percent: UInt64) -> Bool {
@@ -80,7 +80,7 @@ final class SimulatedPeer: Sendable {
                 if new != newest { state.versions.append(new) }
             }
             let fault = chance(habits.faults) ? Int(state.random.next() % 10) : -1
-            if fault == 0 { throw WatchError(setback: .connectTimedOut) }
+            if fault == 0 { throw AttemptError(cause: .connectTimedOut) }
             if fault == 1 { return Self.status(503) }
             guard let content = state.versions.last else { return Self.status(404) }
             var head = fields(content, number: state.versions.count)
@@ -112,7 +112,7 @@ final class SimulatedPeer: Sendable {
             var error: (any Error)?
             if fault >= 7 {
                 body = Array(body.prefix(Int(state.random.next() % UInt64(body.count + 1))))
-                error = WatchError(setback: .connectionLost("as the test wants it"))
+                error = AttemptError(cause: .connectionLost("as the test wants it"))
             }
             if case .block = ask, status == 206 { state.repairs += 1 }
             var parts: [HTTPResponsePart] = [.head(HTTPResponse(status: .init(code: status), headerFields: head))]
@@ -145,7 +145,7 @@ final class SimulatedPeer: Sendable {
         return fields
     }
 
-    private func range(_ ask: DownloadAsk) -> Range<Int>? {
+    private func range(_ ask: RequestPlan) -> Range<Int>? {
         switch ask {
         case .whole, .probe: nil
         case .rest(let first, _): Int(first)..<Int.max
@@ -153,7 +153,7 @@ final class SimulatedPeer: Sendable {
         }
     }
 
-    private func isUnchanged(_ ask: DownloadAsk, _ head: HTTPFields) -> Bool {
+    private func isUnchanged(_ ask: RequestPlan, _ head: HTTPFields) -> Bool {
         switch ask {
         case .rest(_, let validator), .block(_, let validator):
             [head[.eTag], head[.lastModified]].contains(validator.headerValue)
@@ -163,17 +163,17 @@ final class SimulatedPeer: Sendable {
 }
 
 /// One request to a simulated peer.
-struct SimulatedExchange: DownloadExchanging {
+struct SimulatedAttempt: DownloadAttempting {
     let peer: SimulatedPeer
 
     func perform<Outcome: Sendable>(
-        _ ask: DownloadAsk,
+        _ ask: RequestPlan,
         at url: DownloadURL,
         with fields: [HTTPField],
-        receive: (DownloadExchange.Parts, HTTPProtocol) async throws -> Outcome
+        receive: (HTTPAttempt.Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
         let answer = try peer.answer(ask)
-        let (parts, source) = DownloadExchange.Parts.makeTestingStream()
+        let (parts, source) = HTTPAttempt.Parts.makeTestingStream()
         for part in answer.parts { source.yield(part) }
         source.finish(throwing: answer.error)
         return try await receive(parts, .http1)

@@ -19,7 +19,7 @@ import TransferProtocol
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
         limit: Int64 = .max,
         on files: any FileSystem
-    ) async -> Result<UploadSpool, UploadError> {
+    ) async -> Result<SpooledContent, UploadError> {
         do throws(UploadError) {
             return .success(try await StreamSpooler.spool(chunks, in: "/", limit: limit, files: files, Self.worker))
         } catch {
@@ -27,7 +27,7 @@ import TransferProtocol
         }
     }
 
-    private func error(of result: Result<UploadSpool, UploadError>) -> UploadError? {
+    private func error(of result: Result<SpooledContent, UploadError>) -> UploadError? {
         if case .failure(let error) = result { error } else { nil }
     }
 
@@ -46,7 +46,7 @@ import TransferProtocol
     }
 
     @Test func `a chunk is asked for when those before are written`() async throws {
-        for (length, most) in [(StreamSpooler.leastWritten, 1), (100_000, 1), (StreamSpooler.leastWritten / 8, 8)] {
+        for (length, most) in [(StreamSpooler.minimumWrite, 1), (100_000, 1), (StreamSpooler.minimumWrite / 8, 8)] {
             let chunks = Chunks(of: uploadBytes(2_000_000), length)
             let waiting = Mutex(0)
             let files = WatchedFiles(SimulatedDisk(seed: 1)) { written in
@@ -118,7 +118,7 @@ import TransferProtocol
 
     @Test func `a stream that ends because it is cancelled isn't taken for whole`() async {
         let (chunks, giver) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
-        giver.yield([UInt8](repeating: 1, count: StreamSpooler.leastWritten))
+        giver.yield([UInt8](repeating: 1, count: StreamSpooler.minimumWrite))
         let (writes, entry) = AsyncStream<Void>.makeStream()
         let files = WatchedFiles(SimulatedDisk(seed: 1)) { _ in entry.yield() }
         let running = Task { await spool(chunks, on: files) }
@@ -222,10 +222,10 @@ private struct WatchedFile: OpenFile {
     func read(_ count: Int, at offset: Int64) throws(FileError) -> [UInt8] { try file.read(count, at: offset) }
     func size() throws(FileError) -> Int64 { try file.size() }
     func resize(to size: Int64) throws(FileError) { try file.resize(to: size) }
-    func forgetCache() throws(FileError) { try file.forgetCache() }
+    func dropCache() throws(FileError) { try file.dropCache() }
     func synchronizeData() throws(FileError) { try file.synchronizeData() }
     func hasName(_ path: FilePath) throws(FileError) -> Bool { try file.hasName(path) }
-    func takePermissions(of path: FilePath) throws(FileError) { try file.takePermissions(of: path) }
+    func copyPermissions(of path: FilePath) throws(FileError) { try file.copyPermissions(of: path) }
     func lock() throws(FileError) { try file.lock() }
     func close() { file.close() }
 }

@@ -60,7 +60,7 @@ import TransferProtocol
             try expectNoSecret(first, folder)
             request.credentials = try credentials("new")
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, isContinued: true))
+            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
             #expect(second.resumedAt.first ?? 0 > 0)
             #expect(server.delivered == [Self.bytes])
             #expect(folder.journalNames.isEmpty)
@@ -73,7 +73,7 @@ import TransferProtocol
         for kind in [UploadServerKind.ordinary, .dialect(.v10)] {
             try await withUploadServer(kind, habits) { server in
                 let folder = try UploadFolder(Self.bytes)
-                let done = await upload(folder, folder.request(server.url)) { $0.uploadHoldLimit = .seconds(30) }
+                let done = await upload(folder, folder.request(server.url)) { $0.interimResponseLimit = .seconds(30) }
                 guard case .refused(.accessRefused(_, .none)) = done.error else {
                     Issue.record("\(done.result)")
                     return

@@ -28,7 +28,7 @@ import TransferProtocol
             #expect(try path.stat().permissions == [.ownerReadWrite])
             #expect(try folder.journals.stat().permissions == [.ownerReadWriteExecute])
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, isContinued: true))
+            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
             #expect(second.resumedAt.first ?? 0 > 0)
             #expect(server.delivered == [Self.bytes])
             #expect(server.requests.filter { $0.method == "POST" }.count == 1)
@@ -62,7 +62,7 @@ import TransferProtocol
             #expect(first.error == .cancelled)
             try folder.folder.write(Self.bytes, to: folder.source.string)
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, isContinued: true))
+            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
             #expect(server.delivered == [Self.bytes])
         }
     }
@@ -148,7 +148,7 @@ import TransferProtocol
     {
         var habits = UploadServerHabits()
         habits.maximumAppend = 300_000
-        habits.informs = false
+        habits.interimResponses = false
         try await withUploadServer(.dialect(.v10), habits) { server in
             let folder = try UploadFolder(Self.bytes)
             let request = folder.request(server.url)
@@ -157,7 +157,7 @@ import TransferProtocol
             #expect(first.events.filter { $0 == .resumable(dialect: 10) }.count == 1)
             let creations = server.requests.filter { $0.method == "PUT" }.count
             let second = await upload(folder, request)
-            #expect(second.events.first == .started(total: 900_000, isContinued: true))
+            #expect(second.events.first == .started(total: 900_000, canBeCombined: true))
             #expect(second.resumedAt.first ?? 0 >= 300_000)
             #expect(server.requests.filter { $0.method == "PUT" }.count == creations)
             #expect(server.delivered == [Self.bytes])
@@ -176,7 +176,7 @@ import TransferProtocol
                 folder.request(server.url),
                 // The content waits for the resource as long as it takes.
                 configure: { configuration in
-                    configuration.uploadHoldLimit = .seconds(3_600)
+                    configuration.interimResponseLimit = .seconds(3_600)
                     configuration.clock.sleep = TransferClock.system.sleep
                 },
                 cancelledOn: { event in

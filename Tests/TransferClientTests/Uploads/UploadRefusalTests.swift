@@ -16,7 +16,7 @@ import TransferProtocol
         habits.refuse = { _, _ in status }
         try await withUploadServer(kind, habits) { server in
             let folder = try UploadFolder(Self.bytes)
-            let attempted = await upload(folder, folder.request(server.url)) { $0.uploadHoldLimit = .seconds(30) }
+            let attempted = await upload(folder, folder.request(server.url)) { $0.interimResponseLimit = .seconds(30) }
             #expect(attempted.error == .refused(.refused(status: status)))
             #expect(attempted.error?.disposition == .final)
             #expect(folder.journalNames.isEmpty)

@@ -48,18 +48,20 @@ struct ScriptedUploadPeer {
     /// A number from 0 to `most`.
     mutating func upTo(_ most: Int64) -> Int64 { Int64(draws.nextFraction() * Double(most + 1)) }
 
-    mutating func answer(_ plan: UploadPlan, _ state: inout UploadState, persist: (UploadResource) -> Void) -> Reply {
+    mutating func answer(_ plan: UploadRequestPlan, _ state: inout UploadState, persist: (UploadResource) -> Void)
+        -> Reply
+    {
         if chance(misfortune / 4) { return .cut(sent: 0) }
         if chance(misfortune / 8) { return respond(503) }
         guard let dialect else { return ordinary(plan, &state) }
-        guard let spoken = plan.dialect else { return ordinary(plan, &state) }
-        if spoken != dialect, plan.resource == nil {
+        guard let negotiated = plan.dialect else { return ordinary(plan, &state) }
+        if negotiated != dialect, plan.resource == nil {
             return respond(400) { $0[.uploadDraftInteropVersion] = dialect.interopVersionValue }
         }
         switch plan {
         case .create, .reserve: return create(plan, dialect, &state, persist)
         case .discoverLimits: return respond(200) { fields in limits(&fields) }
-        case .askOffset(let resource): return offset(of: number(resource), dialect)
+        case .retrieveOffset(let resource): return offset(of: number(resource), dialect)
         case .append(let resource, let from, _, _): return append(plan, number(resource), from, dialect, &state)
         case .cancel(let resource):
             uploads[number(resource)] = nil
@@ -71,7 +73,7 @@ struct ScriptedUploadPeer {
         Int(resource.url.path.split(separator: "/").last ?? "") ?? -1
     }
 
-    private mutating func ordinary(_ plan: UploadPlan, _ state: inout UploadState) -> Reply {
+    private mutating func ordinary(_ plan: UploadRequestPlan, _ state: inout UploadState) -> Reply {
         guard case .create = plan else { return respond(404) }
         state.completionBegan()
         if chance(misfortune) { return .cut(sent: max(1, upTo(length)) - (chance(0.5) ? 0 : 1)) }
@@ -80,7 +82,7 @@ struct ScriptedUploadPeer {
     }
 
     private mutating func create(
-        _ plan: UploadPlan,
+        _ plan: UploadRequestPlan,
         _ dialect: UploadDialect,
         _ state: inout UploadState,
         _ persist: (UploadResource) -> Void
@@ -108,7 +110,7 @@ struct ScriptedUploadPeer {
     }
 
     private mutating func append(
-        _ plan: UploadPlan,
+        _ plan: UploadRequestPlan,
         _ id: Int,
         _ from: Int64,
         _ dialect: UploadDialect,
@@ -131,7 +133,7 @@ struct ScriptedUploadPeer {
 
     /// Receives the content of a creation or an append, as far as it comes.
     private mutating func take(
-        _ plan: UploadPlan,
+        _ plan: UploadRequestPlan,
         _ id: Int,
         from: Int64,
         _ dialect: UploadDialect,

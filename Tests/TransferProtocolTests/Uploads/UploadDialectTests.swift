@@ -10,7 +10,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [0, 2, 4, 7, 11, -3, Int64.max] as [Int64])
-    func `a version that isn't spoken has no dialect`(_ version: Int64) {
+    func `a version that isn't negotiated has no dialect`(_ version: Int64) {
         #expect(UploadDialect(interopVersion: version) == nil)
     }
 

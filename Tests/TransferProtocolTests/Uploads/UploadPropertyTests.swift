@@ -63,13 +63,13 @@ import Units
             }
             let action =
                 switch reply {
-                case .cut(let sent): state.exchangeFailed(plan, sent: sent, .connectionLost("cut"))
+                case .cut(let sent): state.attemptFailed(plan, sent: sent, .connectionLost("cut"))
                 case .response(let head, let sent): state.decide(on: head, to: plan, sent: sent, now: 0)
                 }
             schedule.reached(state.acknowledged)
             switch action {
             case .proceed: continue
-            case .askAgain: if case .giveUp = schedule.failed(at: .zero, isImmediate: true) { return run }
+            case .retryNow: if case .giveUp = schedule.failed(at: .zero, isImmediate: true) { return run }
             case .retry(let wait, _): if case .giveUp = schedule.failed(at: .zero, retryAfter: wait) { return run }
             }
         }

@@ -23,12 +23,12 @@ import TransferProtocol
     }
 
     /// A state that the server has told `/uploads/1` and that asks for the offset, at second 0.
-    private static func asking(_ dialect: UploadDialect) throws -> (UploadState, UploadPlan) {
+    private static func asking(_ dialect: UploadDialect) throws -> (UploadState, UploadRequestPlan) {
         var state = try state(dialect)
         var fields = fields(UploadFields(limits: UploadLimits(lifetime: 1_000)), dialect, location: "/uploads/1")
         fields[.uploadDraftInteropVersion] = dialect.interopVersionValue
         _ = state.informed(status: 104, fields: fields, of: .create(dialect), now: 0)
-        _ = state.exchangeFailed(.create(dialect), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
         guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
         return (state, plan)
     }
@@ -37,12 +37,12 @@ import TransferProtocol
 
     @Test func `the resource of a 104 is kept at once, that of a final response before the next request`() throws {
         var (informed, _) = try Self.asking(.v10)
-        #expect(informed.resourceToKeep() == nil)
+        #expect(informed.resourceToPersist() == nil)
         var state = try Self.state(.v10)
         let created = Self.fields(UploadFields(isComplete: false), .v10, location: "/uploads/1")
         #expect(state.decide(on: Self.head(201, created), to: .reserve(.v10), sent: 0, now: 0) == .proceed)
-        #expect(state.resourceToKeep()?.url.text == "http://host.example/uploads/1")
-        #expect(state.resourceToKeep() == nil)
+        #expect(state.resourceToPersist()?.url.text == "http://host.example/uploads/1")
+        #expect(state.resourceToPersist() == nil)
     }
 
     /// The time of the end that a `HEAD` tells at second 10, against 1,000 in the journal.
@@ -51,24 +51,24 @@ import TransferProtocol
         var (state, ask) = try Self.asking(.v10)
         let told = UploadFields(isComplete: false, offset: 7, limits: UploadLimits(lifetime: lifetime))
         #expect(state.decide(on: Self.head(204, Self.fields(told, .v10)), to: ask, sent: 0, now: 10) == .proceed)
-        #expect(state.resourceToKeep()?.expiresAt == (isKept ? 10 + lifetime : nil))
+        #expect(state.resourceToPersist()?.expiresAt == (isKept ? 10 + lifetime : nil))
     }
 
     @Test func `a resource that has moved is kept, and one that is done isn't`() throws {
         var (state, ask) = try Self.asking(.v10)
         #expect(state.decide(on: Self.head(308, [.location: "/other/1"]), to: ask, sent: 0, now: 0) == .proceed)
-        #expect(state.resourceToKeep()?.url.text == "http://host.example/other/1")
+        #expect(state.resourceToPersist()?.url.text == "http://host.example/other/1")
         var (gone, again) = try Self.asking(.v10)
         #expect(gone.decide(on: Self.head(308, [.location: "/other/1"]), to: again, sent: 0, now: 0) == .proceed)
         guard case .send(let moved) = gone.nextStep(now: 0) else { throw NoRequest() }
         #expect(gone.decide(on: Self.head(403), to: moved, sent: 0, now: 0) == .proceed)
-        #expect(gone.resourceToKeep() == nil)
+        #expect(gone.resourceToPersist() == nil)
     }
 
     @Test func `a resource of an earlier run is in the journal`() throws {
         let (state, ask) = try Self.asking(.v10)
         var later = UploadState(state.parameters, resuming: ask.resource)
-        #expect(later.resourceToKeep() == nil)
+        #expect(later.resourceToPersist() == nil)
     }
 
     @Test func `two resources for one creation end the upload`() throws {
@@ -97,7 +97,7 @@ import TransferProtocol
         var (state, ask) = try Self.asking(dialect)
         let resource = try #require(ask.resource)
         let told = UploadFields(isComplete: true, offset: 500_000)
-        let slice = UploadPlan.append(resource, from: 7, count: 499_993, isLast: false)
+        let slice = UploadRequestPlan.append(resource, from: 7, count: 499_993, isLast: false)
         let answer = Self.head(201, Self.fields(told, dialect))
         #expect(state.decide(on: answer, to: slice, sent: 499_993, now: 0) == .proceed)
         #expect(state.nextStep(now: 0) == .send(ask))

@@ -19,7 +19,7 @@ import TransferProtocol
         UploadResponseHead(status: status, fields: fields)
     }
 
-    private static func plan(_ state: inout UploadState) -> UploadPlan? {
+    private static func plan(_ state: inout UploadState) -> UploadRequestPlan? {
         guard case .send(let plan) = state.nextStep(now: 0) else { return nil }
         return plan
     }
@@ -48,23 +48,23 @@ import TransferProtocol
     @Test(arguments: UploadDialect.allCases)
     func `the offset is asked for before anything is appended`(dialect: UploadDialect) throws {
         var state = try Self.created(dialect)
-        #expect(state.exchangeFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .transport(.stalled)))
+        #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .transport(.stalled)))
         let resource = try #require(state.resource)
         #expect(resource.url.text == "http://host.example/uploads/1")
         let ask = try #require(Self.plan(&state))
-        #expect(ask == .askOffset(resource))
+        #expect(ask == .retrieveOffset(resource))
         var fields = HTTPFields()
         UploadFields(isComplete: false, offset: 7).write(to: &fields, in: dialect)
         #expect(state.decide(on: Self.head(204, fields), to: ask, sent: 0, now: 0) == .proceed)
-        let append = UploadPlan.append(resource, from: 7, count: Self.length - 7, isLast: true)
+        let append = UploadRequestPlan.append(resource, from: 7, count: Self.length - 7, isLast: true)
         #expect(Self.plan(&state) == append)
-        #expect(state.decide(on: Self.head(409), to: append, sent: 0, now: 0) == .askAgain(.status(409)))
+        #expect(state.decide(on: Self.head(409), to: append, sent: 0, now: 0) == .retryNow(.status(409)))
         #expect(Self.plan(&state) == ask)
     }
 
     @Test func `an offset below an acknowledged one ends the upload, which the server is to forget`() throws {
         var state = try Self.created(.v10)
-        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         for offset in [9, 8] as [Int64] {
             var fields = HTTPFields()
@@ -80,24 +80,24 @@ import TransferProtocol
     @Test func `a 400 that names a version is answered in that version, once`() throws {
         var state = try Self.state()
         let refusal = Self.head(400, [.uploadDraftInteropVersion: "6"])
-        #expect(state.decide(on: refusal, to: .create(.v10), sent: 0, now: 0) == .askAgain(.otherDialect(.v6)))
+        #expect(state.decide(on: refusal, to: .create(.v10), sent: 0, now: 0) == .retryNow(.differentDialect(.v6)))
         #expect(Self.plan(&state) == .create(.v6))
         let back = Self.head(400, [.uploadDraftInteropVersion: "10"])
-        #expect(state.decide(on: back, to: .create(.v6), sent: 0, now: 0) == .askAgain(.otherDialect(nil)))
+        #expect(state.decide(on: back, to: .create(.v6), sent: 0, now: 0) == .retryNow(.differentDialect(nil)))
         #expect(Self.plan(&state) == .create(nil))
     }
 
     @Test func `a good answer before all was sent is no success`() throws {
         var state = try Self.state()
         _ = state.decide(on: Self.head(201), to: .create(.v10), sent: Self.length - 1, now: 0)
-        #expect(state.nextStep(now: 0) == .fail(.answeredEarly(status: 201)))
+        #expect(state.nextStep(now: 0) == .fail(.respondedEarly(status: 201)))
     }
 
     @Test func `an upload that has expired isn't touched again`() throws {
         var state = try Self.created(.v10, lifetime: 60)
-        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let resource = try #require(state.resource)
-        #expect(state.nextStep(now: 59) == .send(.askOffset(resource)))
+        #expect(state.nextStep(now: 59) == .send(.retrieveOffset(resource)))
         #expect(state.nextStep(now: 60) == .send(.create(.v10)))
         #expect(state.restarts == 1)
     }
@@ -105,7 +105,7 @@ import TransferProtocol
     @Test func `an upload that is gone after its last bytes went isn't sent again by a POST`() throws {
         var state = try Self.created(.v10)
         state.completionBegan()
-        _ = state.exchangeFailed(.create(.v10), sent: Self.length, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: Self.length, .stalled)
         let ask = try #require(Self.plan(&state))
         _ = state.decide(on: Self.head(404), to: ask, sent: 0, now: 0)
         #expect(state.nextStep(now: 0) == .fail(.outcomeUnknown))
@@ -116,7 +116,7 @@ import TransferProtocol
         var state = try Self.state(.only(.v10))
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
         _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         let inFields = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
         let credentials = DownloadCredentials(fields: [try RequestField("Authorization: Bearer x")])
@@ -128,7 +128,7 @@ import TransferProtocol
             #expect(request.headerFields[.contentType] == nil)
             #expect(request.headerFields[.uploadOffset] == nil)
         }
-        #expect(credentials.use(for: state.trail(of: ask)) == (isSent ? .sent : .withheld))
+        #expect(credentials.use(for: state.redirects(of: ask)) == (isSent ? .sent : .withheld))
     }
 
     @Test func `credentials don't follow a redirection to another origin, nor back`() throws {
@@ -137,7 +137,7 @@ import TransferProtocol
         let metadata = UploadMetadata(credentials: credentials)
         var sent: [String?] = []
         for location in ["/here", "http://other.example/there", "http://host.example/back"] {
-            let plan = UploadPlan.create(.v10)
+            let plan = UploadRequestPlan.create(.v10)
             let (request, _) = state.request(for: plan, creation: .put, metadata)
             sent.append(request.headerFields[HTTPField.Name("X-Key")!])
             #expect(state.decide(on: Self.head(307, [.location: location]), to: plan, sent: 0, now: 0) == .proceed)
@@ -150,13 +150,13 @@ import TransferProtocol
         throws
     {
         var state = try Self.created(dialect)
-        _ = state.exchangeFailed(.create(dialect), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
         let resource = try #require(state.resource)
         let field = status == 401 ? HTTPField.Name.wwwAuthenticate : .proxyAuthenticate
         let fields: HTTPFields = [field: "Basic realm=\"r\", Bearer"]
         for use in [CredentialUse.none, .sent, .withheld] {
             let head = UploadResponseHead(status: status, fields: fields, credentialUse: use)
-            _ = state.decide(on: head, to: .askOffset(resource), sent: 0, now: 0)
+            _ = state.decide(on: head, to: .retrieveOffset(resource), sent: 0, now: 0)
             guard case .fail(.accessRefused(let challenge, use)) = state.nextStep(now: 0) else {
                 Issue.record("\(state)")
                 return
@@ -173,7 +173,7 @@ import TransferProtocol
         for name in [
             "Upload-Offset", "upload-draft-interop-version", "Content-Type", "Repr-Digest", "Content-Range", "Host",
         ] {
-            #expect(throws: RequestFieldProblem.governed(name.lowercased())) {
+            #expect(throws: RequestFieldProblem.reserved(name.lowercased())) {
                 try RequestField("\(name): 5", isForUpload: true)
             }
         }
@@ -205,7 +205,7 @@ import TransferProtocol
 
     @Test func `redirections come to an end`() throws {
         var state = try Self.state()
-        for _ in 0..<UploadState.mostRedirections {
+        for _ in 0..<UploadState.maximumRedirects {
             #expect(state.decide(on: Self.head(307, [.location: "/x"]), to: .create(.v10), sent: 0, now: 0) == .proceed)
         }
         _ = state.decide(on: Self.head(307, [.location: "/x"]), to: .create(.v10), sent: 0, now: 0)
@@ -214,7 +214,7 @@ import TransferProtocol
 
     @Test func `a limit for a request below 1 KiB ends the upload, and 1 KiB doesn't`() throws {
         for (limit, isFailed) in [
-            (UploadState.smallestAppendLimit - 1, true), (UploadState.smallestAppendLimit, false),
+            (UploadState.minimumAppendLimit - 1, true), (UploadState.minimumAppendLimit, false),
         ] {
             var state = try Self.state()
             var fields = HTTPFields()

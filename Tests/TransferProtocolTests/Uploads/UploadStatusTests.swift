@@ -37,7 +37,7 @@ import TransferProtocol
     }
 
     /// A state that appends from 7 on, and its request.
-    private static func appending(isRepeatable: Bool = true) throws -> (UploadState, UploadPlan) {
+    private static func appending(isRepeatable: Bool = true) throws -> (UploadState, UploadRequestPlan) {
         var (state, ask) = try asking(isRepeatable: isRepeatable)
         var fields = HTTPFields()
         UploadFields(isComplete: false, offset: 7).write(to: &fields, in: .v10)
@@ -46,28 +46,29 @@ import TransferProtocol
     }
 
     /// A state that asks for the offset, and its request.
-    private static func asking(isRepeatable: Bool = true) throws -> (UploadState, UploadPlan) {
+    private static func asking(isRepeatable: Bool = true) throws -> (UploadState, UploadRequestPlan) {
         var state = try state(isRepeatable: isRepeatable)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
         _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
-        _ = state.exchangeFailed(.create(.v10), sent: 5, .stalled)
+        _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         return (state, try plan(&state))
     }
 
     private struct NoRequest: Error {}
 
-    private static func plan(_ state: inout UploadState) throws -> UploadPlan {
+    private static func plan(_ state: inout UploadState) throws -> UploadRequestPlan {
         guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
         return plan
     }
 
-    private static func next(_ state: inout UploadState, _ action: UploadAction, after sent: UploadPlan) -> Next? {
+    private static func next(_ state: inout UploadState, _ action: UploadAction, after sent: UploadRequestPlan) -> Next?
+    {
         var wait: Duration?
         var isImmediate = true
         if case .retry(let after, _) = action { (wait, isImmediate) = (after, false) }
         switch state.nextStep(now: 0) {
         case .send(sent): return .again(after: wait)
-        case .send(.askOffset): return .offset(after: wait, isImmediate: isImmediate)
+        case .send(.retrieveOffset): return .offset(after: wait, isImmediate: isImmediate)
         case .send(.create): return .creation
         case .send(.discoverLimits): return .limits
         case .fail(let failure): return .failure(failure)

@@ -3,7 +3,7 @@ import SquallTransfer
 /// Shows where a transfer stands, on one line that is written anew.
 func show(_ status: TransferStatus) {
     var line = "\r\(status.phase) \(status.completedBytes) of \(status.totalBytes.map(String.init) ?? "?") bytes"
-    if let setback = status.setback, let wait = status.nextAttempt { line += ", again in \(wait): \(setback)" }
+    if let reason = status.failureReason, let wait = status.nextAttempt { line += ", again in \(wait): \(reason)" }
     print(line, terminator: status.isLast ? "\n" : "")
 }
 

@@ -6,9 +6,9 @@ import NIOPosix
 import TransferProtocol
 
 /// One request with its content and all its responses, on a fresh connection.
-struct UploadExchange: Sendable {
-    let connector: DownloadExchange
-    let limits: UploadWatchLimits
+struct UploadAttempt: Sendable {
+    let connector: HTTPAttempt
+    let limits: UploadTimeoutLimits
 
     /// Sends the request, concurrent with `receive`, which gets the parts of all responses including interim ones.
     /// Closes the connection when it returns.
@@ -17,22 +17,22 @@ struct UploadExchange: Sendable {
     func perform<Outcome: Sendable>(
         _ request: HTTPRequest,
         at url: DownloadURL,
-        _ sending: UploadSending?,
+        _ sending: UploadBodyWriter?,
         beforeCompletion: @escaping @Sendable () async throws(UploadError) -> Void,
         onProgress: @escaping @Sendable (Int64) -> Void,
-        receive: (DownloadExchange.Parts) async throws -> Outcome
+        receive: (HTTPAttempt.Parts) async throws -> Outcome
     ) async throws -> Outcome {
-        let (limits, verdict) = (limits, WatchVerdict())
-        let connection = try await connector.connect(to: url) { UploadWatch(limits: limits, verdict: verdict) }
+        let (limits, verdict) = (limits, AttemptErrorBox())
+        let connection = try await connector.connect(to: url) { UploadTimeoutHandler(limits: limits, verdict: verdict) }
         let channel = connection.channel
         let request = connection.prepared(request)
         // Limits unsent bytes in the kernel, which would count as progress. Optional: only some systems have the
         // option.
         let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
-        try? await connection.socket.setOption(unsent, value: Self.mostUnsent).get()
+        try? await connection.socket.setOption(unsent, value: Self.maximumUnsentBytes).get()
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         do {
-            wrapped = try await channel.eventLoop.submit { try DownloadExchange.wrap(channel) }.get()
+            wrapped = try await channel.eventLoop.submit { try HTTPAttempt.wrap(channel) }.get()
         } catch {
             channel.close(promise: nil)
             throw verdict.error ?? connector.explained(error)
@@ -57,5 +57,5 @@ struct UploadExchange: Sendable {
     }
 
     /// The maximum number of unsent bytes in the kernel.
-    private static let mostUnsent = 256 << 10
+    private static let maximumUnsentBytes = 256 << 10
 }

@@ -1,26 +1,26 @@
 import HTTPTypes
 import TransferProtocol
 
-extension UploadMachine {
+extension UploadStateMachine {
     /// Announces the upload URL as soon as the upload would survive a crash.
     mutating func announce(at now: UploadInstant) {
         guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
         let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
         let response = UploadResponse.informational(UploadFields(limits: limits), in: dialect)
         actions.append(.inform(transfer.id, response.with(.location, location)))
-        self.transfer?.informs += 1
-        self.transfer?.lastInform = now.elapsed
+        self.transfer?.interimResponses += 1
+        self.transfer?.lastInterimResponse = now.elapsed
     }
 
     mutating func reportProgress(at now: UploadInstant) {
         guard let transfer, let dialect = transfer.dialect, dialect.rules.hasProgressResponses, !transfer.hasEnded,
-            transfer.informs < policy.progressResponses
+            transfer.interimResponses < policy.maximumProgressResponses
         else { return }
-        let doublings = max(0, transfer.informs - 30)
-        guard now.elapsed - transfer.lastInform >= policy.progressInterval * (1 << doublings) else { return }
+        let doublings = max(0, transfer.interimResponses - 30)
+        guard now.elapsed - transfer.lastInterimResponse >= policy.progressInterval * (1 << doublings) else { return }
         actions.append(.inform(transfer.id, .informational(UploadFields(offset: promised), in: dialect)))
-        self.transfer?.informs += 1
-        self.transfer?.lastInform = now.elapsed
+        self.transfer?.interimResponses += 1
+        self.transfer?.lastInterimResponse = now.elapsed
     }
 
     /// The response to HEAD. All received bytes are durable.
@@ -40,7 +40,7 @@ extension UploadMachine {
     }
 
     /// The response to content that doesn't complete the upload.
-    func incompleteAnswer(to transfer: Transfer, at now: UploadInstant) -> UploadResponse {
+    func incompleteResponse(to transfer: Transfer, at now: UploadInstant) -> UploadResponse {
         let dialect = transfer.dialect ?? record.dialect ?? .newest
         var fields = UploadFields(isComplete: false, offset: promised)
         guard transfer.isCreation else {
@@ -52,7 +52,7 @@ extension UploadMachine {
     }
 
     /// The target's response.
-    func finalAnswer(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
+    func finalResponse(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
         switch end {
         case .answer(let response, let length, _):
             guard isFlagged, let dialect else { return response }

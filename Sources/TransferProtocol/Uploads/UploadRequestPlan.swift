@@ -1,7 +1,7 @@
 import HTTPSemantics
 
 /// The next request of an upload.
-public enum UploadPlan: Hashable, Sendable {
+public enum UploadRequestPlan: Hashable, Sendable {
     /// The creation request with all content; without a dialect a plain upload.
     case create(UploadDialect?)
     /// A creation request without content.
@@ -9,7 +9,7 @@ public enum UploadPlan: Hashable, Sendable {
     /// A request for the target's limits.
     case discoverLimits(UploadDialect)
     /// A request for the upload's offset.
-    case askOffset(UploadResource)
+    case retrieveOffset(UploadResource)
     /// A slice of the content; it completes the upload if `isLast`.
     case append(UploadResource, from: Int64, count: Int64, isLast: Bool)
     /// A request to cancel the upload.
@@ -20,7 +20,7 @@ public enum UploadPlan: Hashable, Sendable {
         switch self {
         case .create(let dialect): dialect
         case .reserve(let dialect), .discoverLimits(let dialect): dialect
-        case .askOffset(let resource), .append(let resource, _, _, _), .cancel(let resource): resource.dialect
+        case .retrieveOffset(let resource), .append(let resource, _, _, _), .cancel(let resource): resource.dialect
         }
     }
 
@@ -28,7 +28,7 @@ public enum UploadPlan: Hashable, Sendable {
     public var resource: UploadResource? {
         switch self {
         case .create, .reserve, .discoverLimits: nil
-        case .askOffset(let resource), .append(let resource, _, _, _), .cancel(let resource): resource
+        case .retrieveOffset(let resource), .append(let resource, _, _, _), .cancel(let resource): resource
         }
     }
 
@@ -38,7 +38,7 @@ public enum UploadPlan: Hashable, Sendable {
         case .create: 0..<length
         case .reserve: 0..<0
         case .append(_, let from, let count, _): from..<from + count
-        case .discoverLimits, .askOffset, .cancel: nil
+        case .discoverLimits, .retrieveOffset, .cancel: nil
         }
     }
 
@@ -47,7 +47,7 @@ public enum UploadPlan: Hashable, Sendable {
         switch self {
         case .create: true
         case .append(_, _, _, let isLast): isLast
-        case .reserve, .discoverLimits, .askOffset, .cancel: false
+        case .reserve, .discoverLimits, .retrieveOffset, .cancel: false
         }
     }
 }
@@ -55,7 +55,7 @@ public enum UploadPlan: Hashable, Sendable {
 /// The next step of an upload.
 public enum UploadStep: Hashable, Sendable {
     /// Send this request.
-    case send(UploadPlan)
+    case send(UploadRequestPlan)
     /// Done: the server has all content.
     case finish(UploadResult)
     /// Give up.
@@ -67,13 +67,13 @@ public enum UploadAction: Hashable, Sendable {
     /// Take the next step immediately.
     case proceed
     /// Take the next step immediately. Counts as an attempt.
-    case askAgain(UploadSetback)
+    case retryNow(TransientUploadFailure)
     /// Take the next step after a backoff of at least `after`.
-    case retry(after: Duration?, UploadSetback)
+    case retry(after: Duration?, TransientUploadFailure)
 }
 
 /// The effect of an interim response.
-public enum UploadNotice: Hashable, Sendable {
+public enum InterimResponseEffect: Hashable, Sendable {
     /// None.
     case ignored
     /// The upload resource is known. It must be journalled before more is sent.

@@ -1,7 +1,7 @@
 import Units
 
 /// The minimum throughput of a response body.
-public struct DownloadStallRule: Hashable, Sendable {
+public struct MinimumThroughput: Hashable, Sendable {
     /// The minimum average over the window, in bytes per second; 1 KiB/s by default.
     public var minimumBytesPerSecond = ByteCount.kibibytes(1)
     /// The averaging window; 15 s by default.
@@ -11,10 +11,10 @@ public struct DownloadStallRule: Hashable, Sendable {
     public init() {}
 
     /// The interval between samples: a fifth of the window, at least a millisecond.
-    public var tick: Duration { max(.milliseconds(1), window / DownloadStallMeter.slotCount) }
+    public var tick: Duration { max(.milliseconds(1), window / StallDetector.slotCount) }
 
     /// The minimum bytes in a full window; at least one.
-    public var leastBytes: Int64 {
+    public var minimumBytes: Int64 {
         let perSecond = Int128(max(0, minimumBytesPerSecond.bytes))
         let bytes = perSecond * Int128(max(0, window.nanoseconds)) / 1_000_000_000
         return Int64(clamping: max(1, bytes))
@@ -22,15 +22,15 @@ public struct DownloadStallRule: Hashable, Sendable {
 }
 
 /// A sliding window over the bytes received while they were wanted.
-public struct DownloadStallMeter: Sendable {
+public struct StallDetector: Sendable {
     static let slotCount = 5
-    private let leastBytes: Int64
+    private let minimumBytes: Int64
     private let longestPause: Duration
     private var slots: [Int64] = []
 
     /// Starts with an empty window.
-    public init(rule: DownloadStallRule) {
-        leastBytes = rule.leastBytes
+    public init(rule: MinimumThroughput) {
+        minimumBytes = rule.minimumBytes
         longestPause = rule.tick / 10
     }
 
@@ -45,6 +45,6 @@ public struct DownloadStallMeter: Sendable {
         }
         slots.append(bytes)
         if slots.count > Self.slotCount { slots.removeFirst() }
-        return slots.count == Self.slotCount && slots.reduce(0) { $0.addingSaturated($1) } < leastBytes
+        return slots.count == Self.slotCount && slots.reduce(0) { $0.addingSaturated($1) } < minimumBytes
     }
 }

@@ -2,7 +2,7 @@ import DurableFiles
 import NIOPosix
 
 /// The storage backend of an upload service.
-protocol UploadStoring: Sendable {
+protocol UploadBackend: Sendable {
     /// Executes a command for an upload; `done` receives the result, never before this returns. At most one command per
     /// upload is in progress.
     func perform(
@@ -19,7 +19,7 @@ protocol UploadStoring: Sendable {
 }
 
 /// A store in a folder, on its own thread pool.
-struct FolderOfUploads: UploadStoring {
+struct FolderUploadBackend: UploadBackend {
     private let store: UploadStore
     private let threads: NIOThreadPool
 

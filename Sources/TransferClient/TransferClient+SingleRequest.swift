@@ -5,7 +5,7 @@ import TransferProtocol
 import Units
 
 /// A request that is sent once; the caller gets any response.
-package struct ExchangeRequest: Sendable {
+package struct SingleRequest: Sendable {
     package var method: HTTPRequest.Method
     package var url: String
     package var fields: HTTPFields
@@ -29,7 +29,7 @@ package struct ExchangeRequest: Sendable {
 }
 
 /// The head of a final response.
-public struct ExchangeResponse: Sendable {
+public struct ResponseHead: Sendable {
     /// The status, from 200 to 599.
     public var status: Int
     /// The header fields.
@@ -48,30 +48,30 @@ extension TransferClient {
     ///   - onBody: Called for each part; `false` stops the response.
     /// - Throws: A `DownloadError`; `.gaveUp` after one attempt when the connection failed or ended in the body.
     package func exchange(
-        _ request: ExchangeRequest,
+        _ request: SingleRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
-        onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
+        onHead: (ResponseHead) async throws(DownloadError) -> Void,
         onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) {
         var request = request
-        var trail = RequestTrail(try await preparedURL(request.url))
+        var redirects = RedirectChain(try await preparedURL(request.url))
         let start = configuration.clock.now()
         var (redirections, refusals) = (0, 0)
         while true {
             let spent = configuration.clock.now() - start
             let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
-            switch try await exchange(&request, trail, remaining, callbacks, refusals, onHead, onBody) {
+            switch try await exchange(&request, redirects, remaining, callbacks, refusals, onHead, onBody) {
             case .done: return
             case .authenticated(let credentials):
                 refusals += 1
                 request.credentials = credentials
             case .redirected(let location):
-                guard redirections < DownloadSession.mostRedirections else {
-                    throw .tooManyRedirections(DownloadSession.mostRedirections)
+                guard redirections < DownloadSession.maximumRedirects else {
+                    throw .tooManyRedirections(DownloadSession.maximumRedirects)
                 }
                 redirections += 1
                 do throws(DownloadURLProblem) {
-                    trail.follow(try trail.current.resolving(location))
+                    redirects.follow(try redirects.current.resolving(location))
                 } catch {
                     throw .invalidRedirection(location, error)
                 }
@@ -86,7 +86,7 @@ extension TransferClient {
         case authenticated(DownloadCredentials)
     }
 
-    private enum Exchanged: Sendable {
+    private enum RequestEnd: Sendable {
         case done
         case redirected(String)
         case authenticated(DownloadCredentials)
@@ -95,35 +95,35 @@ extension TransferClient {
     /// Credentials for a refused request; `nil` passes the refusal on to the caller.
     private func credentials(
         for head: HTTPResponse,
-        _ request: ExchangeRequest,
-        _ trail: RequestTrail,
+        _ request: SingleRequest,
+        _ redirects: RedirectChain,
         _ callbacks: TransferCallbacks,
         _ refusals: Int
     ) async -> DownloadCredentials? {
-        guard head.status == .unauthorized, refusals < AttemptLoop.mostRefusals else { return nil }
+        guard head.status == .unauthorized, refusals < AttemptLoop.maximumRefusals else { return nil }
         let refusal = AttemptRefusal(
             status: head.status.code,
-            url: trail.current,
+            url: redirects.current,
             challenge: DownloadChallenge(status: head.status.code, head.headerFields),
-            use: request.credentials.use(for: trail),
-            isAtOrigin: !trail.hasLeftOrigin
+            use: request.credentials.use(for: redirects),
+            isAtOrigin: !redirects.hasLeftOrigin
         )
         return await callbacks.credentials(for: refusal, previousRefusals: refusals)
     }
 
     /// One request of the chain. Rewrites `request` for a redirect.
     private func exchange(
-        _ request: inout ExchangeRequest,
-        _ trail: RequestTrail,
+        _ request: inout SingleRequest,
+        _ redirects: RedirectChain,
         _ remaining: Duration?,
         _ callbacks: TransferCallbacks,
         _ refusals: Int,
-        _ onHead: (ExchangeResponse) async throws(DownloadError) -> Void,
+        _ onHead: (ResponseHead) async throws(DownloadError) -> Void,
         _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
-    ) async throws(DownloadError) -> Exchanged {
-        let exchange = DownloadExchange(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
+    ) async throws(DownloadError) -> RequestEnd {
+        let exchange = HTTPAttempt(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
         var fields = request.fields
-        let added = request.credentials.fields(for: trail)
+        let added = request.credentials.fields(for: redirects)
         for field in added { fields[fields: field.name] = added.filter { $0.name == field.name } }
         if let body = request.body { fields[.contentLength] = String(body.count) }
         let given = request
@@ -131,7 +131,7 @@ extension TransferClient {
         do {
             let answer = try await exchange.perform(
                 given.method,
-                at: trail.current,
+                at: redirects.current,
                 fields,
                 body: given.body.map { ByteBuffer(bytes: $0) }
             ) { parts, _ -> Answer in
@@ -142,13 +142,13 @@ extension TransferClient {
                     throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed before the answer"))
                 }
                 if let target = RedirectionTarget(head) { return .redirection(target) }
-                if let found = await credentials(for: head, given, trail, callbacks, refusals) {
+                if let found = await credentials(for: head, given, redirects, callbacks, refusals) {
                     return .authenticated(found)
                 }
-                let response = ExchangeResponse(
+                let response = ResponseHead(
                     status: head.status.code,
                     fields: head.headerFields,
-                    url: trail.current.text
+                    url: redirects.current.text
                 )
                 if let accepts = callbacks.accepts, await !accepts(response) { throw DownloadError.cancelled }
                 try await onHead(response)
@@ -178,14 +178,14 @@ extension TransferClient {
         } catch let problem as TLSSettingsProblem {
             throw .invalidTLSSettings(problem)
         } catch {
-            if let failure = DownloadExchange.refusal(of: error) {
-                throw .tlsRefused(host: trail.current.host, failure)
+            if let failure = HTTPAttempt.refusal(of: error) {
+                throw .tlsRefused(host: redirects.current.host, failure)
             }
-            if let challenge = DownloadExchange.proxyChallenge(of: error) {
+            if let challenge = HTTPAttempt.proxyChallenge(of: error) {
                 throw .refused(.unauthorized(challenge, .none))
             }
-            guard !Task.isCancelled, let setback = DownloadExchange.setback(of: error) else { throw .cancelled }
-            throw .gaveUp(.attempts(1), setback)
+            guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else { throw .cancelled }
+            throw .gaveUp(.attempts(1), cause)
         }
     }
 }

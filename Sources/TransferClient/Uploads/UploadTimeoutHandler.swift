@@ -5,31 +5,31 @@ import TransferProtocol
 import Units
 
 /// The limits of one upload attempt.
-struct UploadWatchLimits: Sendable {
+struct UploadTimeoutLimits: Sendable {
     /// The time limit from the last request byte, or from an interim response, to the next head. A request without
     /// content must be sent and answered within it.
     var response: Duration
     /// The minimum throughput of the content.
-    var stall: DownloadStallRule
+    var stall: MinimumThroughput
     /// When the upload's deadline passes; `nil` for none.
     var deadline: NIODeadline?
 
     /// The maximum number of interim responses to one request.
-    static let mostInformational = 10_000
+    static let maximumInterimResponses = 10_000
 }
 
 /// Enforces the timeouts of an upload attempt: minimum throughput, response timeout and deadline. Passes all heads on.
 ///
 /// Time counts against the server only while content is queued: a slow disk isn't a stall.
-final class UploadWatch: ChannelDuplexHandler {
+final class UploadTimeoutHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPResponsePart
     typealias InboundOut = HTTPResponsePart
     typealias OutboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPRequestPart
 
-    private let limits: UploadWatchLimits
-    private let verdict: WatchVerdict
-    private var meter: DownloadStallMeter
+    private let limits: UploadTimeoutLimits
+    private let verdict: AttemptErrorBox
+    private var meter: StallDetector
     private var responseTimer: Scheduled<Void>?
     private var deadlineTimer: Scheduled<Void>?
     private var tickTimer: Scheduled<Void>?
@@ -41,10 +41,10 @@ final class UploadWatch: ChannelDuplexHandler {
     private var isSent = false
     private var hasContent = false
 
-    init(limits: UploadWatchLimits, verdict: WatchVerdict) {
+    init(limits: UploadTimeoutLimits, verdict: AttemptErrorBox) {
         self.limits = limits
         self.verdict = verdict
-        meter = DownloadStallMeter(rule: limits.stall)
+        meter = StallDetector(rule: limits.stall)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -59,7 +59,7 @@ final class UploadWatch: ChannelDuplexHandler {
     private func begin(_ context: ChannelHandlerContext) {
         if let deadline = limits.deadline {
             deadlineTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-                self.giveUp(.outOfTime, context)
+                self.giveUp(.deadlineExceeded, context)
             }
         }
         pauses.pause()
@@ -96,8 +96,8 @@ final class UploadWatch: ChannelDuplexHandler {
         if case .head(let head) = unwrapInboundIn(data) {
             if head.status.kind == .informational, head.status.code != 101 {
                 informational += 1
-                guard informational <= UploadWatchLimits.mostInformational else {
-                    let words = "more than \(UploadWatchLimits.mostInformational) interim responses"
+                guard informational <= UploadTimeoutLimits.maximumInterimResponses else {
+                    let words = "more than \(UploadTimeoutLimits.maximumInterimResponses) interim responses"
                     return giveUp(.malformedResponse(words), context)
                 }
                 if isSent { awaitResponse(context) }
@@ -139,8 +139,8 @@ final class UploadWatch: ChannelDuplexHandler {
         }
     }
 
-    private func giveUp(_ setback: DownloadSetback, _ context: ChannelHandlerContext) {
-        let error = WatchError(setback: setback)
+    private func giveUp(_ cause: TransientDownloadFailure, _ context: ChannelHandlerContext) {
+        let error = AttemptError(cause: cause)
         verdict.gaveUp(error)
         errorCaught(context: context, error: error)
     }
@@ -154,7 +154,7 @@ final class UploadWatch: ChannelDuplexHandler {
     private func after(
         _ delay: Duration,
         _ context: ChannelHandlerContext,
-        _ body: @escaping (UploadWatch, ChannelHandlerContext) -> Void
+        _ body: @escaping (UploadTimeoutHandler, ChannelHandlerContext) -> Void
     ) -> Scheduled<Void> {
         context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanoseconds)) {
             body(self, context)

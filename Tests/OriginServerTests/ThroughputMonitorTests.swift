@@ -8,7 +8,7 @@ import Testing
 @Suite struct MinimumThroughputTests {
     private static func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
-    private static let rule = MinimumThroughput(rate: 100, window: .seconds(10))
+    private static let rule = ThroughputMonitor(rate: 100, window: .seconds(10))
 
     @Test func `without a byte the client has one window`() {
         var rule = Self.rule

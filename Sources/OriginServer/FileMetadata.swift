@@ -5,7 +5,7 @@ import SystemPackage
 import TransferProtocol
 
 /// The metadata of an open file that a response head needs.
-struct FileFacts: Hashable, Sendable {
+struct FileMetadata: Hashable, Sendable {
     /// The size in bytes.
     let size: Int64
     let entityTag: EntityTag

@@ -3,7 +3,7 @@ import NIOCore
 /// Enforces a minimum rate of request content. Only time in which the server waits for the client counts.
 ///
 /// A value: time is an argument.
-package struct MinimumThroughput: Hashable {
+package struct ThroughputMonitor: Hashable {
     private let window: TimeAmount
     private let bytesOfWindow: Int
     /// The waiting time and bytes of the current window.

@@ -6,12 +6,12 @@ import TransferProtocol
 import Units
 
 /// The dependencies of a download: limits, network, and executor.
-struct DownloadSurroundings: Sendable {
+struct DownloadEnvironment: Sendable {
     var configuration: TransferClientConfiguration
     /// The seed for backoff jitter.
     var seed: UInt64
     /// Makes the connection for one request, given the time until the deadline.
-    var exchange: @Sendable (_ remaining: Duration?) -> any DownloadExchanging
+    var exchange: @Sendable (_ remaining: Duration?) -> any DownloadAttempting
     /// The caller's callbacks.
     var callbacks = TransferCallbacks()
     /// The executor of concurrent tasks; `nil` for the default.
@@ -19,17 +19,17 @@ struct DownloadSurroundings: Sendable {
 }
 
 /// A request of a download and its response.
-protocol DownloadExchanging: Sendable {
+protocol DownloadAttempting: Sendable {
     /// Sends the request, with `fields` added to or replacing its own, and passes the response parts to `receive`.
     /// Leaves nothing open when it returns.
     ///
-    /// Throws the errors of `receive` and of the connection; `DownloadExchange.setback(of:)` classifies them.
+    /// Throws the errors of `receive` and of the connection; `HTTPAttempt.cause(of:)` classifies them.
     func perform<Outcome: Sendable>(
-        _ ask: DownloadAsk,
+        _ ask: RequestPlan,
         at url: DownloadURL,
         with fields: [HTTPField],
-        receive: (DownloadExchange.Parts, HTTPProtocol) async throws -> Outcome
+        receive: (HTTPAttempt.Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome
 }
 
-extension DownloadExchange: DownloadExchanging {}
+extension HTTPAttempt: DownloadAttempting {}

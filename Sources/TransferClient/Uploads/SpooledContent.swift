@@ -5,7 +5,7 @@ import SystemPackage
 import TransferProtocol
 
 /// A spooled stream in an unnamed file, which disappears with this value or the process.
-final class UploadSpool: Sendable {
+final class SpooledContent: Sendable {
     let length: Int64
     /// The SHA-256 of the stream: 32 bytes.
     let sha256: [UInt8]

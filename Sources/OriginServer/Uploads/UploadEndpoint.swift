@@ -5,14 +5,14 @@ import ResumableUploads
 import SystemPackage
 
 /// The upload service of a server, with its URLs.
-struct UploadSite: Sendable {
+struct UploadEndpoint: Sendable {
     let service: UploadService
-    let area: UploadArea
+    let area: UploadPaths
 
     /// Opens the upload folder, if configured, and recovers the uploads of an earlier run.
-    static func open(_ configuration: OriginConfiguration) async throws(OriginError) -> UploadSite? {
+    static func open(_ configuration: OriginConfiguration) async throws(OriginError) -> UploadEndpoint? {
         guard let uploads = configuration.uploads else { return nil }
-        let opened: Result<UploadSite, OriginError>? = try? await NIOThreadPool.singleton.runIfActive {
+        let opened: Result<UploadEndpoint, OriginError>? = try? await NIOThreadPool.singleton.runIfActive {
             Result { () throws(OriginError) in try open(uploads, configuration) }
         }
         guard let opened else { preconditionFailure("The pool is active until it is shut down") }
@@ -22,8 +22,8 @@ struct UploadSite: Sendable {
     private static func open(
         _ uploads: OriginConfiguration.Uploads,
         _ configuration: OriginConfiguration
-    ) throws(OriginError) -> UploadSite {
-        let area = try UploadArea(served: configuration.folder, uploads: uploads.folder)
+    ) throws(OriginError) -> UploadEndpoint {
+        let area = try UploadPaths(served: configuration.folder, uploads: uploads.folder)
         do {
             let service = try UploadService(
                 folder: FilePath(uploads.folder),
@@ -32,9 +32,9 @@ struct UploadSite: Sendable {
                     let elapsed = Duration.nanoseconds(Int64(NIODeadline.now().uptimeNanoseconds))
                     return UploadInstant(elapsed: elapsed, wall: now().secondsSinceEpoch)
                 },
-                location: { UploadArea.uploadPath + $0.description }
+                location: { UploadPaths.uploadPath + $0.description }
             )
-            return UploadSite(service: service, area: area)
+            return UploadEndpoint(service: service, area: area)
         } catch {
             let code: OriginError.Code = error.errno == .wouldBlock ? .uploadsFolderInUse : .uploadsFolderUnusable
             let cause = OriginError.Cause(call: error.call, errno: error.errno)

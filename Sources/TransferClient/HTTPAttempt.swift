@@ -10,14 +10,14 @@ import TransferProtocol
 import Units
 
 /// One request and its response, on a fresh connection.
-struct DownloadExchange: Sendable {
+struct HTTPAttempt: Sendable {
     private let connector: HTTPConnector
     private let proxies: ProxySettings
     private let requirement: HTTP1Requirement
     let limits: ResponseLimits
 
     /// A longer deadline is treated as this: some 30 years.
-    private static let longestRemaining = Duration.seconds(1_000_000_000)
+    private static let maximumRemaining = Duration.seconds(1_000_000_000)
 
     /// Makes an attempt that starts now.
     ///
@@ -38,11 +38,11 @@ struct DownloadExchange: Sendable {
             tls: tls,
             timeout: .nanoseconds(limit.nanoseconds),
             limits: HTTPConnector.Limits(
-                longestField: ResponseLimits.longestField,
-                longestHead: ResponseLimits.longestHead,
-                mostFields: ResponseLimits.mostFields,
-                longestRead: ResponseLimits.longestRead,
-                readLength: configuration.maximumRate.map { RateLimiter(rate: $0).pieceLength }
+                maximumFieldSize: ResponseLimits.maximumFieldSize,
+                maximumHeadSize: ResponseLimits.maximumHeadSize,
+                maximumFields: ResponseLimits.maximumFields,
+                maximumReadSize: ResponseLimits.maximumReadSize,
+                readLength: configuration.maximumRate.map { RateLimiter(rate: $0).chunkLength }
             ),
             requirement: requirement
         )
@@ -50,7 +50,7 @@ struct DownloadExchange: Sendable {
         limits = ResponseLimits(
             firstByte: configuration.firstByteLimit,
             stall: configuration.stall,
-            deadline: remaining.map { .now() + .nanoseconds(min($0, Self.longestRemaining).nanoseconds) }
+            deadline: remaining.map { .now() + .nanoseconds(min($0, Self.maximumRemaining).nanoseconds) }
         )
     }
 
@@ -60,9 +60,9 @@ struct DownloadExchange: Sendable {
     /// Sends the request, with `fields` added to or replacing its own, and passes the response parts to `receive`.
     /// Closes the connection when it returns.
     ///
-    /// Throws the errors of `receive` and of the connection; `setback(of:)` classifies them.
+    /// Throws the errors of `receive` and of the connection; `cause(of:)` classifies them.
     func perform<Outcome: Sendable>(
-        _ ask: DownloadAsk,
+        _ ask: RequestPlan,
         at url: DownloadURL,
         with fields: [HTTPField],
         receive: (Parts, HTTPProtocol) async throws -> Outcome
@@ -80,8 +80,8 @@ struct DownloadExchange: Sendable {
         body: ByteBuffer? = nil,
         receive: (Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let (limits, verdict) = (limits, WatchVerdict())
-        let connection = try await connect(to: url) { ResponseWatch(limits: limits, verdict: verdict) }
+        let (limits, verdict) = (limits, AttemptErrorBox())
+        let connection = try await connect(to: url) { ResponseTimeoutHandler(limits: limits, verdict: verdict) }
         let channel = connection.channel
         let wrapped: NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>
         do {
@@ -105,7 +105,7 @@ struct DownloadExchange: Sendable {
                 let parts: [HTTPRequestPart] =
                     body.map { [.head(request), .body($0), .end(nil)] } ?? [.head(request), .end(nil)]
                 try? await outbound.write(contentsOf: parts)
-                return try await receive(inbound, connection.spoken)
+                return try await receive(inbound, connection.negotiated)
             }
         }
     }
@@ -121,9 +121,9 @@ struct DownloadExchange: Sendable {
     }
 
     /// Classifies an error for the retry decision; `nil` for a cancellation.
-    static func setback(of error: any Error) -> DownloadSetback? {
+    static func cause(of error: any Error) -> TransientDownloadFailure? {
         switch error {
-        case let error as WatchError: error.setback
+        case let error as AttemptError: error.cause
         case let error as TLSFailure: .connectFailed(error.description)
         case let error as HTTPParserError where error == .invalidEOFState:
             .connectionLost("it was closed in the middle of the answer")
@@ -131,8 +131,8 @@ struct DownloadExchange: Sendable {
         case let error as HTTP1TypeConversionError: .malformedResponse(String(describing: error))
         case let error as NIOHTTPDecoderError: .malformedResponse(error.debugDescription)
         case ChannelError.connectTimeout: .connectTimedOut
-        case let error as NIOConnectionError: connectSetback(of: error)
-        case let error as ProxyConnectionError: connectSetback(of: error.reason, to: error.proxy)
+        case let error as NIOConnectionError: connectFailure(of: error)
+        case let error as ProxyConnectionError: connectFailure(of: error.reason, to: error.proxy)
         case let error as HTTPProxyFailure:
             .connectFailed(
                 error.status.map { "the proxy \(error.proxy) answered \($0)" } ?? "the proxy \(error.proxy) closed"
@@ -142,7 +142,7 @@ struct DownloadExchange: Sendable {
         }
     }
 
-    private static func lost(_ error: any Error) -> DownloadSetback {
+    private static func lost(_ error: any Error) -> TransientDownloadFailure {
         if let failure = HTTP2Failure(error) {
             return failure.kind == .streamRefused
                 ? .connectFailed("the server refused the stream") : .connectionLost(failure.description)
@@ -165,7 +165,7 @@ struct DownloadExchange: Sendable {
     }
 
     /// Whether an error after the end of a response means that excess bytes arrived.
-    static func isSurplus(_ error: any Error) -> Bool {
+    static func isExcess(_ error: any Error) -> Bool {
         error is HTTPParserError || error is HTTP1TypeConversionError || error is NIOHTTPDecoderError
     }
 
@@ -176,12 +176,12 @@ struct DownloadExchange: Sendable {
     }
 
     /// Classifies a failed connection to a proxy; the message names it.
-    private static func connectSetback(of error: NIOConnectionError, to proxy: HTTPProxy) -> DownloadSetback {
-        guard case .connectFailed(let words) = connectSetback(of: error) else { return connectSetback(of: error) }
+    private static func connectFailure(of error: NIOConnectionError, to proxy: HTTPProxy) -> TransientDownloadFailure {
+        guard case .connectFailed(let words) = connectFailure(of: error) else { return connectFailure(of: error) }
         return .connectFailed("the proxy \(proxy) can't be reached: \(words)")
     }
 
-    private static func connectSetback(of error: NIOConnectionError) -> DownloadSetback {
+    private static func connectFailure(of error: NIOConnectionError) -> TransientDownloadFailure {
         let single = error.connectionErrors.last?.error
         if case ChannelError.connectTimeout? = single { return .connectTimedOut }
         if let single {
@@ -217,21 +217,21 @@ struct DownloadExchange: Sendable {
         guard !(error is CancellationError), let deadline = limits.deadline, NIODeadline.now() >= deadline else {
             return error
         }
-        return WatchError(setback: .outOfTime)
+        return AttemptError(cause: .deadlineExceeded)
     }
 
     /// Wraps the channel's parts in an async sequence and starts reading. Called on the channel's loop. Throws when the
     /// channel is closed: its parts would only end, without an error.
     static func wrap(_ channel: any Channel) throws -> NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart> {
         guard channel.isActive else {
-            throw WatchError(setback: .connectionLost("it was closed before the answer"))
+            throw AttemptError(cause: .connectionLost("it was closed before the answer"))
         }
         let wrapped = try NIOAsyncChannel<HTTPResponsePart, HTTPRequestPart>(
             wrappingChannelSynchronously: channel,
             configuration: .init(
                 backPressureStrategy: .init(
-                    lowWatermark: ResponseLimits.fewestParts,
-                    highWatermark: ResponseLimits.mostParts
+                    lowWatermark: ResponseLimits.minimumParts,
+                    highWatermark: ResponseLimits.maximumParts
                 )
             )
         )

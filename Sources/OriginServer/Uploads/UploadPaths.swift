@@ -7,11 +7,11 @@ import SystemPackage
 ///
 /// A file is uploaded to the URL that serves it afterwards: if the upload folder is in the served one, the path starts
 /// with its relative path. Otherwise the path is the name alone, and uploaded files aren't served.
-struct UploadArea: Sendable {
+struct UploadPaths: Sendable {
     /// The path prefix of upload resources. A hidden name, so no served file has it.
     static let uploadPath = "/.uploads/"
     /// The maximum length of a file name in bytes, as in file systems.
-    static let longestName = 255
+    static let maximumNameLength = 255
 
     /// The path components from the server root to the upload folder.
     let prefix: [String]
@@ -38,7 +38,7 @@ struct UploadArea: Sendable {
             return
         }
         prefix = uploads.hasPrefix(base) ? uploads.dropFirst(base.count).split(separator: "/").map(String.init) : []
-        if prefix.contains(where: { RequestTarget.isKeptBack($0) }) {
+        if prefix.contains(where: { RequestTarget.isHidden($0) }) {
             throw OriginError(code: .uploadsFolderHidden, subject: uploads, cause: nil)
         }
     }
@@ -72,7 +72,7 @@ struct UploadArea: Sendable {
             case .path(let components, endsWithSlash: false) = RequestTarget(target),
             let name = components.last, components.dropLast().elementsEqual(prefix)
         else { return .other }
-        guard name.utf8.count <= Self.longestName else { return .refused("The name of the file is too long.") }
+        guard name.utf8.count <= Self.maximumNameLength else { return .refused("The name of the file is too long.") }
         guard name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             return .refused("The name of the file has a control character.")
         }

@@ -63,7 +63,7 @@ public struct ResponseDisposition: RawRepresentable, Hashable, Sendable, CustomS
 
 /// Calls the session's authenticator once for concurrent refusals, and caches the credentials for refusals that arrive
 /// later.
-actor CredentialDesk {
+actor CredentialCache {
     /// Credentials, with their ordinal among the results for the same realm.
     typealias Answer = (credentials: TransferCredentials, generation: Int)
 
@@ -77,7 +77,7 @@ actor CredentialDesk {
     private var lastWaiter = 0
 
     /// The maximum number of cached origins and realms: 64. Beyond it nothing is shared.
-    static let mostEntries = 64
+    static let maximumEntries = 64
 
     /// The credentials for a challenge; `nil` when the caller has none, or the task is cancelled. The call is cancelled
     /// with the last task that waits for it.
@@ -92,7 +92,7 @@ actor CredentialDesk {
         _ ask: @escaping @Sendable (TransferChallenge) async -> TransferCredentials?
     ) async -> Answer? {
         let key = "\(origin) \(challenge.realm ?? "")"
-        guard entries[key] != nil || entries.count < Self.mostEntries else {
+        guard entries[key] != nil || entries.count < Self.maximumEntries else {
             return await ask(challenge).map { ($0, seen) }
         }
         if let answer = entries[key]?.answer, answer.generation > seen { return answer }
@@ -149,11 +149,12 @@ extension TransferSession {
             callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(answer) }
         } else if let ask = configuration.authenticator {
             let seen = Mutex(0)
-            callbacks.authenticate = { [desk] question in
+            callbacks.authenticate = { [credentialCache] question in
                 let origin = (try? DownloadURL(question.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
                 let known = seen.withLock { $0 }
                 let challenge = TransferChallenge(question)
-                guard let found = await desk.credentials(for: challenge, origin: origin, seen: known, ask) else {
+                guard let found = await credentialCache.credentials(for: challenge, origin: origin, seen: known, ask)
+                else {
                     return nil
                 }
                 seen.withLock { $0 = found.generation }
@@ -171,7 +172,7 @@ extension TransferSession {
 }
 
 extension TransferChallenge {
-    fileprivate init(_ question: AuthenticationQuestion) {
+    fileprivate init(_ question: AuthenticationChallenge) {
         self.init(
             url: question.url,
             schemes: question.challenge.schemes,
@@ -183,7 +184,7 @@ extension TransferChallenge {
 }
 
 extension TransferResponse {
-    init(_ response: ExchangeResponse) {
+    init(_ response: ResponseHead) {
         self.init(
             status: response.status,
             headers: response.fields.map { TransferHeader($0.name.rawName, $0.value) },

@@ -3,7 +3,7 @@ import NIOCore
 import TransferProtocol
 
 /// Upload content in memory. Only the bytes about to be sent are copied.
-struct UploadMemory: Sendable {
+struct InMemoryContent: Sendable {
     let bytes: [UInt8]
     /// The SHA-256 of the bytes: 32 bytes.
     let sha256: [UInt8]

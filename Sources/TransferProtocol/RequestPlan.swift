@@ -2,7 +2,7 @@ import HTTPSemantics
 import HTTPTypes
 
 /// The next request of a download.
-public enum DownloadAsk: Hashable, Sendable {
+public enum RequestPlan: Hashable, Sendable {
     /// A request without a range. The reason is `nil` when nothing had been received.
     case whole(DownloadRestartReason?)
     /// The bytes from `offset` on, if the representation still matches the validator.
@@ -21,7 +21,7 @@ public enum DownloadAsk: Hashable, Sendable {
     }
 
     /// Whether the request is conditional on the received bytes: a range with `If-Range`.
-    public var isOfHeld: Bool {
+    public var isConditionalRange: Bool {
         switch self {
         case .rest, .block: true
         case .whole, .probe: false
@@ -55,7 +55,7 @@ public enum DownloadAsk: Hashable, Sendable {
 /// The next step of a download.
 public enum DownloadStep: Hashable, Sendable {
     /// Send this request.
-    case ask(DownloadAsk)
+    case ask(RequestPlan)
     /// Nothing is missing: verify the digest and rename the file.
     case finish
 }

@@ -5,7 +5,7 @@
     ///
     /// A partially received record is useless, and one may have 16 KiB: nothing would ever pass a network that cuts
     /// connections early. Later bytes use full-size records, which cost less.
-    final class FirstRecords: ChannelOutboundHandler {
+    final class DynamicRecordSizing: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
@@ -14,15 +14,15 @@
         /// The number of bytes that are sent in small records: 64 KiB.
         static let count = 64 << 10
 
-        private var left = FirstRecords.count
+        private var left = DynamicRecordSizing.count
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
             guard left > 0 else { return context.write(data, promise: promise) }
             var buffer = unwrapOutboundIn(data)
-            while left > 0, buffer.readableBytes > FirstRecords.size,
-                let record = buffer.readSlice(length: FirstRecords.size)
+            while left > 0, buffer.readableBytes > DynamicRecordSizing.size,
+                let record = buffer.readSlice(length: DynamicRecordSizing.size)
             {
-                left -= FirstRecords.size
+                left -= DynamicRecordSizing.size
                 context.write(wrapOutboundOut(record), promise: nil)
             }
             left -= min(left, buffer.readableBytes)

@@ -6,7 +6,7 @@ import TransferProtocol
 /// There is at most one store command and one request with content at a time. A newer request supersedes an older one:
 /// the older connection is closed, and the newer request is served after the current store command. Only durable
 /// offsets are acknowledged.
-struct UploadMachine {
+struct UploadStateMachine {
     /// The phase of the upload.
     enum Phase: Hashable {
         /// The store is creating it.
@@ -16,7 +16,7 @@ struct UploadMachine {
         /// It has ended, and the outcome is kept.
         case completed(UploadEnd)
         /// It is about to be removed; nothing more is acknowledged.
-        case doomed
+        case condemned
         /// The store has removed it.
         case removed
     }
@@ -36,8 +36,8 @@ struct UploadMachine {
         var check: ContentCheck?
         /// Whether the next content was requested.
         var isAwaited = false
-        var informs = 0
-        var lastInform: Duration
+        var interimResponses = 0
+        var lastInterimResponse: Duration
     }
 
     let token: UploadToken
@@ -57,7 +57,7 @@ struct UploadMachine {
     /// The newest request, while it waits for the store.
     var waiting: (id: UploadRequestID, request: UploadRequest)?
     /// Whether the store failed and must be restored first.
-    var isBroken = false
+    var needsRestore = false
     /// Whether the store has the files open.
     var isOpen = false
     /// Whether the upload was marked for removal during a store command, which may then end early.
@@ -91,7 +91,7 @@ struct UploadMachine {
             isCreation: true,
             completes: completes,
             check: ContentCheck(contentDigest, policy),
-            lastInform: now.elapsed
+            lastInterimResponse: now.elapsed
         )
         lastUse = now
         lastCheckpoint = now.elapsed
@@ -101,7 +101,7 @@ struct UploadMachine {
     init(
         token: UploadToken,
         location: String,
-        found: UploadFound,
+        found: RecoveredUpload,
         policy: UploadPolicy,
         now: UploadInstant
     ) {
@@ -134,7 +134,7 @@ struct UploadMachine {
         }
         if let old = waiting { actions.append(.close(old.id)) }
         waiting = (id, request)
-        if command != nil, removes(request) { phase = .doomed }
+        if command != nil, removes(request) { phase = .condemned }
         advance(at: now)
     }
 
@@ -159,19 +159,19 @@ struct UploadMachine {
     }
 
     /// The connection of a request was lost before the end of its content.
-    mutating func requestBroke(_ id: UploadRequestID, at now: UploadInstant) {
+    mutating func requestDisconnected(_ id: UploadRequestID, at now: UploadInstant) {
         if waiting?.id == id { waiting = nil }
         guard let old = transfer, old.id == id else { return }
         leave(old)
         // No client could resume it.
-        if !isDurable || phase == .creating, !isFinishing { phase = .doomed }
+        if !isDurable || phase == .creating, !isFinishing { phase = .condemned }
         advance(at: now)
     }
 
     /// The upload expired.
     mutating func expired(at now: UploadInstant) {
         guard phase != .removed else { return }
-        phase = .doomed
+        phase = .condemned
         advance(at: now)
     }
 
@@ -193,18 +193,18 @@ struct UploadMachine {
 
     /// Performs the next steps until it must wait for the store or a client.
     mutating func advance(at now: UploadInstant) {
-        if phase == .doomed, let command, command != .remove { isAbandoned = true }
+        if phase == .condemned, let command, command != .remove { isAbandoned = true }
         guard command == nil, phase != .removed else { return }
-        if phase == .doomed { return order(.remove) }
+        if phase == .condemned { return order(.remove) }
         if let bytes = leftover {
             leftover = nil
             let space = min(record.length ?? .max, policy.maximumSize) - received
-            if phase == .receiving, !isBroken, Int64(bytes.count) <= space {
+            if phase == .receiving, !needsRestore, Int64(bytes.count) <= space {
                 return order(.append(bytes, offset: received))
             }
         }
         if waiting != nil {
-            if isBroken { return order(.restore) }
+            if needsRestore { return order(.restore) }
             if received > promised { return order(.checkpoint(length: record.length)) }
             guard let (id, request) = waiting else { return }
             waiting = nil
@@ -213,7 +213,7 @@ struct UploadMachine {
         }
         if phase == .creating { return order(.create(record, isDurable: isDurable)) }
         if transfer != nil { return advanceTransfer(at: now) }
-        if phase == .receiving, !isBroken, received > promised {
+        if phase == .receiving, !needsRestore, received > promised {
             return order(.checkpoint(length: record.length))
         }
         if isOpen { order(.release) }
@@ -240,12 +240,12 @@ struct UploadMachine {
         }
         if transfer.completes { return complete(transfer, at: now) }
         if received > promised { return order(.checkpoint(length: record.length)) }
-        end(incompleteAnswer(to: transfer, at: now), at: now)
+        end(incompleteResponse(to: transfer, at: now), at: now)
     }
 
     private mutating func complete(_ transfer: Transfer, at now: UploadInstant) {
         if let length = record.length, length != received {
-            if !isDurable { phase = .doomed }
+            if !isDurable { phase = .condemned }
             return settle(at: now) { $0.inconsistentLength(at: now) }
         }
         guard received >= policy.minimumSize else {
@@ -256,7 +256,7 @@ struct UploadMachine {
     }
 
     /// Responds to the transfer once its content is durable.
-    private mutating func settle(at now: UploadInstant, _ answer: (UploadMachine) -> UploadResponse) {
+    private mutating func settle(at now: UploadInstant, _ answer: (UploadStateMachine) -> UploadResponse) {
         if isDurable, received > promised { return order(.checkpoint(length: record.length)) }
         end(answer(self), at: now)
     }
@@ -278,7 +278,7 @@ struct UploadMachine {
         actions.append(.respond(transfer.id, response))
         self.transfer = nil
         if transfer.check != nil { discard() }
-        if !isDurable, phase == .receiving { phase = .doomed }
+        if !isDurable, phase == .receiving { phase = .condemned }
         advance(at: now)
     }
 
@@ -309,12 +309,12 @@ struct UploadMachine {
         case (.finish, .answered(let response)):
             finished(.answer(response, length: received, isEarly: false), at: now)
         case (.restore, .restored(let length)):
-            isBroken = false
+            needsRestore = false
             isOpen = true
             received = length
             promised = length
         case (.restore, .finished(let outcome)):
-            isBroken = false
+            needsRestore = false
             phase = .completed(.file(outcome))
             received = outcome.length
             promised = received
@@ -326,27 +326,27 @@ struct UploadMachine {
     }
 
     private mutating func finished(_ end: UploadEnd, at now: UploadInstant) {
-        if phase != .doomed { phase = .completed(end) }
+        if phase != .condemned { phase = .completed(end) }
         promised = received
         isOpen = false
-        answerTransfer(with: end, at: now)
-        if !isDurable, phase != .removed { phase = .doomed }
+        respondToTransfer(with: end, at: now)
+        if !isDurable, phase != .removed { phase = .condemned }
     }
 
-    private mutating func answerTransfer(with end: UploadEnd, at now: UploadInstant) {
+    private mutating func respondToTransfer(with end: UploadEnd, at now: UploadInstant) {
         guard let transfer else { return }
-        self.end(finalAnswer(end, in: transfer.dialect ?? record.dialect, isFlagged: isDurable), at: now)
+        self.end(finalResponse(end, in: transfer.dialect ?? record.dialect, isFlagged: isDurable), at: now)
     }
 
     /// The handler responded before all content arrived, which ends the upload.
-    mutating func answeredEarly(_ response: UploadResponse, at now: UploadInstant) {
+    mutating func respondedEarly(_ response: UploadResponse, at now: UploadInstant) {
         guard phase == .creating || phase == .receiving else { return }
         let end = UploadEnd.answer(response, length: received, isEarly: true)
         phase = .completed(end)
         promised = received
         leftover = nil
         transfer?.pending = nil
-        answerTransfer(with: end, at: now)
+        respondToTransfer(with: end, at: now)
         advance(at: now)
     }
 
@@ -368,12 +368,12 @@ struct UploadMachine {
         if failure == .lost || command == .remove {
             // If removal fails, the upload is unreachable in this run and expires after the next start.
             if command == .remove { return removed(at: now) }
-            phase = .doomed
+            phase = .condemned
             return advance(at: now)
         }
-        if case .create = command { phase = .doomed }
-        if !isDurable { phase = .doomed }
-        isBroken = true
+        if case .create = command { phase = .condemned }
+        if !isDurable { phase = .condemned }
+        needsRestore = true
         // A failed command may have opened the files.
         isOpen = true
         // Bytes that aren't durable are discarded: the store returns to its last checkpoint.

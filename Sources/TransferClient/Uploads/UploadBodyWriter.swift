@@ -4,7 +4,7 @@ import Synchronization
 import TransferProtocol
 
 /// The content of one request, read in pieces as fast as the connection takes it.
-final class UploadSending: Sendable {
+final class UploadBodyWriter: Sendable {
     /// The size of parts written to the connection: small enough to show progress on a slow one.
     static let partSize = 16 << 10
 
@@ -105,7 +105,7 @@ final class UploadSending: Sendable {
     /// The rest of the range, or the next chunk when rate-limited.
     private func nextPiece(from offset: Int64) -> Range<Int64> {
         guard let pacer else { return offset..<range.upperBound }
-        return offset..<min(range.upperBound, offset + Int64(pacer.pieceLength))
+        return offset..<min(range.upperBound, offset + Int64(pacer.chunkLength))
     }
 
     /// Returns when the content may be sent, or when the task is cancelled.

@@ -4,7 +4,7 @@ internal import SystemPackage
 internal import TransferClient
 
 /// The source of an upload's content.
-enum UploadOrigin: Sendable {
+enum UploadContentSource: Sendable {
     /// The absolute path of a file.
     case file(String)
     /// Bytes in memory.
@@ -13,7 +13,7 @@ enum UploadOrigin: Sendable {
     case stream(@Sendable (TransferClient, FilePath) async throws(UploadError) -> UploadContent)
 
     /// A stream of chunks.
-    static func stream<Chunks: AsyncSequence & Sendable>(of chunks: Chunks) -> UploadOrigin
+    static func stream<Chunks: AsyncSequence & Sendable>(of chunks: Chunks) -> UploadContentSource
     where Chunks.Element == [UInt8] {
         .stream { client, folder async throws(UploadError) in
             try await client.content(of: chunks, spooledIn: folder)
@@ -33,7 +33,7 @@ extension TransferSession {
     /// Starts an upload.
     func upload(
         _ request: TransferRequest,
-        _ source: UploadOrigin,
+        _ source: UploadContentSource,
         stateFolder: String?,
         _ observer: (@Sendable (TransferStatus) -> Void)?
     ) -> UploadTransfer {
@@ -62,7 +62,7 @@ extension TransferSession {
     /// A token that resumes an upload; `nil` in an ephemeral session, and before a stream has been read.
     private func token(
         for request: TransferRequest,
-        _ source: UploadOrigin,
+        _ source: UploadContentSource,
         _ sha256: [UInt8]?,
         _ stateFolder: String?
     ) -> ResumptionToken? {
@@ -74,7 +74,7 @@ extension TransferSession {
     }
 
     private func content(
-        of source: UploadOrigin,
+        of source: UploadContentSource,
         spooledIn folder: FilePath
     ) async throws(UploadError) -> UploadContent {
         switch source {

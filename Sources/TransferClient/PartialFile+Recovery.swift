@@ -3,7 +3,7 @@ import SystemPackage
 import TransferProtocol
 
 /// The state recovered from an earlier run.
-enum PartialFileRemains: Sendable {
+enum RecoveredPartial: Sendable {
     /// Nothing.
     case nothing
     /// A committed prefix and its source.
@@ -24,10 +24,10 @@ extension PartialFile {
     static func open(
         _ paths: PartialFilePaths,
         for url: String,
-        blockSize: Int64 = BlockHashes.smallestBlock,
+        blockSize: Int64 = BlockHashes.initialBlockSize,
         in files: any FileSystem,
         worker: FileWorker
-    ) async throws(DownloadError) -> (PartialFile, PartialFileRemains) {
+    ) async throws(DownloadError) -> (PartialFile, RecoveredPartial) {
         let file = try await worker.run { () throws(DownloadError) in
             let (data, journal) = try locked(paths, files)
             return PartialFile(

@@ -1,7 +1,7 @@
 import HTTPTypes
 import TransferProtocol
 
-extension UploadMachine {
+extension UploadStateMachine {
     /// Responds to a request for the upload, or starts receiving its content. All received bytes are durable.
     mutating func serve(_ id: UploadRequestID, _ request: UploadRequest, at now: UploadInstant) {
         let dialect = request.dialect ?? record.dialect ?? .newest
@@ -17,7 +17,7 @@ extension UploadMachine {
             if !removes(request) {
                 answer(id, .message(400, "This request takes no upload fields."), at: now)
             } else {
-                phase = .doomed
+                phase = .condemned
                 waiting = (id, request)
                 advance(at: now)
             }
@@ -85,7 +85,7 @@ extension UploadMachine {
             isCreation: false,
             completes: completes,
             check: ContentCheck(request.contentDigest, policy),
-            lastInform: now.elapsed
+            lastInterimResponse: now.elapsed
         )
         lastCheckpoint = now.elapsed
         advance(at: now)
@@ -109,7 +109,7 @@ extension UploadMachine {
                 return limited(413, "The file is larger than max-size.", in: dialect, at: now)
             }
             if let length, count > length - received {
-                phase = .doomed
+                phase = .condemned
                 return inconsistentLength(in: dialect)
             }
             if let length, completes, count != length - received { return inconsistentLength(in: dialect) }
@@ -128,7 +128,7 @@ extension UploadMachine {
     mutating func refusal(of count: Int, in transfer: Transfer, at now: UploadInstant) -> UploadResponse? {
         let dialect = transfer.dialect ?? record.dialect
         if let length = record.length, Int64(count) > length - received {
-            phase = .doomed
+            phase = .condemned
             return dialect.map { inconsistentLength(in: $0) } ?? .message(400, "There is more content than announced.")
         }
         guard Int64(count) <= policy.maximumSize - received else {
@@ -149,10 +149,10 @@ extension UploadMachine {
         in dialect: UploadDialect
     ) -> UploadResponse {
         // After an early response the client still has content to send; it gets the same response again.
-        if case .answer(_, _, isEarly: true) = end { return finalAnswer(end, in: dialect, isFlagged: true) }
+        if case .answer(_, _, isEarly: true) = end { return finalResponse(end, in: dialect, isFlagged: true) }
         let hasRightLength = request.fields.length.map { $0 == end.length } ?? true
         if offset == end.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {
-            return finalAnswer(end, in: dialect, isFlagged: true)
+            return finalResponse(end, in: dialect, isFlagged: true)
         }
         switch dialect.rules.completedAppend {
         case .refuseAsCompleted:

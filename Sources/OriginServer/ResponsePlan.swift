@@ -3,7 +3,7 @@ import HTTPTypes
 import TransferProtocol
 
 /// The head and content of a response, decided before a byte is sent.
-struct AnswerPlan: Hashable, Sendable {
+struct ResponsePlan: Hashable, Sendable {
     /// The content of a response.
     enum Content: Hashable, Sendable {
         /// None, by status or method.
@@ -26,18 +26,18 @@ struct AnswerPlan: Hashable, Sendable {
     /// The response to a request for a file (RFC 9110, section 13.2.2): preconditions first, then the range. `method`
     /// is GET or HEAD; HEAD gets the fields of a GET without `Range` (section 14.2), and no content.
     static func file(
-        _ file: FileFacts,
+        _ file: FileMetadata,
         method: HTTPRequest.Method,
         fields request: HTTPFields,
         now: HTTPDate
-    ) -> AnswerPlan {
+    ) -> ResponsePlan {
         let validators = file.validators(now: now)
         let preconditions = Preconditions(request)
         switch preconditions.outcome(method: method, current: validators) {
         case .notModified:
             // With an entity tag a 304 omits the other fields of a 200 (section 15.4.5).
             let fields: HTTPFields = [.date: now.headerValue, .eTag: file.entityTag.headerValue]
-            return AnswerPlan(status: .notModified, fields: fields, content: .none)
+            return ResponsePlan(status: .notModified, fields: fields, content: .none)
         case .failed:
             return .message(.preconditionFailed, "The file is not in the state that was asked for.", now: now)
         case .proceed:
@@ -54,11 +54,11 @@ struct AnswerPlan: Hashable, Sendable {
 
     private static func selected(
         _ selection: ByteRangeSelection,
-        of file: FileFacts,
+        of file: FileMetadata,
         _ validators: Validators,
         method: HTTPRequest.Method,
         now: HTTPDate
-    ) -> AnswerPlan {
+    ) -> ResponsePlan {
         var fields: HTTPFields = [
             .date: now.headerValue,
             .acceptRanges: "bytes",
@@ -70,14 +70,14 @@ struct AnswerPlan: Hashable, Sendable {
         case .whole:
             fields[.contentLength] = String(file.size)
             let content: Content = method == .head || file.size == 0 ? .none : .file(first: 0, count: file.size)
-            return AnswerPlan(status: .ok, fields: fields, content: content)
+            return ResponsePlan(status: .ok, fields: fields, content: content)
         case .part(let first, let last):
             let range = ContentRange.bytes(first: first, last: last, total: file.size)
             let count = last - first + 1
             fields[.contentLength] = String(count)
             fields[.contentRange] = range.headerValue
             let content = Content.file(first: first, count: count)
-            return AnswerPlan(status: .partialContent, fields: fields, content: content, range: range)
+            return ResponsePlan(status: .partialContent, fields: fields, content: content, range: range)
         case .unsatisfiable:
             let range = ContentRange.unsatisfied(total: file.size)
             var plan = message(.rangeNotSatisfiable, "The file has \(file.size) bytes.", now: now)
@@ -92,43 +92,43 @@ struct AnswerPlan: Hashable, Sendable {
     var describesFile: Bool { status == .ok || status == .partialContent }
 
     /// A response with a sentence as content.
-    static func message(_ status: HTTPResponse.Status, _ sentence: String, now: HTTPDate) -> AnswerPlan {
+    static func message(_ status: HTTPResponse.Status, _ sentence: String, now: HTTPDate) -> ResponsePlan {
         let text = sentence + "\n"
         let fields: HTTPFields = [
             .date: now.headerValue,
             .contentType: "text/plain; charset=utf-8",
             .contentLength: String(text.utf8.count),
         ]
-        return AnswerPlan(status: status, fields: fields, content: .text(text))
+        return ResponsePlan(status: status, fields: fields, content: .text(text))
     }
 
     /// The response to a method that isn't allowed (RFC 9110, section 15.5.6).
-    static func methodNotAllowed(now: HTTPDate) -> AnswerPlan {
+    static func methodNotAllowed(now: HTTPDate) -> ResponsePlan {
         var plan = message(.methodNotAllowed, "Files can be read only.", now: now)
         plan.fields[.allow] = allowedMethods
         return plan
     }
 
     /// The response to an unknown method (RFC 9110, section 9.1).
-    static func methodUnknown(now: HTTPDate) -> AnswerPlan {
+    static func methodUnknown(now: HTTPDate) -> ResponsePlan {
         message(.notImplemented, "This server doesn't know the method.", now: now)
     }
 
     /// The redirect from a folder without a trailing slash (RFC 9110, section 15.4.2).
-    static func redirection(to location: String, now: HTTPDate) -> AnswerPlan {
+    static func redirection(to location: String, now: HTTPDate) -> ResponsePlan {
         var plan = message(.movedPermanently, "The folder is at \(location)", now: now)
         plan.fields[.location] = location
         return plan
     }
 
     /// The response to OPTIONS (RFC 9110, section 9.3.7).
-    static func options(now: HTTPDate) -> AnswerPlan {
+    static func options(now: HTTPDate) -> ResponsePlan {
         let fields: HTTPFields = [.date: now.headerValue, .allow: allowedMethods, .acceptRanges: "bytes"]
-        return AnswerPlan(status: .noContent, fields: fields, content: .none)
+        return ResponsePlan(status: .noContent, fields: fields, content: .none)
     }
 
     /// The response to a connection beyond the limit.
-    static func tooManyConnections(now: HTTPDate) -> AnswerPlan {
+    static func tooManyConnections(now: HTTPDate) -> ResponsePlan {
         var plan = message(.serviceUnavailable, "Too many connections; try again later.", now: now)
         plan.fields[.retryAfter] = "1"
         return plan

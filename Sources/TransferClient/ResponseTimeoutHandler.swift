@@ -8,55 +8,55 @@ import Units
 /// The limits of one connection.
 struct ResponseLimits: Sendable {
     var firstByte: Duration
-    var stall: DownloadStallRule
+    var stall: MinimumThroughput
     /// When the transfer's deadline passes; `nil` for none.
     var deadline: NIODeadline?
 
     /// The maximum number of interim responses: 64.
-    static let mostInformational = 64
+    static let maximumInterimResponses = 64
     /// The maximum size of a field line, in bytes.
-    static let longestField = 16 << 10
+    static let maximumFieldSize = 16 << 10
     /// The maximum size of a header or trailer section, in bytes.
-    static let longestHead = 64 << 10
+    static let maximumHeadSize = 64 << 10
     /// The maximum number of field lines in a header or trailer section.
-    static let mostFields = 128
+    static let maximumFields = 128
     /// The maximum size of one socket read, and so of one body part.
-    static let longestRead = 256 << 10
+    static let maximumReadSize = 256 << 10
     /// Reading stops at this many queued parts, at most 4 MiB plus the last burst of reads, and resumes at
-    /// `fewestParts`.
-    static let mostParts = 16
-    static let fewestParts = 4
+    /// `minimumParts`.
+    static let maximumParts = 16
+    static let minimumParts = 4
     /// How long to wait for the connection to close after the end of a response: 100 ms.
     static let lingering = Duration.milliseconds(100)
 }
 
 /// Why the timeout handler closed a connection.
-struct WatchError: Error {
-    var setback: DownloadSetback
+struct AttemptError: Error {
+    var cause: TransientDownloadFailure
 }
 
 /// Holds the handler's error for a reader that starts later.
-final class WatchVerdict: Sendable {
-    private let first = Mutex<WatchError?>(nil)
+final class AttemptErrorBox: Sendable {
+    private let first = Mutex<AttemptError?>(nil)
 
     /// The first error, if any.
-    var error: WatchError? { first.withLock { $0 } }
+    var error: AttemptError? { first.withLock { $0 } }
 
-    func gaveUp(_ error: WatchError) { first.withLock { $0 = $0 ?? error } }
+    func gaveUp(_ error: AttemptError) { first.withLock { $0 = $0 ?? error } }
 }
 
 /// Enforces the timeouts of a response, limits interim responses, and coalesces the body parts of one read.
 ///
 /// Time counts against the server only while a read is pending: local backpressure isn't a stall.
-final class ResponseWatch: ChannelDuplexHandler {
+final class ResponseTimeoutHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPResponsePart
     typealias InboundOut = HTTPResponsePart
     typealias OutboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPRequestPart
 
     private let limits: ResponseLimits
-    private let verdict: WatchVerdict
-    private var meter: DownloadStallMeter
+    private let verdict: AttemptErrorBox
+    private var meter: StallDetector
     private var firstByteTimer: Scheduled<Void>?
     private var deadlineTimer: Scheduled<Void>?
     private var tickTimer: Scheduled<Void>?
@@ -66,10 +66,10 @@ final class ResponseWatch: ChannelDuplexHandler {
     private var bytes: Int64 = 0
     private var pauses = PauseMeter()
 
-    init(limits: ResponseLimits, verdict: WatchVerdict) {
+    init(limits: ResponseLimits, verdict: AttemptErrorBox) {
         self.limits = limits
         self.verdict = verdict
-        meter = DownloadStallMeter(rule: limits.stall)
+        meter = StallDetector(rule: limits.stall)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -85,7 +85,7 @@ final class ResponseWatch: ChannelDuplexHandler {
         firstByteTimer = after(limits.firstByte, context) { $0.giveUp(.firstByteTimedOut, $1) }
         if let deadline = limits.deadline {
             deadlineTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-                self.giveUp(.outOfTime, context)
+                self.giveUp(.deadlineExceeded, context)
             }
         }
     }
@@ -99,8 +99,11 @@ final class ResponseWatch: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head(let head) where head.status.isInterim:
             informational += 1
-            if informational > ResponseLimits.mostInformational {
-                giveUp(.malformedResponse("more than \(ResponseLimits.mostInformational) interim responses"), context)
+            if informational > ResponseLimits.maximumInterimResponses {
+                giveUp(
+                    .malformedResponse("more than \(ResponseLimits.maximumInterimResponses) interim responses"),
+                    context
+                )
                 return
             }
             context.fireChannelRead(data)
@@ -111,7 +114,7 @@ final class ResponseWatch: ChannelDuplexHandler {
         case .body(var buffer):
             bytes += Int64(buffer.readableBytes)
             // Small chunks are coalesced, up to the size of one read.
-            if (pending?.readableBytes ?? 0) + buffer.readableBytes > ResponseLimits.longestRead { flush(context) }
+            if (pending?.readableBytes ?? 0) + buffer.readableBytes > ResponseLimits.maximumReadSize { flush(context) }
             if pending?.writeBuffer(&buffer) == nil { pending = buffer }
         case .end:
             flush(context)
@@ -158,8 +161,8 @@ final class ResponseWatch: ChannelDuplexHandler {
         }
     }
 
-    private func giveUp(_ setback: DownloadSetback, _ context: ChannelHandlerContext) {
-        let error = WatchError(setback: setback)
+    private func giveUp(_ cause: TransientDownloadFailure, _ context: ChannelHandlerContext) {
+        let error = AttemptError(cause: cause)
         verdict.gaveUp(error)
         errorCaught(context: context, error: error)
     }
@@ -174,7 +177,7 @@ final class ResponseWatch: ChannelDuplexHandler {
     private func after(
         _ delay: Duration,
         _ context: ChannelHandlerContext,
-        _ body: @escaping (ResponseWatch, ChannelHandlerContext) -> Void
+        _ body: @escaping (ResponseTimeoutHandler, ChannelHandlerContext) -> Void
     ) -> Scheduled<Void> {
         context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanoseconds)) {
             body(self, context)

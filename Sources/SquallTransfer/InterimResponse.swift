@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 /// An interim response (RFC 9110, section 15.2).
-public struct TransferInformation: Hashable, Sendable {
+public struct InterimResponse: Hashable, Sendable {
     /// The status, such as 102, 103 (RFC 8297) or 104.
     public var status: Int
     /// The header fields, in order.
