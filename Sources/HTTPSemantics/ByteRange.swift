@@ -40,14 +40,14 @@ public struct ByteRangeRequest: Hashable, Sendable {
     ///   14.2), and no client that resumes needs more than one.
     /// - A suffix of an empty representation is satisfiable, but no `Content-Range` can express it; it is ignored.
     public func selection(ofLength length: Int64) -> ByteRangeSelection {
-        guard specifiers.count == 1, let specifier = specifiers.first else { return .whole }
+        guard specifiers.count == 1, let specifier = specifiers.first else { return .complete }
         switch specifier {
         case .from(let first, let last):
             guard first < length else { return .unsatisfiable }
             return .part(first: first, last: min(last ?? .max, length - 1))
         case .suffix(let suffix):
             guard suffix > 0 else { return .unsatisfiable }
-            guard length > 0 else { return .whole }
+            guard length > 0 else { return .complete }
             return .part(first: max(0, length - suffix), last: length - 1)
         }
     }
@@ -56,7 +56,7 @@ public struct ByteRangeRequest: Hashable, Sendable {
 /// The part of a representation to send.
 public enum ByteRangeSelection: Hashable, Sendable {
     /// The complete representation, with 200.
-    case whole
+    case complete
     /// The bytes from `first` to `last`, inclusive and within the representation, with 206.
     case part(first: Int64, last: Int64)
     /// No content: 416, with the length in `Content-Range`.

@@ -12,7 +12,7 @@ public enum ProblemDetails: Hashable, Sendable {
     /// The media type of the object.
     public static let mediaType = "application/problem+json"
     /// The maximum size of an object that is parsed: 16 KiB.
-    public static let longest = 16 << 10
+    public static let maximumSize = 16 << 10
 
     /// The status of the response.
     public var status: Int {
@@ -30,10 +30,11 @@ public enum ProblemDetails: Hashable, Sendable {
         return (try? encoder.encode(Members(self))).map { Array($0) } ?? Array("{}".utf8)
     }
 
-    /// Parses a JSON object. Returns `nil` when it is longer than `longest`, isn't JSON, has another type, or lacks a
+    /// Parses a JSON object. Returns `nil` when it is longer than `maximumSize`, isn't JSON, has another type, or lacks a
     /// member.
     public init?(json: some Collection<UInt8>) {
-        guard json.count <= Self.longest, let members = try? JSONDecoder().decode(Members.self, from: Data(json)) else {
+        guard json.count <= Self.maximumSize, let members = try? JSONDecoder().decode(Members.self, from: Data(json))
+        else {
             return nil
         }
         switch members.type.flatMap({ ProblemType(rawValue: $0) }) {

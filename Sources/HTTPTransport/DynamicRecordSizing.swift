@@ -14,18 +14,18 @@
         /// The number of bytes that are sent in small records: 64 KiB.
         static let count = 64 << 10
 
-        private var left = DynamicRecordSizing.count
+        private var remaining = DynamicRecordSizing.count
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-            guard left > 0 else { return context.write(data, promise: promise) }
+            guard remaining > 0 else { return context.write(data, promise: promise) }
             var buffer = unwrapOutboundIn(data)
-            while left > 0, buffer.readableBytes > DynamicRecordSizing.size,
+            while remaining > 0, buffer.readableBytes > DynamicRecordSizing.size,
                 let record = buffer.readSlice(length: DynamicRecordSizing.size)
             {
-                left -= DynamicRecordSizing.size
+                remaining -= DynamicRecordSizing.size
                 context.write(wrapOutboundOut(record), promise: nil)
             }
-            left -= min(left, buffer.readableBytes)
+            remaining -= min(remaining, buffer.readableBytes)
             context.write(wrapOutboundOut(buffer), promise: promise)
         }
     }

@@ -33,7 +33,7 @@
                 // Server push is disabled, so a pushed stream is a protocol violation (RFC 9113, section 6.5.2).
                 pushed.close()
             }
-            let errors = ConnectionErrors()
+            let errors = ConnectionErrorForwarder()
             do {
                 try connection.pipeline.syncOperations.addHandler(handler)
                 try connection.pipeline.syncOperations.addHandler(errors)
@@ -79,7 +79,7 @@
     }
 
     /// Forwards the error of a connection to its one stream, which would otherwise only close.
-    private final class ConnectionErrors: ChannelInboundHandler {
+    private final class ConnectionErrorForwarder: ChannelInboundHandler {
         typealias InboundIn = Never
 
         var stream: (any Channel)?

@@ -46,7 +46,7 @@
             var streams = NIOHTTP2Handler.StreamConfiguration()
             streams.targetWindowSize = limits.window
             let errors = GoAwayDetector()
-            let end = ConnectionEnd(limits, errors)
+            let end = ConnectionLifecycle(limits, errors)
             let bound = NIOLoopBound(end, eventLoop: connection.eventLoop)
             let handler = NIOHTTP2Handler(
                 mode: .server,
@@ -57,8 +57,10 @@
             ) { stream in
                 stream.eventLoop.makeCompletedFuture {
                     // The limit applies to clients only after they acknowledge it.
-                    guard bound.value.hasRoom else { return try stream.pipeline.syncOperations.addHandler(Refusal()) }
-                    try stream.pipeline.syncOperations.addHandler(StreamEnd())
+                    guard bound.value.hasRoom else {
+                        return try stream.pipeline.syncOperations.addHandler(StreamRefuser())
+                    }
+                    try stream.pipeline.syncOperations.addHandler(EarlyResponseReset())
                     try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTPServerCodec())
                     try initialize(stream)
                 }
@@ -69,9 +71,9 @@
         }
     }
 
-    /// Reports streams to `ConnectionEnd`; no channel event does.
+    /// Reports streams to `ConnectionLifecycle`; no channel event does.
     private struct StreamCounter: NIOHTTP2StreamDelegate {
-        let end: NIOLoopBound<ConnectionEnd>
+        let end: NIOLoopBound<ConnectionLifecycle>
 
         func streamCreated(_ id: HTTP2StreamID, channel: any Channel) { end.value.streamCreated(id) }
 
@@ -79,7 +81,7 @@
     }
 
     /// Closes a connection on idle timeout, on error, and at shutdown.
-    private final class ConnectionEnd: ChannelInboundHandler {
+    private final class ConnectionLifecycle: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias OutboundOut = HTTP2Frame
 
@@ -160,7 +162,7 @@
     }
 
     /// Refuses a stream: the client may retry the request (RFC 9113, section 8.7).
-    private final class Refusal: ChannelInboundHandler {
+    private final class StreamRefuser: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias OutboundOut = HTTP2Frame.FramePayload
 
@@ -206,7 +208,7 @@
     }
 
     /// Resets a stream whose response is complete before its request.
-    private final class StreamEnd: ChannelDuplexHandler {
+    private final class EarlyResponseReset: ChannelDuplexHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias InboundOut = HTTP2Frame.FramePayload
         typealias OutboundIn = HTTP2Frame.FramePayload

@@ -30,7 +30,7 @@
     public final class TLSClient: Sendable {
         private let settings: TLSClientSettings
         /// The contexts by whether they offer HTTP/2: at most two.
-        private let made = Mutex<[Bool: NIOSSLContext]>([:])
+        private let contexts = Mutex<[Bool: NIOSSLContext]>([:])
 
         /// How long closing a connection waits for the server's `close_notify`: 100 ms.
         static let shutdownLimit = TimeAmount.milliseconds(100)
@@ -71,11 +71,11 @@
         }
 
         private func context(offersHTTP2: Bool) throws(TLSSettingsProblem) -> NIOSSLContext {
-            let result: Result<NIOSSLContext, TLSSettingsProblem> = made.withLock { made in
-                if let context = made[offersHTTP2] { return .success(context) }
+            let result: Result<NIOSSLContext, TLSSettingsProblem> = contexts.withLock { contexts in
+                if let context = contexts[offersHTTP2] { return .success(context) }
                 do throws(TLSSettingsProblem) {
                     let fresh = try TLSClient.makeContext(settings, offersHTTP2: offersHTTP2)
-                    made[offersHTTP2] = fresh
+                    contexts[offersHTTP2] = fresh
                     return .success(fresh)
                 } catch {
                     return .failure(error)

@@ -20,7 +20,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
         /// The stream ended without a `close_notify`, so its end may be a truncation (RFC 8446, section 6.1).
         case truncated
         /// Anything else, such as corrupted records or a server without TLS.
-        case broken
+        case protocolError
         /// This build has no TLS.
         case unavailable
     }
@@ -34,7 +34,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
     public var isFinal: Bool {
         switch kind {
         case .untrusted, .hostnameMismatch, .clientCertificate, .handshakeRefused, .unavailable: true
-        case .truncated, .broken: false
+        case .truncated, .protocolError: false
         }
     }
 
@@ -53,7 +53,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
             case let error as NIOSSLError: self.init(error)
             case let error as BoringSSLError: self.init(error)
             case let error as NIOSSLExtraError:
-                self.init(kind: error == .failedToValidateHostname ? .hostnameMismatch : .broken, reason: "")
+                self.init(kind: error == .failedToValidateHostname ? .hostnameMismatch : .protocolError, reason: "")
             default: return nil
             }
         }
@@ -63,14 +63,14 @@ public struct TLSFailure: Error, Hashable, Sendable {
             case .handshakeFailed(let cause), .shutdownFailed(let cause): self.init(cause)
             case .uncleanShutdown: self.init(kind: .truncated, reason: "")
             case .unableToValidateCertificate, .noCertificateToValidate: self.init(kind: .untrusted, reason: "")
-            default: self.init(kind: .broken, reason: String(describing: error))
+            default: self.init(kind: .protocolError, reason: String(describing: error))
             }
         }
 
         private init(_ error: BoringSSLError) {
             switch error {
             case .sslError(let stack), .unknownError(let stack): self.init(stack.first?.description ?? "")
-            default: self.init(kind: .broken, reason: "")
+            default: self.init(kind: .protocolError, reason: "")
             }
         }
 
@@ -94,7 +94,7 @@ public struct TLSFailure: Error, Hashable, Sendable {
             case "TLSV1_ALERT_PROTOCOL_VERSION", "SSLV3_ALERT_HANDSHAKE_FAILURE", "UNSUPPORTED_PROTOCOL",
                 "TLSV1_ALERT_INSUFFICIENT_SECURITY", "NO_SHARED_CIPHER", "TLSV1_ALERT_NO_APPLICATION_PROTOCOL":
                 .handshakeRefused
-            default: .broken
+            default: .protocolError
             }
         }
     }
@@ -119,8 +119,8 @@ extension TLSFailure: CustomStringConvertible {
             "the server refuses the handshake: for its versions and ciphers, or for want of a certificate (\(reason))"
         case .truncated: "it was closed without the end that TLS has"
         case .unavailable: "this build has no TLS"
-        case .broken where reason == "WRONG_VERSION_NUMBER": "what came isn't TLS (\(reason))"
-        case .broken: reason.isEmpty ? "TLS failed" : "TLS failed: \(reason)"
+        case .protocolError where reason == "WRONG_VERSION_NUMBER": "what came isn't TLS (\(reason))"
+        case .protocolError: reason.isEmpty ? "TLS failed" : "TLS failed: \(reason)"
         }
     }
 }

@@ -62,7 +62,7 @@ struct ConnectionService: Sendable {
                 now: channel.eventLoop.now,
                 progress: progress
             ) { [responder] request, channel in
-                await responder.answer(request, on: channel)
+                await responder.respond(request, on: channel)
             }
         )
     }

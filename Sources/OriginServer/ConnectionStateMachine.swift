@@ -11,7 +11,7 @@ struct ConnectionStateMachine {
     enum Action: Hashable {
         case nothing
         /// Respond to the last request; `thenClose` ends the connection afterwards.
-        case answer(thenClose: Bool)
+        case respond(thenClose: Bool)
         /// Respond that the request is invalid, and end the connection afterwards.
         case reject(Rejection)
         /// Close the output, and read until the client has closed too (RFC 9112, section 9.6): otherwise a client that
@@ -62,9 +62,9 @@ struct ConnectionStateMachine {
         /// Content that is discarded; the response follows its end.
         case content(Discard, keepsAlive: Bool)
         /// Content for another handler.
-        case taken
+        case delegated
         /// Remaining content, discarded, of a request that was already answered.
-        case rest(Discard)
+        case remainingContent(Discard)
         /// Nothing until the response. Bytes of the next request may have arrived.
         case complete(hasBytesAhead: Bool)
         /// Ignored: the connection ends with the response.
@@ -78,7 +78,7 @@ struct ConnectionStateMachine {
         /// No response to the current request yet.
         case idle
         /// A response is being sent.
-        case underWay(thenClose: Bool)
+        case sending(thenClose: Bool)
         /// The last response was sent; the client hasn't closed yet.
         case lingering(since: NIODeadline)
         case closed
@@ -86,8 +86,8 @@ struct ConnectionStateMachine {
 
     private let limits: OriginLimits
     private let isRefused: Bool
-    private var receiving: RequestState
-    private var answering = ResponseState.idle
+    private var requestState: RequestState
+    private var responseState = ResponseState.idle
     /// Bytes passed to the channel but not yet to the system, and when some were last.
     private var unsentBytes = 0
     private var lastProgress: NIODeadline
@@ -96,7 +96,7 @@ struct ConnectionStateMachine {
     init(limits: OriginLimits, isRefused: Bool = false, now: NIODeadline) {
         self.limits = limits
         self.isRefused = isRefused
-        receiving = .nextRequest(since: now)
+        requestState = .nextRequest(since: now)
         lastProgress = now
     }
 
@@ -104,10 +104,10 @@ struct ConnectionStateMachine {
 
     /// Undecoded bytes arrived.
     mutating func bytesArrived(at now: NIODeadline) {
-        switch receiving {
-        case .nextRequest: receiving = .head(since: now)
-        case .complete: receiving = .complete(hasBytesAhead: true)
-        case .head, .content, .taken, .rest, .ignored, .ended: break
+        switch requestState {
+        case .nextRequest: requestState = .head(since: now)
+        case .complete: requestState = .complete(hasBytesAhead: true)
+        case .head, .content, .delegated, .remainingContent, .ignored, .ended: break
         }
     }
 
@@ -116,45 +116,45 @@ struct ConnectionStateMachine {
         guard isAwaitingHead else { return .nothing }
         if isRefused { return requestRejected(.tooManyConnections) }
         if isRespondedEarly { return respondAndClose() }
-        receiving = .content(Discard(limits, now: now), keepsAlive: keepsAlive)
+        requestState = .content(Discard(limits, now: now), keepsAlive: keepsAlive)
         return .nothing
     }
 
     /// Another handler took the current request: it sends the response, and no content arrives here.
     mutating func requestDelegated() {
         guard isAwaitingHead else { return }
-        receiving = .taken
-        answering = .underWay(thenClose: false)
+        requestState = .delegated
+        responseState = .sending(thenClose: false)
     }
 
     /// `count` bytes of content arrived and were discarded.
     mutating func contentArrived(_ count: Int, at now: NIODeadline) -> Action {
-        switch receiving {
+        switch requestState {
         case .content(var discard, let keepsAlive):
             discard.arrived(count, at: now)
-            receiving = .content(discard, keepsAlive: keepsAlive)
+            requestState = .content(discard, keepsAlive: keepsAlive)
             return discard.bytes > limits.maximumDiscardedBytes ? respondAndClose() : .nothing
-        case .rest(var discard):
+        case .remainingContent(var discard):
             discard.arrived(count, at: now)
-            receiving = .rest(discard)
+            requestState = .remainingContent(discard)
             return discard.bytes > limits.maximumDiscardedBytes ? close() : .nothing
-        case .nextRequest, .head, .taken, .complete, .ignored, .ended:
+        case .nextRequest, .head, .delegated, .complete, .ignored, .ended:
             return .nothing
         }
     }
 
     /// A request is complete.
     mutating func requestEnded(at now: NIODeadline) -> Action {
-        switch receiving {
+        switch requestState {
         case .content(_, let keepsAlive):
-            receiving = .complete(hasBytesAhead: false)
-            answering = .underWay(thenClose: !keepsAlive)
-            return .answer(thenClose: !keepsAlive)
-        case .taken:
-            receiving = .complete(hasBytesAhead: false)
+            requestState = .complete(hasBytesAhead: false)
+            responseState = .sending(thenClose: !keepsAlive)
+            return .respond(thenClose: !keepsAlive)
+        case .delegated:
+            requestState = .complete(hasBytesAhead: false)
             return .nothing
-        case .rest:
-            receiving = .nextRequest(since: now)
+        case .remainingContent:
+            requestState = .nextRequest(since: now)
             return .nothing
         case .nextRequest, .head, .complete, .ignored, .ended:
             return .nothing
@@ -163,14 +163,14 @@ struct ConnectionStateMachine {
 
     /// Invalid bytes arrived.
     mutating func requestRejected(_ rejection: Rejection) -> Action {
-        switch answering {
+        switch responseState {
         case .idle:
             // It would be taken for the response to the next request.
-            if case .rest = receiving { return close() }
-            receiving = .ignored
-            answering = .underWay(thenClose: true)
+            if case .remainingContent = requestState { return close() }
+            requestState = .ignored
+            responseState = .sending(thenClose: true)
             return .reject(rejection)
-        case .underWay:
+        case .sending:
             closeAfterResponse()
             return .nothing
         case .lingering, .closed:
@@ -180,9 +180,9 @@ struct ConnectionStateMachine {
 
     /// The client closed its output; it may still read.
     mutating func inputEnded() -> Action {
-        receiving = .ended
-        switch answering {
-        case .underWay:
+        requestState = .ended
+        switch responseState {
+        case .sending:
             closeAfterResponse()
             return .nothing
         case .idle, .lingering: return close()
@@ -191,42 +191,42 @@ struct ConnectionStateMachine {
     }
 
     private var isAwaitingHead: Bool {
-        guard case .idle = answering else { return false }
-        switch receiving {
+        guard case .idle = responseState else { return false }
+        switch requestState {
         case .nextRequest, .head: return true
-        case .content, .taken, .rest, .complete, .ignored, .ended: return false
+        case .content, .delegated, .remainingContent, .complete, .ignored, .ended: return false
         }
     }
 
     // MARK: - Answering
 
     /// Whether the connection ends with the current response.
-    var endsConnection: Bool { answering == .underWay(thenClose: true) }
+    var endsConnection: Bool { responseState == .sending(thenClose: true) }
 
     /// Ends the connection with the current response.
     mutating func closeAfterResponse() {
-        if case .underWay = answering { answering = .underWay(thenClose: true) }
+        if case .sending = responseState { responseState = .sending(thenClose: true) }
     }
 
     private mutating func respondAndClose() -> Action {
-        receiving = .ignored
-        answering = .underWay(thenClose: true)
-        return .answer(thenClose: true)
+        requestState = .ignored
+        responseState = .sending(thenClose: true)
+        return .respond(thenClose: true)
     }
 
     /// The system has taken all of a response.
     mutating func responseEnded(at now: NIODeadline) -> Action {
-        guard case .underWay(let thenClose) = answering else { return .nothing }
+        guard case .sending(let thenClose) = responseState else { return .nothing }
         if thenClose {
-            guard receiving != .ended else { return close() }
-            answering = .lingering(since: now)
+            guard requestState != .ended else { return close() }
+            responseState = .lingering(since: now)
             return .closeOutput
         }
-        answering = .idle
-        switch receiving {
-        case .complete(let hasBytesAhead): receiving = hasBytesAhead ? .head(since: now) : .nextRequest(since: now)
-        case .taken: receiving = .rest(Discard(limits, now: now))
-        case .nextRequest, .head, .content, .rest, .ignored, .ended: break
+        responseState = .idle
+        switch requestState {
+        case .complete(let hasBytesAhead): requestState = hasBytesAhead ? .head(since: now) : .nextRequest(since: now)
+        case .delegated: requestState = .remainingContent(Discard(limits, now: now))
+        case .nextRequest, .head, .content, .remainingContent, .ignored, .ended: break
         }
         return .nothing
     }
@@ -235,7 +235,7 @@ struct ConnectionStateMachine {
     mutating func responseFailed() -> Action { close() }
 
     private mutating func close() -> Action {
-        answering = .closed
+        responseState = .closed
         return .close
     }
 
@@ -255,16 +255,16 @@ struct ConnectionStateMachine {
 
     /// When to call `timeAdvanced(to:)` next; `nil` while the connection only waits for the server.
     var deadline: NIODeadline? {
-        switch answering {
+        switch responseState {
         case .closed: nil
         case .lingering(let since): since + limits.lingerTimeout
-        case .underWay: unsentBytes > 0 ? lastProgress + limits.stallTimeout : nil
+        case .sending: unsentBytes > 0 ? lastProgress + limits.stallTimeout : nil
         case .idle:
-            switch receiving {
+            switch requestState {
             case .nextRequest(let since): since + limits.idleTimeout
             case .head(let since): since + limits.headTimeout
-            case .content(let discard, _), .rest(let discard): discard.throughput.deadline
-            case .taken, .complete, .ignored, .ended: nil
+            case .content(let discard, _), .remainingContent(let discard): discard.throughput.deadline
+            case .delegated, .complete, .ignored, .ended: nil
             }
         }
     }
@@ -272,17 +272,17 @@ struct ConnectionStateMachine {
     /// Time has advanced to `now`.
     mutating func timeAdvanced(to now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }
-        guard case .idle = answering else { return close() }
-        switch receiving {
+        guard case .idle = responseState else { return close() }
+        switch requestState {
         case .content(var discard, let keepsAlive):
             if discard.throughput.isTooSlow(at: now) { return requestRejected(.timedOut) }
-            receiving = .content(discard, keepsAlive: keepsAlive)
+            requestState = .content(discard, keepsAlive: keepsAlive)
             return .nothing
-        case .rest(var discard):
+        case .remainingContent(var discard):
             if discard.throughput.isTooSlow(at: now) { return close() }
-            receiving = .rest(discard)
+            requestState = .remainingContent(discard)
             return .nothing
-        case .nextRequest, .head, .taken, .complete, .ignored, .ended:
+        case .nextRequest, .head, .delegated, .complete, .ignored, .ended:
             return close()
         }
     }

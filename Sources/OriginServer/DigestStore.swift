@@ -8,7 +8,7 @@ actor DigestStore {
     typealias Computation = @Sendable () async -> ReprDigest?
 
     /// A digest that isn't known yet.
-    private struct Wanted {
+    private struct PendingDigest {
         let compute: Computation
         /// The running computation; `nil` while queued.
         var task: Task<Void, Never>?
@@ -19,7 +19,7 @@ actor DigestStore {
     private let concurrency: Int
     private var known: [EntityTag: ReprDigest] = [:]
     private var oldestFirst: [EntityTag] = []
-    private var wanted: [EntityTag: Wanted] = [:]
+    private var pending: [EntityTag: PendingDigest] = [:]
     /// The tags queued for computation.
     private var queue: [EntityTag] = []
     private var running = 0
@@ -33,33 +33,33 @@ actor DigestStore {
     }
 
     /// The digest for a tag: cached, or computed. `nil` when it can't be computed, which isn't cached, or isn't known
-    /// when `patience` returns. `patience` is cancelled when it is known, or the caller is cancelled.
+    /// when `timeout` returns. `timeout` is cancelled when it is known, or the caller is cancelled.
     ///
     /// A running computation continues for later callers, unless others are queued. A queued one is dropped with its
     /// last caller.
     func digest(
         for tag: EntityTag,
-        patience: @escaping @Sendable () async -> Void,
+        timeout: @escaping @Sendable () async -> Void,
         compute: @escaping Computation
     ) async -> ReprDigest? {
         if let digest = known[tag] { return digest }
         guard !isShutDown else { return nil }
-        if wanted[tag] == nil {
-            wanted[tag] = Wanted(compute: compute)
+        if pending[tag] == nil {
+            pending[tag] = PendingDigest(compute: compute)
             queue.append(tag)
-            giveTurns()
-            makeRoom()
+            startQueued()
+            cancelUnneeded()
         }
         lastWaiter += 1
         let waiter = lastWaiter
         let clock = Task {
-            await patience()
-            self.patienceEnded(of: waiter, for: tag)
+            await timeout()
+            self.timedOut(of: waiter, for: tag)
         }
         defer { clock.cancel() }
         // A cancelled caller doesn't wait any longer.
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { wanted[tag]?.waiters[waiter] = $0 }
+            await withCheckedContinuation { pending[tag]?.waiters[waiter] = $0 }
         } onCancel: {
             clock.cancel()
         }
@@ -69,33 +69,33 @@ actor DigestStore {
     func shutDown() async {
         isShutDown = true
         queue = []
-        let tasks = wanted.values.compactMap(\.task)
+        let tasks = pending.values.compactMap(\.task)
         for task in tasks { task.cancel() }
-        for tag in wanted.keys where wanted[tag]?.task == nil { end(tag, nil) }
+        for tag in pending.keys where pending[tag]?.task == nil { end(tag, nil) }
         for task in tasks { await task.value }
     }
 
-    private func giveTurns() {
+    private func startQueued() {
         while running < concurrency, !queue.isEmpty {
             let tag = queue.removeFirst()
-            guard let compute = wanted[tag]?.compute else { continue }
+            guard let compute = pending[tag]?.compute else { continue }
             running += 1
             // Responses in progress have priority.
-            wanted[tag]?.task = Task(priority: .utility) { self.computed(await compute(), for: tag) }
+            pending[tag]?.task = Task(priority: .utility) { self.computed(await compute(), for: tag) }
         }
     }
 
     /// Cancels a computation without callers if others are queued.
-    private func makeRoom() {
+    private func cancelUnneeded() {
         guard !queue.isEmpty, running >= concurrency else { return }
-        wanted.values.first { $0.task?.isCancelled == false && $0.waiters.isEmpty }?.task?.cancel()
+        pending.values.first { $0.task?.isCancelled == false && $0.waiters.isEmpty }?.task?.cancel()
     }
 
     private func computed(_ digest: ReprDigest?, for tag: EntityTag) {
         running -= 1
         if let digest { remember(digest, for: tag) }
         end(tag, digest)
-        giveTurns()
+        startQueued()
     }
 
     /// Caches a digest that is already known, if caching is enabled.
@@ -108,16 +108,16 @@ actor DigestStore {
 
     /// Resumes all callers.
     private func end(_ tag: EntityTag, _ digest: ReprDigest?) {
-        guard let waiters = wanted.removeValue(forKey: tag)?.waiters.values else { return }
+        guard let waiters = pending.removeValue(forKey: tag)?.waiters.values else { return }
         for waiter in waiters { waiter.resume(returning: digest) }
     }
 
-    private func patienceEnded(of waiter: Int, for tag: EntityTag) {
-        guard let continuation = wanted[tag]?.waiters.removeValue(forKey: waiter) else { return }
+    private func timedOut(of waiter: Int, for tag: EntityTag) {
+        guard let continuation = pending[tag]?.waiters.removeValue(forKey: waiter) else { return }
         continuation.resume(returning: nil)
-        guard let rest = wanted[tag], rest.waiters.isEmpty else { return }
-        guard rest.task == nil else { return makeRoom() }
-        wanted[tag] = nil
+        guard let rest = pending[tag], rest.waiters.isEmpty else { return }
+        guard rest.task == nil else { return cancelUnneeded() }
+        pending[tag] = nil
         queue.removeAll { $0 == tag }
     }
 }

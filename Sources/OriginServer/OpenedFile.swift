@@ -5,13 +5,13 @@ import SystemPackage
 /// A file open for reading, closed when it is released and no read is in progress. One read at a time; use `reopened`
 /// for concurrent reads.
 final class OpenedFile: Sendable {
-    let facts: FileMetadata
+    let metadata: FileMetadata
     private let descriptor: SystemPackage.FileDescriptor
     private let handle: NIOFileHandle
 
     /// Takes over `descriptor`.
-    init(_ descriptor: SystemPackage.FileDescriptor, _ facts: FileMetadata) {
-        self.facts = facts
+    init(_ descriptor: SystemPackage.FileDescriptor, _ metadata: FileMetadata) {
+        self.metadata = metadata
         self.descriptor = descriptor
         handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor.rawValue)
     }
@@ -26,7 +26,7 @@ final class OpenedFile: Sendable {
     /// - Throws: `Errno` of open(2).
     func reopened() throws -> OpenedFile {
         let path = FilePath("/proc/self/fd/\(descriptor.rawValue)")
-        return OpenedFile(try FileDescriptor.open(path, .readOnly, options: [.closeOnExec]), facts)
+        return OpenedFile(try FileDescriptor.open(path, .readOnly, options: [.closeOnExec]), metadata)
     }
 
     /// Reads `count` bytes at `offset` on the thread pool; fewer only at the end of the file.
@@ -51,6 +51,6 @@ final class OpenedFile: Sendable {
     /// Whether the content is unchanged since the file was opened. Doesn't read the disk.
     func isUnchanged() -> Bool {
         guard let status = try? descriptor.stat() else { return false }
-        return FileMetadata.ContentState(status) == facts.contentState
+        return FileMetadata.ContentState(status) == metadata.contentState
     }
 }

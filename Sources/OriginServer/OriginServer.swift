@@ -117,7 +117,7 @@ public final class OriginServer: Sendable {
     public func remember(sha256: [UInt8], ofFile name: String) async {
         let responder = responder
         let tag = try? await responder.threadPool.runIfActive {
-            try responder.folder.open(components: [name], isFolder: false).facts.entityTag
+            try responder.folder.open(components: [name], isFolder: false).metadata.entityTag
         }
         if let tag, let digest = ReprDigest(sha256: sha256) { await responder.digests.remember(digest, for: tag) }
     }
@@ -159,11 +159,11 @@ public final class OriginServer: Sendable {
             isRefused: admission == .refused
         )
         guard let tls else { return try service.configureHTTP1(on: channel) }
-        let patience = channel.eventLoop.scheduleTask(in: responder.configuration.limits.idleTimeout) {
+        let timeout = channel.eventLoop.scheduleTask(in: responder.configuration.limits.idleTimeout) {
             channel.close(promise: nil)
         }
         try tls.start(on: channel).whenComplete { result in
-            patience.cancel()
+            timeout.cancel()
             guard case .success(let agreed) = result else { return }
             do {
                 switch agreed {

@@ -36,10 +36,10 @@ final class RequestHandler: ChannelDuplexHandler {
 
     /// Sends the response to a request. The end is written once the system has taken the rest, so that responses don't
     /// pile up. Returns `false` when the response can't be completed; then the end isn't written.
-    typealias Answer = @Sendable (InboundRequest, any Channel) async -> Bool
+    typealias Respond = @Sendable (InboundRequest, any Channel) async -> Bool
 
     private let limits: OriginLimits
-    private let answer: Answer
+    private let respond: Respond
     private let progress: RequestProgress
     private var state: ConnectionStateMachine
     private var head: RequestHead?
@@ -52,10 +52,10 @@ final class RequestHandler: ChannelDuplexHandler {
         isRefused: Bool = false,
         now: NIODeadline,
         progress: RequestProgress = RequestProgress(),
-        answer: @escaping Answer
+        respond: @escaping Respond
     ) {
         self.limits = limits
-        self.answer = answer
+        self.respond = respond
         self.progress = progress
         state = ConnectionStateMachine(limits: limits, isRefused: isRefused, now: now)
     }
@@ -99,7 +99,7 @@ final class RequestHandler: ChannelDuplexHandler {
             perform(.nothing, context)
         } else if let event = event as? UploadHandler.Delegation {
             switch event {
-            case .taken: state.requestDelegated()
+            case .delegated: state.requestDelegated()
             case .received: _ = state.requestEnded(at: context.eventLoop.now)
             case .endsConnection: state.closeAfterResponse()
             }
@@ -174,7 +174,7 @@ final class RequestHandler: ChannelDuplexHandler {
         switch action {
         case .nothing:
             break
-        case .answer:
+        case .respond:
             guard let head else { preconditionFailure("A request is answered after its head has arrived") }
             start(.request(head), context)
         case .reject(let rejection):
@@ -191,8 +191,8 @@ final class RequestHandler: ChannelDuplexHandler {
         let channel = context.channel
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
-        responseTask = Task { [answer] in
-            guard await !answer(request, channel) else { return }
+        responseTask = Task { [respond] in
+            guard await !respond(request, channel) else { return }
             eventLoop.execute {
                 let (handler, context) = bound.value
                 handler.perform(handler.state.responseFailed(), context)

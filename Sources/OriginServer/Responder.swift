@@ -23,7 +23,7 @@ struct Responder: Sendable {
     ///
     /// If the file is truncated or changed meanwhile, its last bytes are withheld and `false` is returned: the content
     /// is then shorter than announced, so the client doesn't accept it.
-    func answer(_ request: InboundRequest, on channel: any Channel) async -> Bool {
+    func respond(_ request: InboundRequest, on channel: any Channel) async -> Bool {
         let start = channel.eventLoop.now
         let (plan, file) = await prepare(request, on: channel)
         var bytesSent: Int64 = 0
@@ -96,7 +96,7 @@ struct Responder: Sendable {
         } catch {
             return (.refusal(error as? ServedFolder.Refusal ?? .exhausted, now: now), nil)
         }
-        var plan = ResponsePlan.file(file.facts, method: method, fields: fields, now: now)
+        var plan = ResponsePlan.file(file.metadata, method: method, fields: fields, now: now)
         if plan.describesFile, fields[.wantReprDigest].flatMap({ WantReprDigest($0) })?.wantsSHA256 == true {
             plan.fields[.reprDigest] = await digest(of: file, on: channel.eventLoop)?.headerValue
         }
@@ -106,17 +106,17 @@ struct Responder: Sendable {
     /// The digest of a file's state; `nil` when it can't be read, changes meanwhile, or isn't known in time.
     private func digest(of file: OpenedFile, on eventLoop: any EventLoop) async -> ReprDigest? {
         let chunkBytes = configuration.limits.chunkBytes
-        let patience = configuration.limits.digestTimeout.nanoseconds
-        return await digests.digest(for: file.facts.entityTag) {
+        let timeout = configuration.limits.digestTimeout.nanoseconds
+        return await digests.digest(for: file.metadata.entityTag) {
             // Cancellation ends the wait.
-            try? await Task.sleep(for: .nanoseconds(patience))
+            try? await Task.sleep(for: .nanoseconds(timeout))
         } compute: { [fileIO, threadPool] in
             // The response may be sent meanwhile.
             guard let file = try? await threadPool.runIfActive({ try file.reopened() }) else { return nil }
             var hasher = SHA256()
             var offset: Int64 = 0
-            while offset < file.facts.size {
-                let count = Int(min(Int64(chunkBytes), file.facts.size - offset))
+            while offset < file.metadata.size {
+                let count = Int(min(Int64(chunkBytes), file.metadata.size - offset))
                 let chunk = try? await file.read(at: offset, count: count, with: fileIO, on: eventLoop).get()
                 guard let chunk, chunk.readableBytes == count, !Task.isCancelled else { return nil }
                 hasher.update(data: Array(buffer: chunk))

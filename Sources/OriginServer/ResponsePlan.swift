@@ -43,7 +43,7 @@ struct ResponsePlan: Hashable, Sendable {
         case .proceed:
             break
         }
-        var selection = ByteRangeSelection.whole
+        var selection = ByteRangeSelection.complete
         if method == .get, let range = request[.range].flatMap({ ByteRangeRequest($0) }),
             preconditions.honoursRange(of: validators, now: now)
         {
@@ -67,7 +67,7 @@ struct ResponsePlan: Hashable, Sendable {
         ]
         fields[.lastModified] = validators.lastModified?.headerValue
         switch selection {
-        case .whole:
+        case .complete:
             fields[.contentLength] = String(file.size)
             let content: Content = method == .head || file.size == 0 ? .none : .file(first: 0, count: file.size)
             return ResponsePlan(status: .ok, fields: fields, content: content)

@@ -13,7 +13,7 @@ extension StatusFeed {
     /// Updates the status for a download event. `Transfer` sets the final phase.
     func note(_ event: DownloadEvent) {
         switch event {
-        case .started(let held): update { $0.advance(to: held) }
+        case .started(let received): update { $0.advance(to: received) }
         case .progress(let received, let total):
             update { status in
                 status.advance(to: received)
@@ -23,7 +23,7 @@ extension StatusFeed {
         case .retrying(let delay, let cause, _): update { $0.wait(delay, because: cause.description) }
         case .restarted(let reason): update { $0.startOver(because: reason.description) }
         case .redirected(let url): update { $0.redirectedTo = url }
-        case .informed(let status, let fields): update { $0.informational = InterimResponse(status, fields) }
+        case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .verified: break
         case .finished(let summary):
@@ -50,7 +50,7 @@ extension StatusFeed {
         case .resumed(let offset): update { $0.resume(at: offset) }
         case .retrying(let delay, let cause): update { $0.wait(delay, because: cause.description) }
         case .restarted(let reason): update { $0.startOver(because: reason.description) }
-        case .informed(let status, let fields): update { $0.informational = InterimResponse(status, fields) }
+        case .interimResponse(let status, let fields): update { $0.interimResponse = InterimResponse(status, fields) }
         case .waitingForNetwork: update { $0.phase = .waitingForNetwork }
         case .resumable, .verified: break
         case .finished(let summary): update { $0.advance(to: summary.bytes) }
@@ -83,14 +83,14 @@ extension TransferStatus {
 
 extension DownloadResult {
     init(_ summary: DownloadSummary, file: String) {
-        var doubt: String?
-        if case .none(let reason) = summary.proof { doubt = reason.description }
+        var unverifiedReason: String?
+        if case .none(let reason) = summary.proof { unverifiedReason = reason.description }
         self.init(
             file: file,
             bytes: summary.bytes,
             sha256: summary.sha256,
             isVerified: !summary.verified.isEmpty,
-            doubt: doubt,
+            unverifiedReason: unverifiedReason,
             url: summary.finalURL,
             connections: summary.connections,
             resumptions: summary.resumptions,

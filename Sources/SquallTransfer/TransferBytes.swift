@@ -116,7 +116,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
         /// The error type: always a `TransferError`.
         public typealias Failure = any Error
         /// The maximum length of a line, in bytes: 1 MiB.
-        public static let longest = 1 << 20
+        public static let maximumLength = 1 << 20
         let source: Source
 
         /// Iterates over the lines.
@@ -138,8 +138,8 @@ public struct TransferBytes: AsyncSequence, Sendable {
                         if line.last == UInt8(ascii: "\r") { line.removeLast() }
                         return String(decoding: line, as: UTF8.self)
                     }
-                    guard line.count < Lines.longest else {
-                        throw TransferError(.tooLong, "a line has more than \(Lines.longest) bytes")
+                    guard line.count < Lines.maximumLength else {
+                        throw TransferError(.tooLong, "a line has more than \(Lines.maximumLength) bytes")
                     }
                     line.append(byte)
                 }
@@ -199,7 +199,7 @@ final class BodyPipe: Sendable {
     }
 
     /// Delivers the response head; only the first call counts.
-    func give(head response: Result<TransferResponse, TransferError>) {
+    func deliver(head response: Result<TransferResponse, TransferError>) {
         let waiting = state.withLock { state in
             if state.response == nil { state.response = response }
             defer { state.head = nil }
@@ -209,7 +209,7 @@ final class BodyPipe: Sendable {
     }
 
     /// Delivers a chunk, and waits until it is taken or the task is cancelled.
-    func give(_ part: [UInt8]) async {
+    func deliver(_ part: [UInt8]) async {
         guard !part.isEmpty else { return }
         let reader = state.withLock { state in
             if state.reader == nil { state.part = part }

@@ -65,12 +65,12 @@ public struct ResponseDisposition: RawRepresentable, Hashable, Sendable, CustomS
 /// later.
 actor CredentialCache {
     /// Credentials, with their ordinal among the results for the same realm.
-    typealias Answer = (credentials: TransferCredentials, generation: Int)
+    typealias CachedCredentials = (credentials: TransferCredentials, generation: Int)
 
     private struct Entry {
-        var answer: Answer?
-        var asking: Task<Void, Never>?
-        var waiters: [Int: CheckedContinuation<Answer?, Never>] = [:]
+        var provided: CachedCredentials?
+        var task: Task<Void, Never>?
+        var waiters: [Int: CheckedContinuation<CachedCredentials?, Never>] = [:]
     }
 
     private var entries: [String: Entry] = [:]
@@ -90,22 +90,22 @@ actor CredentialCache {
         origin: String,
         seen: Int,
         _ ask: @escaping @Sendable (TransferChallenge) async -> TransferCredentials?
-    ) async -> Answer? {
+    ) async -> CachedCredentials? {
         let key = "\(origin) \(challenge.realm ?? "")"
         guard entries[key] != nil || entries.count < Self.maximumEntries else {
             return await ask(challenge).map { ($0, seen) }
         }
-        if let answer = entries[key]?.answer, answer.generation > seen { return answer }
+        if let provided = entries[key]?.provided, provided.generation > seen { return provided }
         lastWaiter += 1
         let waiter = lastWaiter
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume(returning: nil) }
                 entries[key, default: Entry()].waiters[waiter] = continuation
-                if entries[key]?.asking == nil {
-                    entries[key]?.asking = Task {
+                if entries[key]?.task == nil {
+                    entries[key]?.task = Task {
                         let found = await ask(challenge)
-                        self.settle(key, found)
+                        self.resolve(key, found)
                     }
                 }
             }
@@ -114,23 +114,23 @@ actor CredentialCache {
         }
     }
 
-    private func settle(_ key: String, _ found: TransferCredentials?) {
+    private func resolve(_ key: String, _ found: TransferCredentials?) {
         // A cancelled call has no waiters.
         guard !Task.isCancelled, var entry = entries[key] else { return }
-        let answer = found.map { ($0, (entry.answer?.generation ?? 0) + 1) }
+        let provided = found.map { ($0, (entry.provided?.generation ?? 0) + 1) }
         let waiters = entry.waiters.values
-        (entry.asking, entry.waiters) = (nil, [:])
-        if let answer { entry.answer = answer }
+        (entry.task, entry.waiters) = (nil, [:])
+        if let provided { entry.provided = provided }
         entries[key] = entry
-        for waiter in waiters { waiter.resume(returning: answer) }
+        for waiter in waiters { waiter.resume(returning: provided) }
     }
 
     private func leave(_ key: String, _ waiter: Int) {
         guard let continuation = entries[key]?.waiters.removeValue(forKey: waiter) else { return }
         continuation.resume(returning: nil)
         guard let entry = entries[key], entry.waiters.isEmpty else { return }
-        entry.asking?.cancel()
-        entries[key]?.asking = nil
+        entry.task?.cancel()
+        entries[key]?.task = nil
     }
 }
 
@@ -138,7 +138,7 @@ extension TransferSession {
     /// The engine's callbacks for a request.
     func callbacks(for request: TransferRequest, isForUpload: Bool) -> TransferCallbacks {
         var callbacks = TransferCallbacks()
-        let answer = { @Sendable (credentials: TransferCredentials) -> DownloadCredentials? in
+        let provided = { @Sendable (credentials: TransferCredentials) -> DownloadCredentials? in
             var answered = request
             answered.credentials = credentials
             // A caller's field would override the new credentials.
@@ -146,19 +146,19 @@ extension TransferSession {
             return try? answered.downloadCredentials(isForUpload: isForUpload)
         }
         if let ask = request.authenticator {
-            callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(answer) }
+            callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(provided) }
         } else if let ask = configuration.authenticator {
             let seen = Mutex(0)
-            callbacks.authenticate = { [credentialCache] question in
-                let origin = (try? DownloadURL(question.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
+            callbacks.authenticate = { [credentialCache] refusal in
+                let origin = (try? DownloadURL(refusal.url)).map { "\($0.scheme.rawValue)://\($0.authority)" } ?? ""
                 let known = seen.withLock { $0 }
-                let challenge = TransferChallenge(question)
+                let challenge = TransferChallenge(refusal)
                 guard let found = await credentialCache.credentials(for: challenge, origin: origin, seen: known, ask)
                 else {
                     return nil
                 }
                 seen.withLock { $0 = found.generation }
-                return answer(found.credentials)
+                return provided(found.credentials)
             }
         }
         if let refresh = request.urlRefresher {
@@ -172,13 +172,13 @@ extension TransferSession {
 }
 
 extension TransferChallenge {
-    fileprivate init(_ question: AuthenticationChallenge) {
+    fileprivate init(_ refusal: AuthenticationChallenge) {
         self.init(
-            url: question.url,
-            schemes: question.challenge.schemes,
-            realm: question.challenge.realm,
-            wereCredentialsSent: question.wereCredentialsSent,
-            previousRefusals: question.previousRefusals
+            url: refusal.url,
+            schemes: refusal.challenge.schemes,
+            realm: refusal.challenge.realm,
+            wereCredentialsSent: refusal.wereCredentialsSent,
+            previousRefusals: refusal.previousRefusals
         )
     }
 }

@@ -87,8 +87,8 @@ public struct TransferCredentials: Sendable, CustomStringConvertible, CustomDebu
 extension TransferRequest {
     /// The engine's form of headers and credentials.
     func downloadCredentials(isForUpload: Bool) throws(TransferError) -> DownloadCredentials {
-        guard headers.count < RequestField.most else {
-            throw .invalidRequest("more than \(RequestField.most - 1) headers")
+        guard headers.count < RequestField.maximumCount else {
+            throw .invalidRequest("more than \(RequestField.maximumCount - 1) headers")
         }
         var fields: [RequestField] = []
         for header in headers {
@@ -108,7 +108,7 @@ extension TransferRequest {
                 case .colonInName: throw .invalidRequest("the name of the credentials has a colon")
                 case .controlCharacter: throw .invalidRequest("the credentials have a control character")
                 case .tooLong:
-                    throw .invalidRequest("the credentials are longer than \(BasicCredentials.longest) bytes")
+                    throw .invalidRequest("the credentials are longer than \(BasicCredentials.maximumSize) bytes")
                 }
             }
         }

@@ -9,7 +9,7 @@ public struct DownloadResult: Hashable, Sendable {
     /// Whether the file matched a digest, of the server (`Repr-Digest`, RFC 9530) or of the caller.
     public var isVerified: Bool
     /// Why the file is unverified, as a clause; `nil` if a digest or agreeing validators prove it.
-    public var doubt: String?
+    public var unverifiedReason: String?
     /// The URL that responded, after redirects.
     public var url: String
     /// Connections attempted.

@@ -16,13 +16,13 @@ extension TransferSession {
         for request: TransferRequest,
         body: [UInt8]? = nil
     ) async throws -> (data: [UInt8], response: TransferResponse) {
-        let exchange = try request.exchange(body)
+        let single = try request.singleRequest(body)
         var response = TransferResponse(status: 0, headers: [], url: "")
         var data: [UInt8] = []
         var isTooLong = false
         do throws(DownloadError) {
             let callbacks = callbacks(for: request, isForUpload: false)
-            try await client.exchange(exchange, callbacks: callbacks) { head in
+            try await client.send(single, callbacks: callbacks) { head in
                 response = TransferResponse(head)
             } onBody: { part in
                 isTooLong = data.count + part.count > configuration.maximumDataBytes
@@ -50,21 +50,21 @@ extension TransferSession {
         for request: TransferRequest,
         body: [UInt8]? = nil
     ) async throws -> (bytes: TransferBytes, response: TransferResponse) {
-        let exchange = try request.exchange(body)
+        let single = try request.singleRequest(body)
         let pipe = BodyPipe()
         let callbacks = callbacks(for: request, isForUpload: false)
         let task = Task { [client] in
             do throws(DownloadError) {
-                try await client.exchange(exchange, callbacks: callbacks) { head in
-                    pipe.give(head: .success(TransferResponse(head)))
+                try await client.send(single, callbacks: callbacks) { head in
+                    pipe.deliver(head: .success(TransferResponse(head)))
                 } onBody: { part in
-                    await pipe.give(part)
+                    await pipe.deliver(part)
                     return !Task.isCancelled
                 }
                 pipe.end(Task.isCancelled ? TransferError(ofRequest: .cancelled) : nil)
             } catch {
                 let failure = TransferError(ofRequest: error)
-                pipe.give(head: .failure(failure))
+                pipe.deliver(head: .failure(failure))
                 pipe.end(failure)
             }
         }
@@ -80,7 +80,7 @@ extension TransferSession {
 
 extension TransferRequest {
     /// The engine's form of the request.
-    fileprivate func exchange(_ body: [UInt8]?) throws(TransferError) -> SingleRequest {
+    fileprivate func singleRequest(_ body: [UInt8]?) throws(TransferError) -> SingleRequest {
         guard let method = HTTPRequest.Method(rawValue: method ?? "GET") else {
             throw .invalidRequest("the method is no token")
         }

@@ -45,7 +45,7 @@ public struct TransferStatus: Hashable, Sendable {
     /// Why the last attempt failed, or why the transfer restarted, as a clause.
     public var failureReason: String?
     /// The latest interim response, except for upload progress, which is in `completedBytes`.
-    public var informational: InterimResponse?
+    public var interimResponse: InterimResponse?
     /// The URL of the last redirect.
     public var redirectedTo: String?
 

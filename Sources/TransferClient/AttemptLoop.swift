@@ -89,7 +89,7 @@ final class AttemptLoop {
     private let deadline: Duration?
     private var schedule: RetrySchedule
     /// Consecutive refusals that the caller resolved, and the committed bytes at the first of them.
-    private var answered = 0
+    private var resolvedRefusals = 0
     private var committedAtRefusal: Int64 = -1
 
     /// The maximum number of consecutive refusals without progress passed to the caller: 3.
@@ -102,7 +102,7 @@ final class AttemptLoop {
         _ callbacks: TransferCallbacks,
         seed: UInt64,
         startedAt: Moment,
-        held: Int64 = 0
+        received: Int64 = 0
     ) {
         clock = configuration.clock
         self.callbacks = callbacks
@@ -112,7 +112,7 @@ final class AttemptLoop {
             policy: configuration.retry,
             generator: SeededGenerator(seed: seed),
             startedAt: startedAt,
-            held: held
+            received: received
         )
     }
 
@@ -204,10 +204,10 @@ final class AttemptLoop {
         _ refusal: AttemptRefusal,
         of transfer: Transfer
     ) async throws(Transfer.Failure) -> Bool {
-        if transfer.committed != committedAtRefusal { (answered, committedAtRefusal) = (0, transfer.committed) }
-        guard answered < Self.maximumRefusals else { return false }
-        answered += 1
-        if let credentials = await callbacks.credentials(for: refusal, previousRefusals: answered - 1) {
+        if transfer.committed != committedAtRefusal { (resolvedRefusals, committedAtRefusal) = (0, transfer.committed) }
+        guard resolvedRefusals < Self.maximumRefusals else { return false }
+        resolvedRefusals += 1
+        if let credentials = await callbacks.credentials(for: refusal, previousRefusals: resolvedRefusals - 1) {
             transfer.use(credentials)
         } else if let text = await callbacks.url(inPlaceOf: refusal) {
             do throws(DownloadURLProblem) {

@@ -13,7 +13,7 @@ extension DownloadURLProblem: CustomStringConvertible {
         case .userInformation:
             "it names a user, which no URL does here; leave it out, and give it apart"
         case .controlCharacter: "it has a control character"
-        case .tooLong: "it is longer than \(DownloadURL.longest) bytes"
+        case .tooLong: "it is longer than \(DownloadURL.maximumLength) bytes"
         }
     }
 }

@@ -11,7 +11,7 @@ struct DownloadEnvironment: Sendable {
     /// The seed for backoff jitter.
     var seed: UInt64
     /// Makes the connection for one request, given the time until the deadline.
-    var exchange: @Sendable (_ remaining: Duration?) -> any DownloadAttempting
+    var httpAttempt: @Sendable (_ remaining: Duration?) -> any DownloadAttempting
     /// The caller's callbacks.
     var callbacks = TransferCallbacks()
     /// The executor of concurrent tasks; `nil` for the default.
@@ -25,7 +25,7 @@ protocol DownloadAttempting: Sendable {
     ///
     /// Throws the errors of `receive` and of the connection; `HTTPAttempt.cause(of:)` classifies them.
     func perform<Outcome: Sendable>(
-        _ ask: RequestPlan,
+        _ plan: RequestPlan,
         at url: DownloadURL,
         with fields: [HTTPField],
         receive: (HTTPAttempt.Parts, HTTPProtocol) async throws -> Outcome

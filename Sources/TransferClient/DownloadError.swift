@@ -96,7 +96,8 @@ extension DownloadError: CustomStringConvertible {
         case .digestMissing(let file):
             "the file's SHA-256 wasn't the one that the server said, and fetched again it came without any"
                 + Self.place(file)
-        case .unproved(let doubt): "the file is complete as far as HTTP can tell, and not proved: \(doubt.description)"
+        case .unproved(let unverifiedReason):
+            "the file is complete as far as HTTP can tell, and not proved: \(unverifiedReason.description)"
         case .cancelled: "cancelled"
         }
     }

@@ -4,7 +4,7 @@ import TransferProtocol
 /// The events of a download, in order.
 public enum DownloadEvent: Hashable, Sendable {
     /// The partial file is open and locked, with this many verified bytes from an earlier run.
-    case started(held: Int64)
+    case started(received: Int64)
     /// This many bytes have been received. Closely spaced events are dropped, except for the last of each connection.
     case progress(received: Int64, total: Int64?)
     /// The server resumed at this offset.
@@ -16,7 +16,7 @@ public enum DownloadEvent: Hashable, Sendable {
     /// The server redirected to this URL.
     case redirected(url: String)
     /// An interim response (RFC 9110, section 15.2).
-    case informed(status: Int, fields: HTTPFields)
+    case interimResponse(status: Int, fields: HTTPFields)
     /// The network is down. The next attempt follows when there is a route, at most 30 s later.
     case waitingForNetwork
     /// The digest of the complete file matches.

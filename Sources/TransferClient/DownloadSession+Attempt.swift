@@ -22,15 +22,15 @@ extension DownloadSession {
     /// The rest is requested from the URL that last served bytes, since another mirror may have another state of the
     /// file. If that makes no progress, the redirects are followed again from the original URL: the last one may have
     /// expired.
-    func send(_ ask: RequestPlan) async -> Outcome {
-        guard ask.isConditionalRange, triesLastURL, finalURL != url else {
-            return await send(ask, along: start)
+    func send(_ plan: RequestPlan) async -> Outcome {
+        guard plan.isConditionalRange, triesLastURL, finalURL != url else {
+            return await send(plan, along: start)
         }
         var redirects = start
         redirects.follow(finalURL)
-        let held = state.length
-        let outcome = await send(ask, along: redirects)
-        if state.length == held { triesLastURL = false }
+        let received = state.length
+        let outcome = await send(plan, along: redirects)
+        if state.length == received { triesLastURL = false }
         switch outcome {
         case .refused(let refusal, _, _): return .retryable(.status(refusal.status), isImmediate: true)
         case .failed(let failure):
@@ -40,11 +40,11 @@ extension DownloadSession {
     }
 
     /// Sends one request along the redirects after `start`.
-    private func send(_ ask: RequestPlan, along start: RedirectChain) async -> Outcome {
+    private func send(_ plan: RequestPlan, along start: RedirectChain) async -> Outcome {
         var redirects = start
         for _ in 0...Self.maximumRedirects {
             let location: String
-            switch await exchange(ask, at: redirects) {
+            switch await httpAttempt(plan, at: redirects) {
             case .ended(let outcome): return outcome
             case .redirected(let target): location = target
             }
@@ -59,14 +59,14 @@ extension DownloadSession {
         return .failed(.tooManyRedirections(Self.maximumRedirects))
     }
 
-    private func exchange(_ ask: RequestPlan, at redirects: RedirectChain) async -> RequestEnd {
+    private func httpAttempt(_ plan: RequestPlan, at redirects: RedirectChain) async -> RequestEnd {
         summary.connections += 1
         host = configuration.nextHop(to: redirects.current)
-        let exchange = environment.exchange(loop.remaining)
+        let httpAttempt = environment.httpAttempt(loop.remaining)
         do {
             let fields = credentials.fields(for: redirects)
-            return try await exchange.perform(ask, at: redirects.current, with: fields) { parts, negotiated in
-                try await self.receive(parts, negotiated, ask, redirects)
+            return try await httpAttempt.perform(plan, at: redirects.current, with: fields) { parts, negotiated in
+                try await self.receive(parts, negotiated, plan, redirects)
             }
         } catch let error as DownloadError {
             return .ended(.failed(error))
@@ -111,7 +111,7 @@ extension DownloadSession {
     private func receive(
         _ parts: HTTPAttempt.Parts,
         _ negotiated: HTTPProtocol,
-        _ ask: RequestPlan,
+        _ plan: RequestPlan,
         _ redirects: RedirectChain
     ) async throws -> RequestEnd {
         var iterator = parts.makeAsyncIterator()
@@ -127,7 +127,7 @@ extension DownloadSession {
             isFromOtherResource: state.representation != nil && !target.isSameResource(as: finalURL),
             credentialUse: credentials.use(for: redirects)
         )
-        let decision = state.decide(on: head, to: ask, now: configuration.clock.secondsSince1970())
+        let decision = state.decide(on: head, to: plan, now: configuration.clock.secondsSince1970())
         switch decision {
         case .conclude(let conclusion): return .ended(outcome(of: conclusion, at: redirects))
         case .follow(let location): return .redirected(location: location)
@@ -147,7 +147,7 @@ extension DownloadSession {
         while let part = try await iterator.next() {
             guard case .head(let head) = part else { return nil }
             guard head.status.isInterim else { return head }
-            onEvent(.informed(status: head.status.code, fields: head.headerFields))
+            onEvent(.interimResponse(status: head.status.code, fields: head.headerFields))
         }
         return nil
     }
@@ -261,7 +261,7 @@ extension DownloadSession {
             loop.restarted()
             onEvent(.restarted(reason))
         }
-        try await settle()
+        try await awaitCheckpoint()
         await stopVerification()
         let source = JournalSource(
             url: url.text,

@@ -9,7 +9,7 @@ extension DownloadSession {
             file.uncommitted >= configuration.checkpointBytes.bytes
             || now - lastCheckpoint >= configuration.checkpointInterval
         guard isDue else { return }
-        try await settle()
+        try await awaitCheckpoint()
         startCheckpoint(at: now)
     }
 
@@ -20,7 +20,7 @@ extension DownloadSession {
             return try await checkpoint()
         }
         guard file.uncommitted >= Self.minimumCommit, runningCheckpoint?.repeats() != true else { return }
-        try await settle()
+        try await awaitCheckpoint()
         startCheckpoint(at: configuration.clock.now())
     }
 
@@ -38,11 +38,11 @@ extension DownloadSession {
 
     /// Rethrows the error of a finished checkpoint.
     func awaitCheckpointIfDone() async throws(DownloadError) {
-        if runningCheckpoint?.isDone == true { try await settle() }
+        if runningCheckpoint?.isDone == true { try await awaitCheckpoint() }
     }
 
     /// Waits for the running checkpoint, if any; rethrows its error.
-    func settle() async throws(DownloadError) {
+    func awaitCheckpoint() async throws(DownloadError) {
         guard let running = runningCheckpoint else { return }
         runningCheckpoint = nil
         try await running.finish().get()
@@ -50,7 +50,7 @@ extension DownloadSession {
 
     /// Commits everything received, now.
     func checkpoint() async throws(DownloadError) {
-        try await settle()
+        try await awaitCheckpoint()
         lastCheckpoint = configuration.clock.now()
         try await file.checkpoint()
     }
@@ -70,7 +70,7 @@ extension DownloadSession {
     private func act(on damage: Range<Int64>?) async throws(DownloadError) -> Bool {
         guard let damage else { return true }
         let kept = state.foundDamage(damage)
-        if kept < file.length { try await file.cut(to: kept) }
+        if kept < file.length { try await file.truncate(to: kept) }
         return false
     }
 
@@ -97,8 +97,8 @@ extension DownloadSession {
         guard let recorded, let representation = state.representation else { return }
         let source = JournalSource(url: url.text, finalURL: finalURL.text, representation: representation)
         guard source != recorded else { return }
-        try await settle()
-        try await file.learn(source)
+        try await awaitCheckpoint()
+        try await file.updateSource(source)
         self.recorded = source
     }
 

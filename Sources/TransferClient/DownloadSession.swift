@@ -25,7 +25,7 @@ final class DownloadSession {
     /// The host of the last request.
     var host: String
     var state: DownloadState
-    var summary = Tally()
+    var summary = Counters()
     var finalURL: DownloadURL
     /// The source as last journalled.
     var recorded: JournalSource?
@@ -39,7 +39,7 @@ final class DownloadSession {
     private var hasConfirmed = false
 
     /// The counters of a download.
-    struct Tally {
+    struct Counters {
         var connections = 0
         var resumptions = 0
         var restarts = 0
@@ -89,13 +89,13 @@ final class DownloadSession {
             environment.callbacks,
             seed: environment.seed,
             startedAt: startedAt,
-            held: state.length
+            received: state.length
         )
     }
 
     /// Runs until the file is complete and renamed, or has failed.
     func run(after recovered: RecoveredPartial) async throws(DownloadError) -> DownloadSummary {
-        onEvent(.started(held: state.length))
+        onEvent(.started(received: state.length))
         if case .unusable(let reason) = recovered {
             summary.restarts += 1
             onEvent(.restarted(reason))
@@ -112,7 +112,7 @@ final class DownloadSession {
     /// Verifies a complete file and renames it; `nil` when another request must follow.
     private func conclude() async throws(DownloadError) -> DownloadSummary? {
         guard try await isPrefixIntact() else { return nil }
-        try await settle()
+        try await awaitCheckpoint()
         try await commitComplete()
         if needsConfirmation { try await confirmComplete() }
         return try await finish()
@@ -189,7 +189,7 @@ final class DownloadSession {
         }
         let evidence = state.representation?.evidence ?? DownloadEvidence()
         let proof = DownloadProof(evidence, isDigestRight: !verified.isEmpty)
-        if request.requiresProof, case .none(let doubt) = proof { throw .unproved(doubt) }
+        if request.requiresProof, case .none(let unverifiedReason) = proof { throw .unproved(unverifiedReason) }
         try await file.finish()
         for source in [DownloadVerification.server, .caller] where verified.contains(source) {
             onEvent(.verified(source))
@@ -200,7 +200,7 @@ final class DownloadSession {
     }
 
     /// The path for a complete file with a wrong digest; empty when it is removed.
-    private var mismatchPath: String { configuration.keepsUnfinished ? file.paths.aside.string : "" }
+    private var mismatchPath: String { configuration.keepsUnfinished ? file.paths.mismatch.string : "" }
 
     private func makeSummary(
         _ sha256: [UInt8],
@@ -231,13 +231,13 @@ final class DownloadSession {
             return await file.removeNames()
         }
         switch error {
-        case .digestMismatch, .digestMissing: try? await file.setAside()
-        case .unproved(let doubt) where doubt.isSuspicious: try? await file.discard()
+        case .digestMismatch, .digestMissing: try? await file.moveAside()
+        case .unproved(let unverifiedReason) where unverifiedReason.isSuspicious: try? await file.discard()
         case .fileSystem:
             // After a failed write or sync only earlier commits hold (unwritable pages may be lost), so none is added.
             _ = await runningCheckpoint?.finish()
         default:
-            try? await settle()
+            try? await awaitCheckpoint()
             if file.length == 0 {
                 if !file.hasUnusableBytes { try? await file.discard() }
             } else {
@@ -260,18 +260,18 @@ extension DownloadSession: AttemptedTransfer {
     var committed: Int64 { state.length }
 
     var startsOver: Bool {
-        if case .ask(.whole(let reason)) = state.nextStep { reason != nil } else { false }
+        if case .send(.full(let reason)) = state.nextStep { reason != nil } else { false }
     }
 
     func nextStep() async throws(DownloadError) -> AttemptStep<RequestPlan, DownloadSummary> {
         switch state.nextStep {
-        case .ask(let ask): return .attempt(ask)
+        case .send(let plan): return .attempt(plan)
         case .finish: return try await conclude().map { .finished($0) } ?? .reconsider
         }
     }
 
-    func attempt(_ ask: RequestPlan) async -> AttemptOutcome<TransientDownloadFailure, DownloadError> {
-        let outcome = await send(ask)
+    func attempt(_ plan: RequestPlan) async -> AttemptOutcome<TransientDownloadFailure, DownloadError> {
+        let outcome = await send(plan)
         do throws(DownloadError) {
             try await awaitCheckpointIfDone()
             return outcome
@@ -296,6 +296,6 @@ extension DownloadSession: AttemptedTransfer {
     func use(_ url: DownloadURL) {
         self.url = url
         triesLastURL = false
-        state.moved()
+        state.urlChanged()
     }
 }

@@ -62,14 +62,14 @@ struct HTTPAttempt: Sendable {
     ///
     /// Throws the errors of `receive` and of the connection; `cause(of:)` classifies them.
     func perform<Outcome: Sendable>(
-        _ ask: RequestPlan,
+        _ plan: RequestPlan,
         at url: DownloadURL,
         with fields: [HTTPField],
         receive: (Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        var headerFields = ask.fields
+        var headerFields = plan.fields
         for field in fields { headerFields[fields: field.name] = fields.filter { $0.name == field.name } }
-        return try await perform(ask.method, at: url, headerFields, receive: receive)
+        return try await perform(plan.method, at: url, headerFields, receive: receive)
     }
 
     /// The same with a method, all fields, and a body.

@@ -32,16 +32,16 @@ final class PartialFile: Sendable {
         /// The current contents of the journal; `nil` when it has none.
         var journal: Journal?
         /// The length that the journal has committed.
-        var promised: Int64 = 0
+        var committed: Int64 = 0
         /// The number of hashes in the journal.
-        var noted = 0
+        var journalledHashes = 0
         var journalledBlockSize: Int64
         /// Whether the journal is from an earlier run. After a failed sync it may exist only in the page cache, so it
         /// is replaced before anything is appended.
         var isJournalRecovered = false
         /// Whether reads come from the disk. After a failed sync of an earlier run the page cache may show bytes that
         /// will never be written.
-        var isSettled = true
+        var isCacheFresh = true
         /// Whether the names in the folder are durable.
         var isNameDurable = false
         /// Whether discarded bytes follow the received ones.
@@ -77,10 +77,10 @@ final class PartialFile: Sendable {
     var length: Int64 { contents.withLock { $0.length } }
 
     /// The length that the journal has committed.
-    var promised: Int64 { contents.withLock { $0.promised } }
+    var committed: Int64 { contents.withLock { $0.committed } }
 
     /// The number of uncommitted bytes.
-    var uncommitted: Int64 { contents.withLock { max(0, $0.length - $0.promised) } }
+    var uncommitted: Int64 { contents.withLock { max(0, $0.length - $0.committed) } }
 
     /// The SHA-256 of the received bytes, once they have been verified.
     var sha256: [UInt8] { contents.withLock { $0.hasher.digest } }
@@ -99,7 +99,7 @@ final class PartialFile: Sendable {
         }
         let unusable = size > 0 ? RecoveredPartial.unusable(.journalUnusable) : .nothing
         let log: RecordLog.Contents
-        switch try FileCall.run({ () throws(FileError) in try journal.read(limit: Journal.longest) }) {
+        switch try FileCall.run({ () throws(FileError) in try journal.read(limit: Journal.maximumSize) }) {
         case .success(let found): log = found
         case .failure(.newerVersion(let version)):
             throw .invalidDestination(
@@ -117,17 +117,17 @@ final class PartialFile: Sendable {
         // Without a checkpoint the crash came before the first one: nothing was committed.
         guard let checkpoint = read.trusted(fileSize: size), checkpoint.length > 0 else { return .nothing }
         var blocks = read.blocks.count > 0 ? read.blocks : BlockHashes(blockSize: blockSize)
-        blocks.cut(to: checkpoint.length)
+        blocks.truncate(to: checkpoint.length)
         let promise = Journal(source: read.source, checkpoint: checkpoint, blocks: blocks)
         contents.withLock { state in
             state = Contents(blockSize: blocks.blockSize)
             state.length = checkpoint.length
             state.journal = promise
-            state.promised = checkpoint.length
-            state.noted = blocks.count
+            state.committed = checkpoint.length
+            state.journalledHashes = blocks.count
             state.hasTail = size > checkpoint.length
             state.isJournalRecovered = true
-            state.isSettled = false
+            state.isCacheFresh = false
         }
         return promise.source.url == url
             ? .prefix(promise.source, length: checkpoint.length)
@@ -144,19 +144,19 @@ final class PartialFile: Sendable {
             switch step {
             case .damaged(let range): return range
             case .finished: return nil
-            case .sound: if Task.isCancelled { throw .cancelled }
+            case .intact: if Task.isCancelled { throw .cancelled }
             }
         }
     }
 
     private enum Verified: Sendable {
-        case sound
+        case intact
         case damaged(Range<Int64>)
         case finished
     }
 
     private func verifyBlock() throws(DownloadError) -> Verified {
-        try settle()
+        try dropStaleCache()
         let (before, length, promise) = contents.withLock { ($0.hasher, $0.length, $0.journal) }
         guard before.length < length, let promise, let checkpoint = promise.checkpoints.last else { return .finished }
         var hasher = before
@@ -173,17 +173,17 @@ final class PartialFile: Sendable {
         }
         guard hasher.digest == expected else { return .damaged(start..<end) }
         contents.withLock { $0.hasher = hasher }
-        return .sound
+        return .intact
     }
 
     /// Makes reads of an earlier run's bytes come from the disk.
-    private func settle() throws(DownloadError) {
-        guard !contents.withLock({ $0.isSettled }) else { return }
+    private func dropStaleCache() throws(DownloadError) {
+        guard !contents.withLock({ $0.isCacheFresh }) else { return }
         try FileCall.run { () throws(FileError) in
             try data.synchronizeData()
             try data.dropCache()
         }
-        contents.withLock { $0.isSettled = true }
+        contents.withLock { $0.isCacheFresh = true }
     }
 
     /// Overwrites damaged bytes. They count once `verify` has accepted them.
@@ -194,7 +194,7 @@ final class PartialFile: Sendable {
     }
 
     /// Discards received bytes beyond `length`, the end of the verified ones.
-    func cut(to length: Int64) async throws(DownloadError) {
+    func truncate(to length: Int64) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             let (hasher, source) = contents.withLock { ($0.hasher, $0.journal?.source) }
             guard hasher.length == length, let source,
@@ -228,7 +228,7 @@ final class PartialFile: Sendable {
     }
 
     /// Journals updated metadata of the source.
-    func learn(_ source: JournalSource) async throws(DownloadError) {
+    func updateSource(_ source: JournalSource) async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             let (old, isOld) = contents.withLock { ($0.journal, $0.isJournalRecovered) }
             guard let old else { return }
@@ -259,10 +259,10 @@ final class PartialFile: Sendable {
     /// Syncs the received bytes and commits them. Bytes appended meanwhile are left for the next checkpoint.
     func checkpoint() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
-            let (length, hasher, promised, isNameDurable) = contents.withLock {
-                ($0.length, $0.hasher, $0.promised, $0.isNameDurable)
+            let (length, hasher, committed, isNameDurable) = contents.withLock {
+                ($0.length, $0.hasher, $0.committed, $0.isNameDurable)
             }
-            guard hasher.length == length, length > promised,
+            guard hasher.length == length, length > committed,
                 let checkpoint = JournalCheckpoint(length: length, sha256: hasher.digest)
             else { return }
             try FileCall.run { () throws(FileError) in
@@ -284,7 +284,7 @@ final class PartialFile: Sendable {
         let source = contents.withLock { state in
             while state.journalledBlockSize < blocks.blockSize {
                 state.journalledBlockSize *= 2
-                state.noted /= 2
+                state.journalledHashes /= 2
             }
             return state.journal?.source
         }
@@ -294,13 +294,13 @@ final class PartialFile: Sendable {
             return try writeJournal(fresh)
         }
         repeat {
-            let part = BlockHashesPart(of: blocks, from: contents.withLock { $0.noted })
+            let part = BlockHashesPart(of: blocks, from: contents.withLock { $0.journalledHashes })
             try note(.checkpoint(checkpoint, part))
-            contents.withLock { if let part { $0.noted = part.end } }
-        } while contents.withLock { $0.noted } < blocks.count
+            contents.withLock { if let part { $0.journalledHashes = part.end } }
+        } while contents.withLock { $0.journalledHashes } < blocks.count
         contents.withLock { state in
             state.journal = fresh
-            state.promised = checkpoint.length
+            state.committed = checkpoint.length
         }
     }
 
@@ -344,11 +344,11 @@ final class PartialFile: Sendable {
 
     /// Moves a complete file with a wrong digest aside, replacing an earlier one. Only `close()` may be called
     /// afterwards.
-    func setAside() async throws(DownloadError) {
+    func moveAside() async throws(DownloadError) {
         try await worker.run { [self] () throws(DownloadError) in
             try checkName()
             try FileCall.run { () throws(FileError) in
-                try files.rename(paths.data, to: paths.aside)
+                try files.rename(paths.data, to: paths.mismatch)
                 try journal.remove()
             }
         }
@@ -408,8 +408,8 @@ final class PartialFile: Sendable {
         contents.withLock { state in
             state.journal = new
             state.isJournalRecovered = false
-            state.promised = new.checkpoints.last?.length ?? 0
-            state.noted = new.blocks.count
+            state.committed = new.checkpoints.last?.length ?? 0
+            state.journalledHashes = new.blocks.count
             state.journalledBlockSize = new.blocks.blockSize
         }
     }

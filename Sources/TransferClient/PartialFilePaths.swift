@@ -11,7 +11,7 @@ struct PartialFilePaths: Sendable {
     /// The journal: `.NAME.squall-journal`.
     let journal: FilePath
     /// A complete file whose digest was wrong: `.NAME.squall-mismatch`.
-    let aside: FilePath
+    let mismatch: FilePath
 
     /// Resolves links at `destination`. Throws when a file there must not be replaced.
     static func following(_ destination: FilePath, _ worker: FileWorker) async throws(DownloadError) -> PartialFilePaths
@@ -32,7 +32,7 @@ struct PartialFilePaths: Sendable {
         folder = parent.isEmpty ? "." : parent
         data = folder.appending(".\(name.string).squall-part")
         journal = folder.appending(".\(name.string).squall-journal")
-        aside = folder.appending(".\(name.string).squall-mismatch")
+        mismatch = folder.appending(".\(name.string).squall-mismatch")
     }
 
     /// Throws when something at `destination`, or where a link there leads, must not be replaced.

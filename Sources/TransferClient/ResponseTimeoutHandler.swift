@@ -61,7 +61,7 @@ final class ResponseTimeoutHandler: ChannelDuplexHandler {
     private var deadlineTimer: Scheduled<Void>?
     private var tickTimer: Scheduled<Void>?
     private var lingeringTimer: Scheduled<Void>?
-    private var informational = 0
+    private var interimResponses = 0
     private var pending: ByteBuffer?
     private var bytes: Int64 = 0
     private var pauses = PauseMeter()
@@ -98,8 +98,8 @@ final class ResponseTimeoutHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head) where head.status.isInterim:
-            informational += 1
-            if informational > ResponseLimits.maximumInterimResponses {
+            interimResponses += 1
+            if interimResponses > ResponseLimits.maximumInterimResponses {
                 giveUp(
                     .malformedResponse("more than \(ResponseLimits.maximumInterimResponses) interim responses"),
                     context

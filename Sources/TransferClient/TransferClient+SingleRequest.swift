@@ -47,7 +47,7 @@ extension TransferClient {
     ///   - onHead: Called once.
     ///   - onBody: Called for each part; `false` stops the response.
     /// - Throws: A `DownloadError`; `.gaveUp` after one attempt when the connection failed or ended in the body.
-    package func exchange(
+    package func send(
         _ request: SingleRequest,
         callbacks: TransferCallbacks = TransferCallbacks(),
         onHead: (ResponseHead) async throws(DownloadError) -> Void,
@@ -60,7 +60,7 @@ extension TransferClient {
         while true {
             let spent = configuration.clock.now() - start
             let remaining = configuration.retry.deadline.map { max(.zero, $0 - spent) }
-            switch try await exchange(&request, redirects, remaining, callbacks, refusals, onHead, onBody) {
+            switch try await sendOnce(&request, redirects, remaining, callbacks, refusals, onHead, onBody) {
             case .done: return
             case .authenticated(let credentials):
                 refusals += 1
@@ -80,7 +80,7 @@ extension TransferClient {
     }
 
     /// The effect of a response.
-    private enum Answer: Sendable {
+    private enum ResponseEffect: Sendable {
         case done
         case redirection(RedirectionTarget)
         case authenticated(DownloadCredentials)
@@ -112,7 +112,7 @@ extension TransferClient {
     }
 
     /// One request of the chain. Rewrites `request` for a redirect.
-    private func exchange(
+    private func sendOnce(
         _ request: inout SingleRequest,
         _ redirects: RedirectChain,
         _ remaining: Duration?,
@@ -121,7 +121,7 @@ extension TransferClient {
         _ onHead: (ResponseHead) async throws(DownloadError) -> Void,
         _ onBody: ([UInt8]) async throws(DownloadError) -> Bool
     ) async throws(DownloadError) -> RequestEnd {
-        let exchange = HTTPAttempt(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
+        let attempt = HTTPAttempt(configuration, group: eventLoopGroup, tls: tls, remaining: remaining)
         var fields = request.fields
         let added = request.credentials.fields(for: redirects)
         for field in added { fields[fields: field.name] = added.filter { $0.name == field.name } }
@@ -129,12 +129,12 @@ extension TransferClient {
         let given = request
         let pacer = TransferPacer(configuration)
         do {
-            let answer = try await exchange.perform(
+            let effect = try await attempt.perform(
                 given.method,
                 at: redirects.current,
                 fields,
                 body: given.body.map { ByteBuffer(bytes: $0) }
-            ) { parts, _ -> Answer in
+            ) { parts, _ -> ResponseEffect in
                 var iterator = parts.makeAsyncIterator()
                 var part = try await iterator.next()
                 while case .head(let head) = part, head.status.isInterim { part = try await iterator.next() }
@@ -163,7 +163,7 @@ extension TransferClient {
                 }
                 throw DownloadError.gaveUp(.attempts(1), .connectionLost("it was closed in the middle of the answer"))
             }
-            switch answer {
+            switch effect {
             case .done: return .done
             case .authenticated(let found): return .authenticated(found)
             case .redirection(let target):

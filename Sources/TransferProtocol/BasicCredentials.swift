@@ -3,7 +3,7 @@ import FoundationEssentials
 /// A user name and password for the Basic scheme (RFC 7617).
 public struct BasicCredentials: Hashable, Sendable, Redacted {
     /// The maximum size of name and password together, in bytes: 4,096.
-    public static let longest = 4_096
+    public static let maximumSize = 4_096
 
     private let name: String
     private let password: String
@@ -13,7 +13,7 @@ public struct BasicCredentials: Hashable, Sendable, Redacted {
         guard !name.utf8.contains(UInt8(ascii: ":")) else { throw .colonInName }
         let bytes = Array(name.utf8) + password.utf8
         guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlCharacter }
-        guard bytes.count <= Self.longest else { throw .tooLong }
+        guard bytes.count <= Self.maximumSize else { throw .tooLong }
         self.name = name
         self.password = password
     }
@@ -28,6 +28,6 @@ public enum CredentialProblem: Error, Hashable, Sendable {
     case colonInName
     /// A control character.
     case controlCharacter
-    /// Together longer than `BasicCredentials.longest`.
+    /// Together longer than `BasicCredentials.maximumSize`.
     case tooLong
 }

@@ -6,7 +6,7 @@ public struct BlockHashes: Hashable, Sendable {
     /// The initial block size: 1 MiB.
     public static let initialBlockSize: Int64 = 1 << 20
     /// The maximum number of hashes, 16,384. At the limit every second one is dropped and the block size doubles.
-    public static let most = 16_384
+    public static let maximumCount = 16_384
     /// The size of a hash in bytes.
     static let hashBytes = 32
     static let maximumBlockSize: Int64 = 1 << 50
@@ -41,11 +41,11 @@ public struct BlockHashes: Hashable, Sendable {
     public mutating func append(_ hash: some Collection<UInt8>) {
         precondition(hash.count == Self.hashBytes, "SHA-256 has 32 bytes")
         bytes += hash
-        if count >= Self.most { coarsen() }
+        if count >= Self.maximumCount { coarsen() }
     }
 
     /// Drops the hashes of prefixes longer than `length`.
-    public mutating func cut(to length: Int64) {
+    public mutating func truncate(to length: Int64) {
         let kept = Int(min(Int64(count), max(0, length) / blockSize))
         bytes.removeSubrange((kept * Self.hashBytes)...)
     }
@@ -55,7 +55,7 @@ public struct BlockHashes: Hashable, Sendable {
         while blockSize < part.blockSize { coarsen() }
         guard blockSize == part.blockSize, part.first <= count else { return false }
         bytes.removeSubrange((Int(part.first) * Self.hashBytes)...)
-        guard bytes.count + part.bytes.count <= Self.most * Self.hashBytes else { return false }
+        guard bytes.count + part.bytes.count <= Self.maximumCount * Self.hashBytes else { return false }
         bytes += part.bytes
         return true
     }
@@ -72,7 +72,7 @@ public struct BlockHashes: Hashable, Sendable {
 /// A run of consecutive hashes from a `BlockHashes`.
 public struct BlockHashesPart: Hashable, Sendable {
     /// The maximum number of hashes in a part: 1,024, so that it fits into a record.
-    public static let most = 1_024
+    public static let maximumCount = 1_024
 
     /// The block size in bytes: a power of two.
     public let blockSize: Int64
@@ -84,7 +84,7 @@ public struct BlockHashesPart: Hashable, Sendable {
     /// The hashes from index `first` on, up to the maximum of a part; `nil` when there are none.
     public init?(of hashes: BlockHashes, from first: Int) {
         guard first >= 0, first < hashes.count else { return nil }
-        let last = min(hashes.count, first + Self.most)
+        let last = min(hashes.count, first + Self.maximumCount)
         blockSize = hashes.blockSize
         self.first = Int64(first)
         bytes = Array(hashes.bytes[(first * BlockHashes.hashBytes)..<(last * BlockHashes.hashBytes)])
@@ -105,7 +105,7 @@ public struct BlockHashesPart: Hashable, Sendable {
         guard encoded.count > 16, (encoded.count - 16) % BlockHashes.hashBytes == 0,
             let blockSize = Int64(exactly: encoded.prefix(8).littleEndianNumber),
             let first = Int64(exactly: encoded.dropFirst(8).prefix(8).littleEndianNumber),
-            BlockHashes.isBlockSize(blockSize), first < BlockHashes.most
+            BlockHashes.isBlockSize(blockSize), first < BlockHashes.maximumCount
         else { return nil }
         self.blockSize = blockSize
         self.first = first

@@ -20,7 +20,7 @@ public struct DownloadBody: Hashable, Sendable {
     /// The offset of the body's next byte in the representation.
     private(set) var position: Int64
     /// The offset up to which bytes had been received when the body started.
-    private let held: Int64
+    private let received: Int64
     /// The offset after the body's last byte, if the head announced it.
     let end: Int64?
     /// How the end of the body is marked.
@@ -34,9 +34,9 @@ public struct DownloadBody: Hashable, Sendable {
     /// Whether the body exceeded its announced length.
     private(set) var isTooLong = false
 
-    init(from first: Int64, held: Int64, end: Int64?, framing: DownloadFraming) {
+    init(from first: Int64, received: Int64, end: Int64?, framing: DownloadFraming) {
         position = first
-        self.held = held
+        self.received = received
         self.end = end
         self.framing = framing
     }
@@ -45,7 +45,7 @@ public struct DownloadBody: Hashable, Sendable {
     var isTooShort: Bool { end.map { position < $0 } ?? false }
 
     mutating func take(_ count: Int) -> Portion {
-        let dropped = Int(min(Int64(count), max(0, held - position)))
+        let dropped = Int(min(Int64(count), max(0, received - position)))
         let room = end.map { max(0, $0 - position) } ?? .max
         let inside = Int(min(Int64(count), room))
         let keptNow = max(0, inside - dropped)

@@ -1,17 +1,17 @@
 import HTTPTypes
 
 extension DownloadState {
-    /// Decides on the head of a final response to `ask`. `now` is the wall clock in seconds since 1970, for a
+    /// Decides on the head of a final response to `plan`. `now` is the wall clock in seconds since 1970, for a
     /// `Retry-After` with a date.
     ///
     /// After `append`, `appendDropping`, `begin` and `truncateAndRestart` the body is passed to `received(_:)` and then
     /// to `bodyEnded(trailers:)` or `bodyInterrupted()`; after every other decision it is left unread.
-    public mutating func decide(on head: DownloadResponseHead, to ask: RequestPlan, now: Int64) -> DownloadHeadDecision
+    public mutating func decide(on head: DownloadResponseHead, to plan: RequestPlan, now: Int64) -> DownloadHeadDecision
     {
         body = nil
         switch head.status {
-        case 200: return ask == .probe ? decideOnProbe(head) : decideOnFull(head, ask)
-        case 206: return decideOnPartial(head, ask)
+        case 200: return plan == .probe ? decideOnProbe(head) : decideOnFull(head, plan)
+        case 206: return decideOnPartial(head, plan)
         case 301, 302, 303, 307, 308:
             guard let location = head.fields[.location] else {
                 return .fail(.redirectWithoutLocation(status: head.status))
@@ -22,23 +22,23 @@ extension DownloadState {
             return .fail(.unauthorized(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
         case 412:
             // Only a precondition fails this way; without one it is a status like any other.
-            guard ask.isConditionalRange else { return decideOnRefusal(head, ask) }
+            guard plan.isConditionalRange else { return decideOnRefusal(head, plan) }
             return .conclude(want(.representationChanged, because: .representationChanged))
-        case 416: return decideOnUnsatisfied(head, ask)
+        case 416: return decideOnUnsatisfied(head, plan)
         case 408, 425, 429, 500, 502...504, 506...599:
             return .retry(after: head.retryAfter(now: now), .status(head.status))
-        default: return decideOnRefusal(head, ask)
+        default: return decideOnRefusal(head, plan)
         }
     }
 
     /// A status that a retry wouldn't change. A server that only rejects HEAD may still serve a GET.
-    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision {
-        guard ask == .probe else { return .fail(.status(head.status)) }
+    private mutating func decideOnRefusal(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision {
+        guard plan == .probe else { return .fail(.status(head.status)) }
         return .conclude(want(.rangeUnusable(.rangeRefused), because: .status(head.status)))
     }
 
     /// 200: a full representation, whatever was requested.
-    private mutating func decideOnFull(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision {
+    private mutating func decideOnFull(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision {
         if case .unsupported(let coding) = head.framing {
             return .retry(after: nil, .rejected(.transferCoding(coding)))
         }
@@ -51,21 +51,21 @@ extension DownloadState {
             new.total = last + 1
         }
         if let coding = head.contentEncoding { return .fail(.contentEncoding(coding)) }
-        let reason = restartReason(new, head, ask)
+        let reason = restartReason(new, head, plan)
         let hadNothing = length == 0
         let hadTotal = new.total != nil
         let hadDigest = new.digest != nil
         if var known = representation {
             // A total that was inferred from the end of a connection may be a truncation.
             if known.evidence.isLengthUnknown { known.total = nil }
-            if known.isConfirmed(by: new, head) { new.complete(from: known) }
+            if known.isConfirmed(by: new, head) { new.fillMissing(from: known) }
             new.requiresDigest = known.requiresDigest
         }
         representation = new
         length = 0
         phase = .continuing(repeating: false)
         rejections = 0
-        body = DownloadBody(from: 0, held: 0, end: new.total, framing: head.framing)
+        body = DownloadBody(from: 0, received: 0, end: new.total, framing: head.framing)
         body?.isEndRemembered = !hadTotal && new.total != nil
         body?.isDigestRemembered = !hadDigest && new.digest != nil
         return hadNothing ? .begin : .truncateAndRestart(reason)
@@ -74,23 +74,23 @@ extension DownloadState {
     private func restartReason(
         _ new: DownloadRepresentation,
         _ head: DownloadResponseHead,
-        _ ask: RequestPlan
+        _ plan: RequestPlan
     ) -> DownloadRestartReason {
-        switch ask {
-        case .whole(let reason): reason ?? .representationChanged
-        case .rest, .block, .probe:
+        switch plan {
+        case .full(let reason): reason ?? .representationChanged
+        case .remaining, .block, .probe:
             representation?.isConfirmed(by: new, head) == true
                 ? .rangeIgnored : head.isFromOtherResource ? .differentURL : .representationChanged
         }
     }
 
     /// 206: every check needed before combining ranges (RFC 9110, section 15.3.7).
-    private mutating func decideOnPartial(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision {
+    private mutating func decideOnPartial(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision {
         let offset: Int64
-        switch ask {
-        case .rest(let first, _): offset = first
+        switch plan {
+        case .remaining(let first, _): offset = first
         case .block(let range, _): offset = range.lowerBound
-        case .whole, .probe: return .retry(after: nil, .rejected(.unrequestedPartialContent))
+        case .full, .probe: return .retry(after: nil, .rejected(.unrequestedPartialContent))
         }
         guard let known = representation else { return .retry(after: nil, .rejected(.unrequestedPartialContent)) }
         if case .unsupported(let coding) = head.framing { return reject(.transferCoding(coding)) }
@@ -107,11 +107,11 @@ extension DownloadState {
         guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
-        if case .block(let range, _) = ask {
+        if case .block(let range, _) = plan {
             guard first == offset else { return reject(.startsEarly(asked: offset, got: first)) }
             guard last < range.upperBound else { return reject(.lengthsDisagree) }
             rejections = 0
-            body = DownloadBody(from: first, held: first, end: last + 1, framing: head.framing)
+            body = DownloadBody(from: first, received: first, end: last + 1, framing: head.framing)
             body?.isRepair = true
             return .repair(from: first)
         }
@@ -125,17 +125,17 @@ extension DownloadState {
             phase = .continuing(repeating: true)
             return .retryNow(.rejected(.noValidator))
         }
-        representation?.learn(from: new)
+        representation?.merge(from: new)
         rejections = 0
-        body = DownloadBody(from: first, held: length, end: last + 1, framing: head.framing)
+        body = DownloadBody(from: first, received: length, end: last + 1, framing: head.framing)
         return first == length ? .append : .appendDropping(length - first)
     }
 
     /// 416: the received bytes are complete, or belong to another representation (RFC 9110, section 15.5.17).
-    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ ask: RequestPlan) -> DownloadHeadDecision
+    private mutating func decideOnUnsatisfied(_ head: DownloadResponseHead, _ plan: RequestPlan) -> DownloadHeadDecision
     {
-        guard ask.isConditionalRange, let known = representation else { return decideOnRefusal(head, ask) }
-        if case .block = ask {
+        guard plan.isConditionalRange, let known = representation else { return decideOnRefusal(head, plan) }
+        if case .block = plan {
             return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
         guard case .unsatisfied(let total) = head.contentRange else {
@@ -151,7 +151,7 @@ extension DownloadState {
         var new = DownloadRepresentation(head)
         new.total = total
         if known.isConfirmed(by: new, head) {
-            representation?.learn(from: new)
+            representation?.merge(from: new)
             return .complete
         }
         phase = .probing
@@ -169,7 +169,7 @@ extension DownloadState {
         guard new.total == length else {
             return .conclude(want(.rangeUnusable(.rangeRefused), because: .rejected(.rangeRefused)))
         }
-        representation?.learn(from: new)
+        representation?.merge(from: new)
         // The server confirms a length that was inferred from the end of a connection.
         representation?.evidence.isLengthUnknown = false
         return .complete

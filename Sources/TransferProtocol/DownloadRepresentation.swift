@@ -99,15 +99,15 @@ public struct DownloadRepresentation: Hashable, Sendable {
     }
 
     /// Fills in missing metadata from an earlier response of the same representation.
-    mutating func complete(from other: DownloadRepresentation) {
+    mutating func fillMissing(from other: DownloadRepresentation) {
         total = total ?? other.total
         digest = digest ?? other.digest
     }
 
     /// Adds metadata from a later response of the same representation, and compares the validators.
-    mutating func learn(from other: DownloadRepresentation) {
+    mutating func merge(from other: DownloadRepresentation) {
         evidence.compare(self, with: other)
-        complete(from: other)
+        fillMissing(from: other)
     }
 }
 

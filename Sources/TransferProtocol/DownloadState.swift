@@ -63,17 +63,17 @@ public struct DownloadState: Hashable, Sendable {
 
     /// The next step. Has no side effects.
     public var nextStep: DownloadStep {
-        if case .replacing(let reason) = phase { return .ask(.whole(length > 0 ? reason : nil)) }
+        if case .replacing(let reason) = phase { return .send(.full(length > 0 ? reason : nil)) }
         if damage == nil, let total = representation?.total, total == length { return .finish }
-        guard length > 0, let representation else { return .ask(.whole(nil)) }
-        guard let validator = representation.strongValidator else { return .ask(.whole(.noStrongValidator)) }
+        guard length > 0, let representation else { return .send(.full(nil)) }
+        guard let validator = representation.strongValidator else { return .send(.full(.noStrongValidator)) }
         switch phase {
-        case .repairing(let damage): return .ask(.block(damage, validator))
-        case .probing: return .ask(.probe)
+        case .repairing(let damage): return .send(.block(damage, validator))
+        case .probing: return .send(.probe)
         case .continuing(let isRepeating):
             let overlap = isRepeating ? min(length, Self.maximumOverlap) : 0
-            return .ask(.rest(from: length - overlap, validator))
-        case .replacing(let reason): return .ask(.whole(reason))
+            return .send(.remaining(from: length - overlap, validator))
+        case .replacing(let reason): return .send(.full(reason))
         }
     }
 
@@ -178,7 +178,7 @@ public struct DownloadState: Hashable, Sendable {
     }
 
     /// The URL changes from now on: the next range must repeat the last received bytes.
-    public mutating func moved() {
+    public mutating func urlChanged() {
         if case .continuing = phase, length > 0 { phase = .continuing(repeating: true) }
     }
 

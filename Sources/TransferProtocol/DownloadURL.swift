@@ -28,7 +28,7 @@ public struct DownloadURL: Hashable, Sendable {
     public let query: String?
 
     /// The maximum length of a URL: 8,000 bytes, the minimum recommended by RFC 9110, section 4.1.
-    public static let longest = 8_000
+    public static let maximumLength = 8_000
 
     /// The request target: the path and the query.
     public var target: String { path + (query.map { "?" + $0 } ?? "") }
@@ -128,6 +128,6 @@ public enum DownloadURLProblem: Error, Hashable, Sendable {
     case userInformation
     /// A control character.
     case controlCharacter
-    /// Longer than `DownloadURL.longest`.
+    /// Longer than `DownloadURL.maximumLength`.
     case tooLong
 }

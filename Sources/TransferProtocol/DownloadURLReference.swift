@@ -6,7 +6,7 @@ struct URLReference {
     let query: Substring?
 
     init(_ text: String) throws(DownloadURLProblem) {
-        guard text.utf8.count <= DownloadURL.longest else { throw .tooLong }
+        guard text.utf8.count <= DownloadURL.maximumLength else { throw .tooLong }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .controlCharacter }
         var rest = text[...]
         if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }

@@ -5,7 +5,7 @@ public struct Journal: Hashable, Sendable {
     /// The version that is written: 2. Version 1, without block hashes, can be read.
     public static let version: UInt8 = 2
     /// The maximum size of a journal, 64 MiB: version 1 grew with the file. Version 2 stays below 3 MiB.
-    public static let longest: Int64 = 64 << 20
+    public static let maximumSize: Int64 = 64 << 20
 
     /// The origin of the partial file's bytes.
     public private(set) var source: JournalSource

@@ -4,7 +4,7 @@
 /// `\\`. A keyword position with `#` starts a comment. A `macdef` ends at an empty line.
 public struct Netrc: Hashable, Sendable, Redacted {
     /// The maximum size of a file: 64 KiB.
-    public static let longest = 64 << 10
+    public static let maximumSize = 64 << 10
 
     private struct Entry: Hashable {
         /// The machine in lower case; `nil` for `default`.
@@ -23,7 +23,7 @@ public struct Netrc: Hashable, Sendable, Redacted {
 
     /// Parses the contents of a file.
     public init(_ bytes: [UInt8]) throws(NetrcProblem) {
-        guard bytes.count <= Self.longest else { throw NetrcProblem(line: 1, kind: .tooLong) }
+        guard bytes.count <= Self.maximumSize else { throw NetrcProblem(line: 1, kind: .tooLong) }
         guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             throw NetrcProblem(line: 1, kind: .notText)
         }
@@ -77,7 +77,7 @@ public struct NetrcProblem: Error, Hashable, Sendable {
 
     /// The kinds of problems.
     public enum Kind: Hashable, Sendable {
-        /// Longer than `Netrc.longest`.
+        /// Longer than `Netrc.maximumSize`.
         case tooLong
         /// Not UTF-8, or contains NUL.
         case notText

@@ -5,7 +5,7 @@ public struct RequestField: Hashable, Sendable, Redacted {
     /// The maximum size of a value: 8,192 bytes.
     public static let maximumValueSize = 8_192
     /// The maximum number of fields: 64.
-    public static let most = 64
+    public static let maximumCount = 64
 
     /// Fields reserved for the client: connection and framing, ranges and preconditions, and those that ensure it gets
     /// the file's own bytes. `Host` follows from the URL, which identifies a partial file. `Proxy-Authorization` is for

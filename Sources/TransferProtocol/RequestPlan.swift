@@ -4,9 +4,9 @@ import HTTPTypes
 /// The next request of a download.
 public enum RequestPlan: Hashable, Sendable {
     /// A request without a range. The reason is `nil` when nothing had been received.
-    case whole(DownloadRestartReason?)
+    case full(DownloadRestartReason?)
     /// The bytes from `offset` on, if the representation still matches the validator.
-    case rest(from: Int64, DownloadValidator)
+    case remaining(from: Int64, DownloadValidator)
     /// These bytes again, under the same condition: they were damaged on disk.
     case block(Range<Int64>, DownloadValidator)
     /// A HEAD, to learn whether the received bytes are the complete representation.
@@ -15,7 +15,7 @@ public enum RequestPlan: Hashable, Sendable {
     /// The request's method.
     public var method: HTTPRequest.Method {
         switch self {
-        case .whole, .rest, .block: .get
+        case .full, .remaining, .block: .get
         case .probe: .head
         }
     }
@@ -23,8 +23,8 @@ public enum RequestPlan: Hashable, Sendable {
     /// Whether the request is conditional on the received bytes: a range with `If-Range`.
     public var isConditionalRange: Bool {
         switch self {
-        case .rest, .block: true
-        case .whole, .probe: false
+        case .remaining, .block: true
+        case .full, .probe: false
         }
     }
 
@@ -40,8 +40,8 @@ public enum RequestPlan: Hashable, Sendable {
             .wantReprDigest: WantReprDigest(sha256Preference: 9).headerValue,
         ]
         switch self {
-        case .whole, .probe: break
-        case .rest(let offset, let validator):
+        case .full, .probe: break
+        case .remaining(let offset, let validator):
             fields[.range] = "bytes=\(offset)-"
             fields[.ifRange] = validator.headerValue
         case .block(let range, let validator):
@@ -55,7 +55,7 @@ public enum RequestPlan: Hashable, Sendable {
 /// The next step of a download.
 public enum DownloadStep: Hashable, Sendable {
     /// Send this request.
-    case ask(RequestPlan)
+    case send(RequestPlan)
     /// Nothing is missing: verify the digest and rename the file.
     case finish
 }

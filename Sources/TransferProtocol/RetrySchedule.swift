@@ -85,13 +85,13 @@ public struct RetrySchedule: Sendable {
     /// When `credit` was last updated.
     private var creditedAt: Moment
 
-    /// Starts a schedule. `held` is the number of bytes received earlier.
-    public init(policy: RetryPolicy, generator: SeededGenerator, startedAt: Moment, held: Int64 = 0) {
+    /// Starts a schedule. `received` is the number of bytes received earlier.
+    public init(policy: RetryPolicy, generator: SeededGenerator, startedAt: Moment, received: Int64 = 0) {
         self.policy = policy
         self.generator = generator
         self.startedAt = startedAt
-        highestOffset = held
-        mark = held
+        highestOffset = received
+        mark = received
         credit = RetrySchedule.cost(policy) * max(1, policy.requestBurst)
         creditedAt = startedAt
     }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import DurableFiles
 
-/// Files without a name.
+/// Unnamed files.
 @Suite struct AnonymousFileTests {
-    /// Runs `body` on each way to make one, in a fresh folder.
+    /// Runs `body` with each way to make one, in a temporary folder.
     private func onEach(_ body: (any FileSystem, FilePath, any OpenFile) throws -> Void) throws {
         let disk = SimulatedDisk(seed: 1)
         try disk.makeFolder("/folder")

@@ -4,7 +4,7 @@ import SystemPackage
 import Testing
 import Units
 
-/// The format of a log, and a log on a disk that loses what wasn't synchronized.
+/// The format of a log, and a log on a disk that loses unsynced data.
 @Suite struct RecordLogTests {
     private static let format = RecordLog(magic: "TestLog1", version: 2)
     private static let records = (1...5).map {

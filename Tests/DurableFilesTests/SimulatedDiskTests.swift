@@ -3,9 +3,9 @@ import SimulatedDisk
 import SystemPackage
 import Testing
 
-/// What the simulated disk loses and keeps, so that tests on it mean something.
+/// The guarantees of the simulated disk, which other tests rely on.
 @Suite struct SimulatedDiskTests {
-    /// The bytes at `/a` after a power cut behind `body`, for each of 200 seeds; `nil` where the name is lost.
+    /// The bytes at `/a` after `body` and a power cut, for each of 200 seeds; `nil` if the name is lost.
     private func outcomes(_ body: (SimulatedDisk, any OpenFile) throws -> Void) throws -> Set<[UInt8]?> {
         var seen: Set<[UInt8]?> = []
         for seed in UInt64(0)..<200 {

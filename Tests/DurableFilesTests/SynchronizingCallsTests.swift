@@ -6,9 +6,9 @@ import Testing
 
 @testable import DurableFiles
 
-/// The calls that nothing shows but a power cut.
+/// The sync calls, which otherwise only a power cut would verify.
 @Suite struct SynchronizingCallsTests {
-    /// Counts calls, and the files that they were for.
+    /// Counts calls by file.
     private final class Counter: Sendable {
         let data = Mutex<[String]>([])
         let names = Mutex<[String]>([])
@@ -39,7 +39,7 @@ import Testing
         try body(folder)
     }
 
-    /// A pipe can't be synchronized, and only the system knows that.
+    /// A pipe can't be synced, which only the system knows.
     @Test func `the machine's own calls reach the system`() throws {
         let (read, write) = try FileDescriptor.pipe()
         defer {

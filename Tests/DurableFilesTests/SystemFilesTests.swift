@@ -4,9 +4,9 @@ import SimulatedDisk
 import SystemPackage
 import Testing
 
-/// The machine's file system and the simulated one, by the same claims.
+/// The same claims about the real and the simulated file system.
 @Suite struct SystemFilesTests {
-    /// Runs `body` on either file system, in a fresh folder.
+    /// Runs `body` with either file system, in a temporary folder.
     private func onBoth(_ body: (any FileSystem, FilePath) throws -> Void) throws {
         let disk = SimulatedDisk(seed: 1)
         try disk.makeFolder("/folder")

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A client in the shape of Apple's URLSession, played by raw requests against `squall origin --uploads`.
+/// A client that behaves like Apple's URLSession: raw requests to `squall origin --uploads`.
 ///
-/// iOS 17 and macOS 14 speak version 3 of the drafts, iOS 18.0 version 5, later ones version 6. The texts are written out here, and
-/// made by none of our code.
+/// iOS 17 and macOS 14 speak version 3 of the drafts, iOS 18.0 version 5, later ones version 6. The requests are
+/// literal, independent of Squall's code.
 @Suite(.timeLimit(.minutes(2))) struct AppleClientTests {
     private struct Shape: Sendable, CustomTestStringConvertible {
         let version: Int
-        /// The field that says that the content ends the upload, and that more follows.
+        /// The field values for complete and incomplete content.
         let ends: String
         let continues: String
         let appendFields: String
@@ -51,7 +51,7 @@ import Testing
                 let location = try Self.create(shape, content[..<400_000], of: content.count, at: place)
                 var offset = try Self.offset(shape, location, at: place)
                 #expect((0...400_000).contains(offset))
-                // Cut again: the socket is closed when it goes out of scope.
+                // Cut again: the socket closes when it goes out of scope.
                 let sent = offset + 200_000
                 do {
                     let socket = try RawSocket(place)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Creates an upload, sends the beginning of its content, and lets the connection go.
+    /// Creates an upload, sends the first part of its content, and drops the connection.
     private static func create(_ shape: Shape, _ start: ArraySlice<UInt8>, of count: Int, at place: String) throws
         -> String
     {
@@ -81,7 +81,7 @@ import Testing
         socket.send(shape.creation(count).utf8)
         guard let head = socket.head() else { throw Complaint("no answer") }
         #expect(head[0].hasPrefix("HTTP/1.1 104 "), "\(head)")
-        // URLSession resumes only where the server repeats its version.
+        // URLSession resumes only if the server echoes its version.
         #expect(field("upload-draft-interop-version", in: head) == "\(shape.version)")
         #expect(field("upload-offset", in: head) == nil)
         let location = try #require(field("location", in: head), "\(head)")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Values of the command line that can't be read.
+/// Invalid command-line values.
 @Suite(.timeLimit(.minutes(5))) struct ArgumentTests {
     @Test(arguments: [
         (["plan", "slow-3g", "--size", "64"], "“64” has no unit: write “64 B” or “64 KiB”"),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `squall check`, and what every subcommand says of a profile with problems.
+/// `squall check`, and the reports of all subcommands about invalid profiles.
 @Suite(.timeLimit(.minutes(5))) struct CheckTests {
     private static let broken = """
         {

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 import TransferClient
 
-/// What docs/command.md says of events.
+/// The events documented in docs/command.md.
 @Suite(.timeLimit(.minutes(5))) struct CommandPageTests {
-    /// The keys that the page gives for each event: that of an upload, or any other.
+    /// The documented keys of each event, for uploads and others.
     private func documented(ofUploads: Bool) throws -> [String: Set<String>] {
         let page = try String(contentsOf: Repository.root.appendingPathComponent("docs/command.md"), encoding: .utf8)
         let rows = page.split(separator: "\n").compactMap { line -> (String, Set<String>)? in
@@ -44,7 +44,7 @@ import TransferClient
             let documented = try #require(row, "docs/command.md has no row for \(event)")
             #expect(object.keys.contains("transfer") == (event != "predicted"), "\(line)")
             let keys = Set(object.keys).subtracting(["event", "transfer"])
-            // The length is told once the server has told it.
+            // The length is known once the server has sent it.
             #expect(
                 keys == documented || event == "progress" && keys.isSubset(of: documented),
                 "\(event): \(keys.sorted())"

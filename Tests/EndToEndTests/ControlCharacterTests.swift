@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Control characters in what the command repeats: arguments, names of files, profiles and journals.
+/// Control characters in echoed arguments, file names, profiles and journals.
 @Suite(.timeLimit(.minutes(5))) struct ControlCharacterTests {
-    /// Colours, a title, a line of its own, a C1 control, a turned direction, a deletion.
+    /// Colours, a title, a separate line, a C1 control, a changed direction, a deletion.
     private static let evil = "x\u{1B}[31m\u{1B}]0;pwn\u{7}\rsquall: fine\u{9B}2J\u{202E}\u{7F}"
 
     private func expectPlain(_ outcome: Outcome, status: Int32 = 2) {

@@ -3,7 +3,7 @@ import Glibc
 import TestUploadServers
 import Testing
 
-/// The credentials of `squall get` and `squall put`: where they come from, and where they never appear.
+/// The credentials of `squall get` and `squall put`: their sources, and where they never appear.
 @Suite(.timeLimit(.minutes(5))) struct CredentialCommandTests {
     /// Base64 of ada:hunter2.
     private static let basic = "Basic YWRhOmh1bnRlcjI="
@@ -14,7 +14,7 @@ import Testing
         "bad-fields": "X: y\nhunter2\n",
     ]
 
-    /// Runs `squall get` for a server in a folder with files of secrets, which only their owner can read.
+    /// Runs `squall get` for a server in a folder with secret files that only their owner can read.
     private func get(
         _ options: [String],
         from server: RecordingServer,
@@ -164,7 +164,7 @@ import Testing
         try await RecordingServer.with { server in
             try await withFolder { folder in
                 let terminal = try PseudoTerminal()
-                // setsid(1) makes the terminal on standard input that of the process.
+                // setsid(1) makes the terminal on standard input the controlling one.
                 let script = "exec setsid --ctty --wait \"$0\" \"$@\" <'\(terminal.path)'"
                 let url = "http://127.0.0.1:\(server.port)/x"
                 let arguments = ["-c", script, Programs.squall.path, "get", url, "--user", "ada"]

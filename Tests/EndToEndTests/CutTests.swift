@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Cuts at an exact byte, as a program that knows nothing of us sees them.
+/// Cuts at exact offsets, as seen by an independent program.
 @Suite(.timeLimit(.minutes(5))) struct CutTests {
     private static let offsets = [1_459, 1_460, 1_461, 65_535, 65_536, 65_537, 262_144, 700_001, 1_048_577]
 
@@ -18,7 +18,7 @@ import Testing
                 for offset in CutTests.offsets {
                     let part = try await answer(of: address)
                     #expect(part.count == offset)
-                    // The Date field may differ in its seconds; behind the head, all is the file.
+                    // Only the Date field may differ; the content is the file.
                     #expect(part.dropFirst(1_000) == whole.prefix(offset).dropFirst(1_000))
                 }
                 #expect(try await answer(of: address).count == whole.count, "the list is at its end")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// The head and the body that curl gets.
+    /// The head and body that curl receives.
     private func answer(of address: String) async throws -> Data {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("answer")

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Journals that were edited, torn off or put together: what `squall replay` and `squall shrink` say of them.
+/// Edited, truncated and concatenated journals in `squall replay` and `squall shrink`.
 @Suite(.timeLimit(.minutes(5))) struct DamagedJournalTests {
     private static let profile = """
         {"name":"x","faults":[{"name":"cut","kind":"cut","at":"1 KB","how":"reset"},\
@@ -18,7 +18,7 @@ import Testing
         return #"{"digest":"\#(digest)","event":"journal","profile":\#(profile),"proxies":\#(proxies),"version":"1"}"#
     }
 
-    /// A line of the cut, with some of its values changed; an empty value leaves the key out.
+    /// A line of the cut with some values changed; an empty value removes the key.
     private static func line(_ changes: [String: String] = [:]) -> String {
         let values = [
             "connection": "1", "direction": #""downstream""#, "fault": #""cut""#, "offset": "1000", "proxy": #""p""#,
@@ -28,7 +28,7 @@ import Testing
         return "{" + members.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
     }
 
-    /// Has a journal looked at by `shrink`, with a command that passes.
+    /// Runs `shrink` on a journal, with a command that passes.
     private func shrink(_ text: String) async throws -> Outcome {
         try await withFolder { folder in
             try Data(text.utf8).write(to: folder.appendingPathComponent("journal.jsonl"))
@@ -88,7 +88,7 @@ import Testing
         #expect(outcome.errors.hasSuffix("(delete the line, or write the journal again with squall run --journal)\n"))
     }
 
-    /// The words that the page has for what a fault does.
+    /// The documented words for fault effects.
     private static func words() throws -> [String] {
         let row = try Repository.text("docs/faults.md").split(separator: "\n").first { $0.hasPrefix("| `what` |") }
         return (row ?? "").matches(of: /`([^`]+)`/).map { String($0.output.1) }.filter { $0 != "what" }

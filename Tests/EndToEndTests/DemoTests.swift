@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `squall demo` beyond the shipped profiles.
+/// `squall demo` in addition to the shipped profiles.
 @Suite(.timeLimit(.minutes(5))) struct DemoTests {
     private static let dicey = """
         { "name": "dicey", "faults": [
@@ -24,7 +24,7 @@ import Testing
             let second = try await verdicts("11")
             let other = try await verdicts("12")
             #expect(first.first == second.first)
-            // How much of a cut upload the server had read when it is asked is up to the machine.
+            // How much of a cut upload the server has read depends on the machine.
             #expect(first.map(\.sent) == second.map(\.sent))
             #expect(first.map(\.transfer) == ["download", "upload"])
             for (one, another) in zip(first, other) {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// What may be in the folder that a person names, and must still be there afterwards.
+    /// Files that may be in the given folder and must survive.
     @Test(arguments: ["notes.txt", "received.bin", "sent/file.bin", "received.bin/notes.txt"])
     func `a folder with anything in it that no demo made is exit 2 and stays as it is`(name: String) async throws {
         try await withFolder { folder in
@@ -183,7 +183,7 @@ import Testing
             try await withChild(Programs.squall, arguments, environment: ["TMPDIR": folder.path]) { child in
                 _ = try await child.line(with: "retrying")
                 child.signal(number)
-                // A terminal that closes may send two.
+                // A closing terminal may send two.
                 if number == SIGHUP { child.signal(number) }
                 let outcome = await child.finish()
                 #expect(outcome.status == 1)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    /// The first connection is cut behind a part of the file, the others never answer.
+    /// The first connection is cut after a part of the file, the others never respond.
     private static let cutThenSilent = """
         { "name": "cut-then-silent", "faults": [
             { "kind": "cut", "stream": "downstream", "at": "200 KiB", "how": "reset", "when": { "connection": 1 } },

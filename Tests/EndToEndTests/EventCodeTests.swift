@@ -2,7 +2,7 @@ import Foundation
 import TestUploadServers
 import Testing
 
-/// The codes of JSON events, by the built command.
+/// The codes in JSON events of the built command.
 @Suite(.timeLimit(.minutes(5))) struct EventCodeTests {
     private struct Report: Decodable {
         var event: String
@@ -12,7 +12,7 @@ import Testing
         var status: Int?
     }
 
-    /// The events of a command, and its exit code; each event that fails says why, and only those have a code.
+    /// The events and exit code of a command; only failure events have a code, and all of them do.
     private func reports(_ arguments: [String], folder: URL) async throws -> (events: [Report], status: Int32) {
         let outcome = try await withChild(Programs.squall, arguments + ["--events", "json"], folder: folder) {
             await $0.finish()
@@ -99,7 +99,7 @@ import Testing
                 #expect(events.filter { $0.event == "retrying" }.map(\.code) == ["connection-lost"])
                 #expect(ended == 0)
             }
-            // Nobody listens on the port of a socket that is closed.
+            // The port of a closed socket has no listener.
             let deaf = try await RecordingServer.with { $0.port }
             let get = ["get", "http://127.0.0.1:\(deaf)/file.bin", "--output", "none.bin", "--attempts", "2"]
             let (events, ended) = try await reports(get, folder: folder)

@@ -8,9 +8,9 @@ import TestSockets
 import Testing
 import Units
 
-/// Protocols other than HTTP through the shipped profiles that have messages of HTTP read.
+/// Protocols other than HTTP through shipped profiles that parse HTTP.
 @Suite(.timeLimit(.minutes(5))) struct ForeignProtocolTests {
-    /// The shipped profiles and presets of which a connection is read, or that can't be decoded here.
+    /// The shipped profiles and presets that parse connections, or can't be decoded here.
     private static let profiles = (Repository.profiles + Repository.presets).filter { name in
         guard let profile = try? decoded(name) else { return true }
         var plan = Plan(profile: profile, seed: 1, proxy: "proxy", start: .zero)
@@ -26,7 +26,7 @@ import Units
                 case .path(let path):
                     try? source(path)
                 case .trace(let path):
-                    // A rate has no part in what is read.
+                    // A rate doesn't affect parsing.
                     ProfileSource(file: path, bytes: Array("1\n".utf8))
                 }
             return found.map { .success($0) }
@@ -82,7 +82,7 @@ import Units
             let text = try String(contentsOf: recording, encoding: .utf8)
             let reason = #","why":"not-http""#
             #expect(text.contains(reason))
-            // As a version wrote it that told no reason.
+            // As written by a version without reasons.
             try text.replacingOccurrences(of: reason, with: "").write(to: recording, atomically: true, encoding: .utf8)
             try await withChild(Programs.squall, ["replay", recording.path]) { child in
                 _ = try await child.line(with: "ready: ")
@@ -96,7 +96,7 @@ import Units
         SocketAddress(numericHost: "127.0.0.1", port: UInt16(text.split(separator: ":")[1]) ?? 0)
     }
 
-    /// The message goes one way and comes back the other.
+    /// Sends the message in one direction and echoes it.
     private static func exchange(
         _ message: FirstMessage,
         through proxy: SocketAddress?,

@@ -130,8 +130,8 @@ import Testing
         }
     }
 
-    /// The first connection is cut, the second never answers: when the proxy tells so, the client has put away what
-    /// the first one brought.
+    /// The first connection is cut, the second never responds: when the proxy reports it, the client has saved the
+    /// bytes of the first.
     private static let cutThenSilent = """
         { "name": "cut-then-silent", "faults": [
             { "kind": "cut", "stream": "downstream", "at": "2 MiB", "how": "reset", "when": { "connection": 1 } },

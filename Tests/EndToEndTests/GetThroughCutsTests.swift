@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `squall get` through a network that cuts often, and what it says of the file.
+/// `squall get` through frequent cuts, and its report about the file.
 @Suite(.timeLimit(.minutes(5))) struct GetThroughCutsTests {
     private struct Told: Decodable {
         var event: String
@@ -38,7 +38,7 @@ import Testing
     @Test func `a file that nothing proves is told with a warning, and is a failure if a proof is required`()
         async throws
     {
-        // The origin's digest doesn't arrive, nor does the length.
+        // Neither the origin's digest nor the length arrives.
         let profile = """
             { "name": "no-digest", "faults": [ { "kind": "http", "answer": {
                 "status": 200, "header": { "Content-Type": "text/plain" }, "body": "all there is" } } ] }

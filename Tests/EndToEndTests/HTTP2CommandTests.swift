@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `squall origin` by HTTP/2, with curl.
+/// `squall origin` over HTTP/2, with curl.
 @Suite(.timeLimit(.minutes(2))) struct HTTP2CommandTests {
     /// Runs the origin over a folder with `file.bin`. `body` gets the folder, the URL and curl's arguments.
     private func withSecureOrigin(_ body: (URL, String, [String]) async throws -> Void) async throws {
@@ -32,7 +32,7 @@ import Testing
             let put = try await run("curl", curl + ["-w", "%{http_code}", "-T", source, "\(url)/new.bin"])
             #expect(put.output == "201", "\(put.errors)")
             #expect(try Data(contentsOf: folder.appendingPathComponent("new.bin")) == bytes(1_000_000))
-            // Of a pipe curl knows no length, and sends none.
+            // curl doesn't know the length of a pipe and sends none.
             let pipe = "cat file.bin | curl \(curl.joined(separator: " ")) -w '%{http_code}' -T - \(url)/piped.bin"
             let piped = try await run("sh", ["-c", "cd '\(folder.path)' && \(pipe)"])
             #expect(piped.output == "201", "\(piped.errors)")

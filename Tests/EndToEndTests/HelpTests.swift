@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the command says of itself.
+/// The help texts.
 @Suite(.timeLimit(.minutes(5))) struct HelpTests {
     /// Every subcommand and its options.
     static let options: [String: [String]] = [

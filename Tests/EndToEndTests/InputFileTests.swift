@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Files that are none, and files of other programs, in the place of what the command reads.
+/// Missing files and files of other formats as input.
 @Suite(.timeLimit(.minutes(5))) struct InputFileTests {
-    /// Runs `squall` in a folder with a FIFO, links, profiles that name them, and the file of another program.
+    /// Runs `squall` in a folder with a FIFO, links, profiles that refer to them, and a file of another format.
     private func refused(_ arguments: [String]) async throws -> Outcome {
         try await withFolder { folder in
             #expect(mkfifo(folder.appendingPathComponent("pipe").path, 0o600) == 0)

@@ -1,6 +1,6 @@
 import Testing
 
-/// scripts/install.sh, which every target of the Makefile begins with.
+/// scripts/install.sh, which every Makefile target starts with.
 @Suite(.timeLimit(.minutes(5))) struct InstallTests {
     @Test func `who lacks Swift hears so before anything is installed`() async throws {
         try await withFolder { empty in

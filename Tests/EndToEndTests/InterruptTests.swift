@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Signals that end a command, and the one that may be meant for others.
+/// Signals that stop a command, and SIGHUP.
 @Suite(.timeLimit(.minutes(5))) struct InterruptTests {
     @Test func `a terminal that closes ends origin with exit 0`() async throws {
         try await withFolder { folder in
@@ -18,7 +18,7 @@ import Testing
         try await withFolder { folder in
             let terminal = try PseudoTerminal(isShown: false)
             let journal = folder.appendingPathComponent("journal.jsonl")
-            // The session of its own has the terminal as its controlling one.
+            // The new session has the terminal as its controlling one.
             let command = [
                 "-c", "exec setsid --ctty \"$0\" \"$@\" <\(terminal.path)", Programs.squall.path, "run", "slow-3g",
                 "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9", "--journal", journal.path,

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `squall run` says when the machine was too busy to keep the times of its profile.
+/// `squall run` reports when the machine was too busy for the profile's timing.
 @Suite(.timeLimit(.minutes(5))) struct LatenessTests {
     private static let profile = """
         { "name": "rated", "faults": [ { "kind": "bandwidth", "stream": "downstream", "rate": "1 MB/s" } ] }
@@ -12,14 +12,14 @@ import Testing
         try await withFolder { folder in
             let path = folder.appendingPathComponent("rated.json")
             try Data(LatenessTests.profile.utf8).write(to: path)
-            // Half a minute of the rate, of which the test takes as little as the machine permits.
+            // Half a minute at this rate, as little as the machine permits.
             try await withOrigin(size: 30_000_000) { origin in
                 let arguments = ["run", path.path, "--listen", "127.0.0.1:0", "--upstream", origin, "--journal", "-"]
                 try await withChild(Programs.squall, arguments) { proxy in
                     let address = try address(in: try await proxy.errorLine(with: "ready"))
                     async let download = run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
                     _ = try await proxy.line(with: "limits")
-                    // The rate holds bytes back by then.
+                    // The rate limit is in effect by then.
                     _ = try await run("sleep", ["0.3"])
                     proxy.signal(SIGSTOP)
                     _ = try await run("sleep", ["0.4"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import squall
 
-/// The live line of `squall demo` and `squall get` on a terminal that stands still, as after Ctrl-S.
+/// The live line of `squall demo` and `squall get` on a stopped terminal, as after Ctrl-S.
 @Suite(.timeLimit(.minutes(5))) struct LiveLineTests {
     @Test func `who tells more than a stuck terminal takes does not wait, and what was dropped is counted`()
         async throws

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The way to the servers: proxies, and a network that comes late.
+/// Proxies, and a network that becomes available late.
 @Suite(.timeLimit(.minutes(5))) struct NetworkTests {
     @Test func `a file arrives through the proxy of the environment, and directly where that is excepted`() async throws
     {
         try await withOrigin(size: 100_000) { origin in
             try await withFolder { folder in
-                // The origin stands in for a proxy: it serves the path of an absolute target.
+                // The origin acts as a proxy: it serves the path of an absolute target.
                 let environment = ["http_proxy": "http://\(origin)"]
                 let url = "http://files.example/file.bin"
                 let done = try await squall("get", url, environment: environment, folder: folder)

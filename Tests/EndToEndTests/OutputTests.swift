@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What becomes of output that can't be written, and of files that it would be written over.
+/// Failed writes, and outputs that would overwrite inputs.
 @Suite(.timeLimit(.minutes(5))) struct OutputTests {
     @Test(arguments: [
         ["profiles"], ["profiles", "slow-3g"], ["check", "slow-3g"], ["plan", "slow-3g", "--size", "1KiB"],
@@ -100,7 +100,7 @@ import Testing
         try await withProfiles { folder in
             let file = folder.appendingPathComponent(try #require(arguments.last))
             let before = try Data(contentsOf: file)
-            // By another path than it is read by.
+            // By another path than the input's.
             try FileManager.default.createSymbolicLink(
                 at: folder.appendingPathComponent("link"),
                 withDestinationURL: file

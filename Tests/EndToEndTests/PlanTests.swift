@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `squall plan`: what it draws, and whether what it predicts comes true.
+/// `squall plan`: its drawing, and the accuracy of its predictions.
 @Suite(.timeLimit(.minutes(5))) struct PlanTests {
-    /// What `plan --events json` tells, and the end of what `demo --events json` does.
+    /// The output of `plan --events json`, and the last line of `demo --events json`.
     private struct Figures: Decodable {
         var event: String
         var seconds: Double?
@@ -37,9 +37,9 @@ import Testing
         return try #require(try decoded(finished, as: Figures.self).first)
     }
 
-    /// The demo as `make demo` has it, then smaller ones. A machine that is busy with other tests makes a run longer than
-    /// it is, so one of three has to come true. Those that need much of a processor have to be long enough for that: the
-    /// ride in the elevator goes on behind its shaft, and its client comes back well after the last reset.
+    /// The demo of `make demo`, then smaller ones. A machine busy with other tests prolongs runs, so one of three must
+    /// match. CPU-intensive ones must be long enough: the elevator ride continues after its shaft, and its client
+    /// returns well after the last reset.
     @Test(arguments: [
         ["wifi-walkaway", "--size", "64MiB", "--seed", "7"], ["wifi-walkaway", "--size", "40MiB", "--seed", "3"],
         ["slow-3g", "--size", "150KiB", "--seed", "1"], ["elevator", "--size", "10MiB", "--seed", "4"],
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// The texts of the picture of a profile, and the whole of it.
+    /// The texts of a profile's picture, and the whole document.
     private func picture(_ name: String, size: String) async throws -> (texts: [String], whole: String) {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("plan.svg")
@@ -196,7 +196,7 @@ import Testing
     func `no line of a picture is wider than the picture`(name: String) async throws {
         let texts = try await picture(name, size: "100MiB").texts
         #expect(texts.first == name, "the heading is the name alone")
-        // 118 letters of 13 px and usual width.
+        // 118 letters of 13 px and average width.
         #expect(texts.allSatisfy { $0.count <= 118 })
     }
 

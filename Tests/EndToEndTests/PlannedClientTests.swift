@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `squall plan` gives a connection up when `squall get` does.
+/// `squall plan` times out connections like `squall get`.
 @Suite(.timeLimit(.minutes(5))) struct PlannedClientTests {
     private struct Prediction: Decodable {
         var outcome: String
@@ -9,8 +9,8 @@ import Testing
         var timeouts: Int
     }
 
-    /// What happens to the first connection, and the seconds after which the client's limit ends it: of the connecting,
-    /// of the first byte, of the body. The second connection is there half a second later at most.
+    /// The fault of the first connection, and the client's time limit in seconds: for connecting, the first byte, and
+    /// the body. The second connection follows within half a second.
     @Test(arguments: [
         (#"{ "kind": "connect", "how": "hang", "when": { "clock": "..9.9 s" } }"#, 10.0...10.5),
         (

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The presets, as the command finds and lists them.
+/// Finding and listing presets.
 @Suite(.timeLimit(.minutes(5))) struct PresetTests {
     @Test func `the list has the scenarios first, then every preset under its tool, each with what it feels like`()
         async throws

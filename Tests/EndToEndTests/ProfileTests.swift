@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Every shipped profile between our server and our client, as a person runs it.
+/// Every shipped profile between Squall's server and client.
 @Suite(.timeLimit(.minutes(5))) struct ProfileTests {
-    /// The profiles through which a file arrives: the size that takes each a few seconds, how often it is resumed on
-    /// the way, and the connections that it takes.
+    /// The profiles through which a file arrives: a size that takes a few seconds, and the expected resumptions and
+    /// connections.
     private static let sizes: [String: (size: String, resumptions: Int, connections: Int)] = [
         "ad-injection": ("1MiB", 0, 2),
         "broken-middlebox": ("1MiB", 1, 3),

@@ -3,7 +3,7 @@ import Units
 
 @testable import squall
 
-/// The line of progress of `squall get` and `squall put`, drawn as text.
+/// The progress line of `squall get` and `squall put` as text.
 struct ProgressBarTests {
     private static let some = ProgressSnapshot(
         bytes: 28_200_000,
@@ -131,7 +131,7 @@ struct ProgressBarTests {
             for glyphs in [ProgressBar.Glyphs.ascii, .unicode] {
                 let plain = line(progress, columns, glyphs)
                 #expect(plain.count <= columns, "\(plain)")
-                // One column each: no character is wide, joined or invisible.
+                // No character is wide, combining or invisible.
                 #expect(plain.unicodeScalars.allSatisfy { $0.isASCII ? $0 >= " " && $0 <= "~" : !glyphs.isASCII })
                 #expect(plain.unicodeScalars.allSatisfy { $0.value < 0x500 || "…█░│“”".unicodeScalars.contains($0) })
                 let colored = ProgressBar(glyphs: glyphs, isColored: true).line(progress, columns: columns)

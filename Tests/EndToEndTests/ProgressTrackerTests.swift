@@ -5,7 +5,7 @@ import Units
 
 @testable import squall
 
-/// The progress of a transfer by its events, in virtual time.
+/// Progress derived from events, in virtual time.
 struct ProgressTrackerTests {
     private func at(_ milliseconds: Int64) -> Moment { .zero + .milliseconds(milliseconds) }
 
@@ -13,7 +13,7 @@ struct ProgressTrackerTests {
         var meter = RateMeter()
         meter.move(0, at: at(0))
         #expect(meter.bytesPerSecond(at: at(400)) == nil)
-        // 1,000 bytes a second for 10 s, then 4,000.
+        // 1,000 bytes per second for 10 s, then 4,000.
         for step in Int64(1)...100 { meter.move(100, at: at(step * 100)) }
         #expect(meter.bytesPerSecond(at: at(10_000)) == 1_000)
         for step in Int64(1)...25 { meter.move(400, at: at(10_000 + step * 100)) }
@@ -21,7 +21,7 @@ struct ProgressTrackerTests {
         for step in Int64(26)...60 { meter.move(400, at: at(10_000 + step * 100)) }
         #expect(meter.bytesPerSecond(at: at(16_000)) == 4_000)
         #expect(meter.count <= 22)
-        // Nothing comes any more.
+        // No further bytes.
         #expect(meter.bytesPerSecond(at: at(30_000)) == 0)
     }
 
@@ -45,7 +45,7 @@ struct ProgressTrackerTests {
 
     @Test func `a download counts what it holds, its resumptions and their offsets`() {
         var tracker = ProgressTracker()
-        tracker.note(DownloadEvent.started(held: 100), at: at(0))
+        tracker.note(DownloadEvent.started(received: 100), at: at(0))
         #expect(tracker.snapshot(at: at(0)) == ProgressSnapshot(bytes: 100))
         tracker.note(DownloadEvent.resumed(offset: 100), at: at(10))
         tracker.note(DownloadEvent.progress(received: 600, total: 1_000), at: at(1_000))
@@ -79,7 +79,7 @@ struct ProgressTrackerTests {
 
     @Test func `an attempt that begins at once is told of when it brings nothing for a second`() {
         var tracker = ProgressTracker()
-        tracker.note(DownloadEvent.started(held: 0), at: at(0))
+        tracker.note(DownloadEvent.started(received: 0), at: at(0))
         tracker.note(DownloadEvent.retrying(in: .zero, .connectTimedOut, .progress(1)), at: at(0))
         #expect(tracker.snapshot(at: at(999)).pause == nil)
         #expect(tracker.snapshot(at: at(1_000)).pause == .trying(reason: "the connection took too long"))
@@ -89,7 +89,7 @@ struct ProgressTrackerTests {
 
     @Test func `a wait for the network lasts until something happens, and isn't counted`() {
         var tracker = ProgressTracker()
-        tracker.note(DownloadEvent.started(held: 0), at: at(0))
+        tracker.note(DownloadEvent.started(received: 0), at: at(0))
         tracker.note(DownloadEvent.progress(received: 1_000, total: 2_000), at: at(1_000))
         tracker.note(DownloadEvent.waitingForNetwork, at: at(1_000))
         #expect(tracker.snapshot(at: at(60_000)).pause == .withoutNetwork)
@@ -100,7 +100,7 @@ struct ProgressTrackerTests {
 
     @Test func `where there are more resumptions than can be marked none is, and all are counted`() {
         var tracker = ProgressTracker()
-        tracker.note(DownloadEvent.started(held: 0), at: at(0))
+        tracker.note(DownloadEvent.started(received: 0), at: at(0))
         for offset in Int64(1)...256 { tracker.note(DownloadEvent.resumed(offset: offset), at: at(offset)) }
         #expect(tracker.snapshot(at: at(300)).marks.count == ProgressTracker.maximumMarks)
         for offset in Int64(257)...1_000 { tracker.note(DownloadEvent.resumed(offset: offset), at: at(offset)) }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// One profile, two proxies, and other faults on each.
+/// One profile with different faults on two proxies.
 @Suite(.timeLimit(.minutes(5))) struct ProxyFaultTests {
     private static func profile(_ origin: String) -> String {
         """

@@ -24,7 +24,7 @@ import Testing
     @Test func `a command that was killed goes on where it was, also more than once`() async throws {
         let size = 12_000_000
         var habits = UploadServerHabits()
-        // Until the last run every request with content gets stuck and doesn't end by itself.
+        // Until the last run every request with content hangs.
         let isStuck = Mutex(true)
         habits.stall = { _ in isStuck.withLock { $0 } ? 2_000_000 : nil }
         try await withUploadServer(.nioExtras, habits) { server in
@@ -123,7 +123,7 @@ import Testing
                         )
                         let event = try #require(object["event"] as? String)
                         seen.insert(event)
-                        // This failure has no response.
+                        // This failure has no response status.
                         let absent: Set<String> = event == "failed" ? ["status"] : []
                         #expect(Set(object.keys).subtracting(["event"]).union(absent) == rows[event], "\(event)")
                     }

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import Units
 
-/// `squall put` to `squall origin --uploads`, through a network that cuts often.
+/// `squall put` to `squall origin --uploads` through frequent cuts.
 @Suite(.timeLimit(.minutes(5))) struct PutThroughCutsTests {
     private struct Told: Decodable {
         var event: String
@@ -18,7 +18,7 @@ import Units
         var resumptions: Int?
     }
 
-    /// Runs an origin that takes uploads while `body` does; `body` is given its address and the folder of the uploads.
+    /// Runs an origin with uploads during `body`, which gets its address and the upload folder.
     private func withUploads<Result>(_ body: (String, URL) async throws -> Result) async throws -> Result {
         try await withFolder { folder in
             try await withChild(Programs.squall, ["origin", folder.path, "--uploads", folder.path]) { origin in
@@ -27,7 +27,7 @@ import Units
         }
     }
 
-    /// Uploads `content` through a proxy with `faults`, and gives what was told when the file has arrived as it was.
+    /// Uploads `content` through a proxy with `faults`, verifies it, and returns the events.
     private func upload(
         _ content: Data,
         faults: String,
@@ -57,7 +57,7 @@ import Units
         }
     }
 
-    /// The offsets that the server told never go down, from one run of the command to the next that continues it.
+    /// Checks that offsets reported by the server never decrease, across runs that resume the upload.
     private func expectNoStepBack(_ events: [Told]) {
         var told: Int64 = 0
         for event in events {
@@ -94,7 +94,7 @@ import Units
 
     @Test(arguments: ["3", "5", "6", "8", "9", "10"])
     func `an upload whose answers are lost is complete all the same`(dialect: String) async throws {
-        // The 104 arrives, and the final response of the first two requests with content doesn't.
+        // The 104 arrives, but not the final response of the first two requests with content.
         let faults = """
             { "kind": "cut", "stream": "upstream", "every": "200 KiB" },
             { "kind": "cut", "stream": "downstream", "at": "200 B", "when": { "connection": { "every": 3 } } }
@@ -108,7 +108,7 @@ import Units
     func `a seeded network that cuts at random finishes every download and every upload`(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         func faults(_ stream: String) -> String {
-            // Offsets with a mean of 64 KiB: most are shorter, some far longer.
+            // Offsets with a mean of 64 KiB: most are shorter, some much longer.
             let offsets = (0..<200).map { _ in
                 let chance = Double(generator.next() >> 11) / Double(1 << 53)
                 return "\"\(1 + Int(-65_536 * log(1 - chance))) B\""
@@ -170,7 +170,7 @@ import Units
                 ]
                 var lines: [String] = []
                 var kills = 0
-                // On a busy machine the upload may come to its end between two kills.
+                // On a busy machine the upload may finish between two kills.
                 var isFinished = false
                 for _ in 0..<12 where !isFinished {
                     let isClient = generator.next().isMultiple(of: 2)
@@ -181,12 +181,12 @@ import Units
                             _ = await server.finish()
                             server = try origin(port: port)
                             _ = try await server.line(with: "ready: ")
-                            // It goes on with the new one by itself.
+                            // It continues with the new one automatically.
                             _ = try? await client.line(with: "resumed")
                         }
                         client.signal(SIGKILL)
                         let outcome = await client.finish()
-                        // The last line may be torn.
+                        // The last line may be incomplete.
                         lines += outcome.lines.filter { $0.hasSuffix("}") }
                         isFinished = outcome.status == 0
                         kills += isFinished ? 0 : 1

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// What README.md shows of the command.
+/// The command examples of README.md.
 @Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
-    /// The first profile of the page.
+    /// The first profile on the page.
     private static func profile(in page: String) throws -> String {
         String(try #require(page.firstMatch(of: #/```json\n(.*?)```/#.dotMatchesNewlines()), "no profile").output.1)
     }
 
-    /// The lines that the page shows behind the one that runs `command`.
+    /// The lines after the one that runs `command`.
     private static func shown(behind command: String, in page: String) throws -> [String] {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let start = try #require(lines.firstIndex(of: "    $ \(command)"), "the page doesn't run “\(command)”")

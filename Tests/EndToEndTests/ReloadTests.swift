@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// `squall run` whose profile changes: at SIGHUP, and with `--watch`.
+/// `squall run` with a changing profile: SIGHUP and `--watch`.
 @Suite(.timeLimit(.minutes(5))) struct ReloadTests {
-    /// A profile that answers by itself with a status, or does nothing.
+    /// A profile that responds with a status itself, or does nothing.
     private func profile(status: Int?, _ rest: String = "") -> String {
         let answer = status.map { #"{ "name": "answer", "kind": "http", "answer": { "status": \#($0) } }"# } ?? ""
         return #"{ "name": "changing"\#(rest), "faults": [ \#(answer) ] }"#
@@ -15,7 +15,7 @@ import Testing
         return try await run("curl", arguments).output
     }
 
-    /// Writes `text` as an editor does that replaces the file.
+    /// Replaces a file like an editor.
     private func replace(_ file: URL, _ text: String) throws {
         try Data(text.utf8).write(to: file, options: .atomic)
     }
@@ -68,7 +68,7 @@ import Testing
             let complaint = try await proxy.errorLine(with: "can't be used")
             #expect(complaint == "squall: the profile “\(file.path)” can't be used, and nothing has changed")
             #expect(try await status(address) == "501")
-            // A file that is gone is another problem.
+            // A missing file is another problem.
             try FileManager.default.removeItem(at: file)
             _ = try await proxy.errorLine(with: "can't read the profile")
             try replace(file, profile(status: 503))

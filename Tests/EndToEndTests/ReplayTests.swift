@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `squall replay`: the faults of a journal, acted again.
+/// `squall replay`: re-injected faults of a journal.
 @Suite(.timeLimit(.minutes(5))) struct ReplayTests {
     private static let profile = """
         { "name": "busy", "faults": [
@@ -11,7 +11,7 @@ import Testing
             { "kind": "latency", "delay": "1 ms" } ] }
         """
 
-    /// Twenty requests, one after the other, a connection each.
+    /// Twenty requests in sequence, one per connection.
     private func fetch(_ address: String) async throws {
         let arguments = ["-s", "-H", "Connection: close", "-o", "/dev/null", "http://\(address)/file.bin?[1-20]"]
         _ = try await run("curl", arguments)
@@ -78,7 +78,7 @@ import Testing
                 let arguments = ["shrink", third.path, "--", "true"]
                 let shrink = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
                 #expect(shrink.errors.contains("the command doesn't fail with all"), "\(shrink.errors)")
-                // What was recorded explains the lines of all of them.
+                // The recorded profile explains all lines.
                 let header = try header(of: recording)
                 #expect(try self.header(of: again) == header)
                 #expect(try self.header(of: third) == header)
@@ -95,7 +95,7 @@ import Testing
         return try #require(try decoded([String(line)], as: JournalHeader.self).first)
     }
 
-    /// In its first phase nothing happens, in its last nobody is let in.
+    /// The first phase has no faults, the last refuses connections.
     private static let gone = """
         { "name": "gone", "phases": [
             { "name": "calm", "for": "1 min" },

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the repository promises of its own files.
+/// Checks of the repository's files.
 @Suite struct RepositoryTests {
     private static let pureModules = [
         "Units", "FaultProfile", "FaultPlan", "Forecast", "Replay", "HTTPSemantics", "TransferProtocol",
@@ -10,7 +10,7 @@ import Testing
     private static let sources = Repository.files(in: "Sources", ending: ".swift")
     private static let swiftFiles = sources + Repository.files(in: "Tests", ending: ".swift")
 
-    /// The places in `files` where `pattern` matches a line that is no comment, as "path:line: text".
+    /// The non-comment lines in `files` that match `pattern`, as "path:line: text".
     private func places(of pattern: String, in files: [String], commentsToo: Bool = false) throws -> [String] {
         let regex = try Regex(pattern)
         return try files.flatMap { file in
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `nothing is left to be done in a comment`() throws {
-        // Put together here, so that this file doesn't find itself.
+        // Assembled here, so that this file doesn't match.
         let words = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].joined(separator: "|")
         #expect(try places(of: "\\b(\(words))\\b", in: Repository.files, commentsToo: true).isEmpty)
     }
@@ -91,7 +91,7 @@ import Testing
     }
 }
 
-/// What the pages promise.
+/// Checks of the documentation.
 @Suite struct PageTests {
     static let pages = Repository.files.filter { $0.hasSuffix(".md") }
 
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// The anchors of the headings of a page, as code hosts make them.
+    /// The anchors of a page's headings, in the format of code hosts.
     private func anchors(of page: String) throws -> Set<String> {
         let headings = try Repository.text(page).split(separator: "\n").filter { $0.hasPrefix("#") }
         return Set(
@@ -149,8 +149,8 @@ import Testing
         }
     }
 
-    /// The kinds of faults that no stage of their name decides: an outage by silence is the part of an outage that a link
-    /// decides, and what is about connecting is no stage.
+    /// Fault kinds without a stage of their name: a blackhole outage is the stage of an outage, and connect faults
+    /// aren't stages.
     private static let decisions = [
         "outage": "Stages/OutageStage", "connect": "DialFaults", "connection-limit": "Plan+Admission",
     ]

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `squall run`: its lines, its exit codes, its journal.
+/// `squall run`: output, exit codes, journal.
 @Suite(.timeLimit(.minutes(5))) struct RunTests {
     private static let cut = """
         { "name": "cut", "faults": [
@@ -212,7 +212,7 @@ import Testing
             _ = try await dead.line(with: "refuses")
             try await withProxy("{ \"name\": \"plain\" }", to: upstream) { proxy, address in
                 let curl = try await run("curl", ["-s", "http://\(address)/"])
-                // A reset while connecting, sending or receiving, by when curl comes to see it.
+                // A reset while connecting, sending or receiving, depending on when curl notices.
                 #expect([7, 52, 55, 56].contains(curl.status), "curl's codes for a reset: \(curl.status)")
                 proxy.signal(SIGINT)
                 let outcome = await proxy.finish()

@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// The command that `squall shrink` runs: what it begins with, and how it ends.
+/// The start and end of the command run by `squall shrink`.
 @Suite(.timeLimit(.minutes(5))) struct ShrinkCommandTests {
-    /// A journal of forty cuts, a connection each, of a proxy to nobody.
+    /// A journal of forty cuts, one per connection, with an unreachable upstream.
     private static func journal() -> String {
         let profile = #"{"name":"x","faults":[{"name":"cut","kind":"cut","every":"1 KB","how":"reset"}]}"#
         let digest = SHA256.hash(data: Data(profile.utf8)).map { String(format: "%02x", $0) }.joined()
@@ -18,7 +18,7 @@ import Testing
         return ([header] + lines + [""]).joined(separator: "\n")
     }
 
-    /// Runs `body` in a folder with the journal, and a pipe with a name.
+    /// Runs `body` in a folder with the journal and a FIFO.
     private func withJournal(_ body: (URL) async throws -> Void) async throws {
         try await withFolder { folder in
             try Data(ShrinkCommandTests.journal().utf8).write(to: folder.appendingPathComponent("journal.jsonl"))
@@ -32,8 +32,8 @@ import Testing
         return try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
     }
 
-    /// Begins a search whose command, by `script`, says that it has begun through the pipe, and does `body` then. The reader
-    /// of the pipe sees its end when nobody has it open for writing any more.
+    /// Starts a search whose command `script` reports its start through the FIFO, and runs `body` then. The reader of
+    /// the FIFO sees its end when no writer is left.
     private func withSearch(
         _ script: String,
         _ options: [String] = [],
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// A command that SIGTERM doesn't end, and that leaves another behind.
+    /// A command that ignores SIGTERM and leaves a child process.
     private static let stubborn = "trap '' TERM; exec 3> pipe; echo begun >&3; sleep 1000 & sleep 1000"
     private static let passes = "squall: the command doesn't fail with all 40 faults of the journal\n"
     private static let fails = "squall: the command fails without a fault as well\n"
@@ -139,7 +139,7 @@ import Testing
     @Test func `is ended at once with all that it started by a second signal`() async throws {
         try await withJournal { folder in
             try await withSearch(ShrinkCommandTests.stubborn, in: folder) { search, reader in
-                // Two kinds, because two of a kind may come as one.
+                // Two different signals, because equal ones may be merged.
                 search.signal(SIGINT)
                 search.signal(SIGTERM)
                 #expect([128 + SIGINT, 128 + SIGTERM].contains(await search.finish().status))

@@ -4,7 +4,7 @@ import Testing
 
 /// `squall shrink`: the smallest list of faults with which a command still fails.
 @Suite(.timeLimit(.minutes(5))) struct ShrinkTests {
-    /// Forty faults: each of twenty connections has a stall and a cut of its own.
+    /// Forty faults: a stall and a cut on each of twenty connections.
     private static let forty: String = {
         let faults = (1...20).map { number in
             """
@@ -16,7 +16,7 @@ import Testing
         return #"{ "name": "forty", "faults": [ \#(faults.joined(separator: ",\n")) ] }"#
     }()
 
-    /// A client that fetches the file twenty times and has a bug: it can't do with two of its answers being cut.
+    /// A client that fetches the file twenty times and fails when two of its responses are cut.
     private static let client = """
         here=$(mktemp -d)
         curl -s -H 'Connection: close' -o "$here/#1" "http://$1/file.bin?[1-20]"
@@ -26,7 +26,7 @@ import Testing
         [ $bug -ne 0 ]
         """
 
-    /// Makes the journal of the client's first run, then does `body` in the folder with it.
+    /// Records the journal of the client's first run, then runs `body` in its folder.
     private func withJournal(_ body: (URL, String) async throws -> Void) async throws {
         try await withFolder { folder in
             try Data(ShrinkTests.client.utf8).write(to: folder.appendingPathComponent("client.sh"))
@@ -63,7 +63,7 @@ import Testing
             let left = try journal(at: folder.appendingPathComponent("shrunk.jsonl"))
             #expect(left.map(\.connection) == [7, 13])
             #expect(left.map(\.offset) == [27_000, 33_000])
-            // The written profile is one, and makes the client fail by itself.
+            // The written profile is valid and makes the client fail.
             let checked = try await squall("check", "shrunk.json", folder: folder)
             #expect(checked.status == 0)
             let options = folder.appendingPathComponent("shrunk.json").path

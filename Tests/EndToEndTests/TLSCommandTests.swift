@@ -4,8 +4,8 @@ import Testing
 
 /// TLS of `squall origin`, `squall get` and `squall put`.
 @Suite(.timeLimit(.minutes(5))) struct TLSCommandTests {
-    /// Runs `squall origin --tls-self-signed` in a folder with `file.bin`; `body` is given the folder, the address, and the
-    /// file of the authority.
+    /// Runs `squall origin --tls-self-signed` in a folder with `file.bin`; `body` gets the folder, the address, and the
+    /// authority's file.
     private func withSecureOrigin<Result>(_ body: (URL, String, String) async throws -> Result) async throws -> Result {
         try await withFolder { folder in
             try bytes(1_000_000).write(to: folder.appendingPathComponent("file.bin"))

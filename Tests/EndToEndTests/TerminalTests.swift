@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a person at a terminal sees, and what a pipe must not.
+/// Output on a terminal, and in a pipe.
 @Suite(.timeLimit(.minutes(5))) struct TerminalTests {
     @Test func `a pipe gets neither escape sequences nor carriage returns`() async throws {
         let demo = try await squall("demo", "first-two-fail", "--size", "200KiB")
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `a terminal gets a line of progress, and the end of it is clean`() async throws {
-        // script(1) gives its child a terminal and copies what that shows.
+        // script(1) runs its child on a terminal and copies the output.
         let line = "'\(Programs.squall.path)' demo slow-3g --size 24KiB"
         let shown = try await run("env", ["TERM=xterm", "script", "-qec", line, "/dev/null"])
         #expect(shown.status == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(last.contains("equal: the file arrived byte for byte"))
     }
 
-    /// What a terminal of `columns` shows while `arguments` run, with a rate that draws the line some times.
+    /// The output of `arguments` on a terminal of `columns`, at a rate that draws the line several times.
     private func shown(
         _ arguments: [String],
         columns: UInt16,

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A journal of a run with a trace, whose file isn't in it.
+/// A journal of a run with a trace, whose file isn't embedded.
 @Suite(.timeLimit(.minutes(5))) struct TraceJournalTests {
     private struct Header: Decodable {
         struct Trace: Decodable, Equatable {
@@ -14,7 +14,7 @@ import Testing
         var traces: [Trace]?
     }
 
-    /// Runs `profile`, a path from `folder` or a name, through which a file is fetched.
+    /// Runs `profile`, a path in `folder` or a name, and fetches a file through it.
     private func record(_ profile: String, to journal: URL, in folder: URL, _ origin: String) async throws {
         let arguments = [
             "run", profile, "--listen", "127.0.0.1:0", "--upstream", origin, "--journal", journal.path, "--seed", "7",
@@ -34,7 +34,7 @@ import Testing
         return try #require(try decoded([String(line)], as: Header.self).first)
     }
 
-    /// Has the journal looked at in another folder.
+    /// Checks the journal in another folder.
     private func shrink(_ journal: URL) async throws -> Outcome {
         try await withFolder { other in try await squall("shrink", journal.path, "--", "true", folder: other) }
     }

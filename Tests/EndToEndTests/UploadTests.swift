@@ -79,7 +79,7 @@ import Testing
                     }
                     socket.send(content[told..<(told + count)])
                     guard isLast else {
-                        // Half of the time the server has promised something when it is killed.
+                        // Half of the time the server has acknowledged something when it is killed.
                         if let location, Bool.random(using: &random) {
                             let offset = try Self.offset(of: location, at: place)
                             #expect(offset >= told)

@@ -2,7 +2,7 @@ import HTTPSemantics
 import Testing
 
 @Suite struct ByteRangeTests {
-    /// What a `Range` field selects of `length` bytes; `nil` when the field is to be ignored.
+    /// The selection of a `Range` field in `length` bytes; `nil` when the field must be ignored.
     private func selection(_ field: String, of length: Int64) -> ByteRangeSelection? {
         ByteRangeRequest(field)?.selection(ofLength: length)
     }
@@ -45,13 +45,13 @@ import Testing
     @Test(arguments: ["bytes=0-1,5-6", "bytes=0-1, 2-3", "bytes=0-1,99999-", "bytes=99999-,88888-"])
     func `several ranges are answered with the whole`(_ field: String) {
         #expect(ByteRangeRequest(field)?.specifiers.count == 2)
-        #expect(selection(field, of: 1_000) == .whole)
+        #expect(selection(field, of: 1_000) == .complete)
     }
 
     @Test(
         arguments: [
             ("bytes=0-", ByteRangeSelection.unsatisfiable), ("bytes=0-0", .unsatisfiable), ("bytes=-0", .unsatisfiable),
-            ("bytes=-1", .whole), ("bytes=-500", .whole),
+            ("bytes=-1", .complete), ("bytes=-500", .complete),
         ]
     )
     func `nothing of an empty file can be selected`(_ field: String, _ expected: ByteRangeSelection) {

@@ -39,7 +39,7 @@ import Testing
 
     @Test func `a text at the limit is read, and a longer one isn't`() {
         let text = "{\"type\":\"\(Self.base)#completed-upload\"}"
-        let padded = text + String(repeating: " ", count: ProblemDetails.longest - text.utf8.count)
+        let padded = text + String(repeating: " ", count: ProblemDetails.maximumSize - text.utf8.count)
         #expect(ProblemDetails(json: Array(padded.utf8)) == .completedUpload)
         #expect(ProblemDetails(json: Array((padded + " ").utf8)) == nil)
     }

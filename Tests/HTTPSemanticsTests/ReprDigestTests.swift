@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 @Suite struct ReprDigestTests {
-    /// The SHA-256 of nothing at all.
+    /// The SHA-256 of zero bytes.
     private static let empty = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 
     @Test func `a digest is read and written alike`() throws {

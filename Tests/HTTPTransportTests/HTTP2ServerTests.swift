@@ -5,7 +5,7 @@ import NIOHTTP2
 import Synchronization
 import Testing
 
-/// A connection of HTTP/2 without a socket, whose clock the test advances.
+/// An HTTP/2 connection without a socket, with a clock that tests advance.
 @Suite struct HTTP2ServerTests {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(4, 0, 0, [])
     /// GET https://a/ by HPACK's static table (RFC 7541, appendix A).
@@ -15,7 +15,7 @@ import Testing
         [0, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF), type, flags, 0, 0, 0, stream] + payload
     }
 
-    /// Reads of a stream, held back for as long as nobody wants its content.
+    /// Delays the reads of a stream until its content is requested.
     private final class HeldReads: ChannelOutboundHandler, Sendable {
         typealias OutboundIn = Never
         private let isHeld = Mutex(true)
@@ -44,7 +44,7 @@ import Testing
         return channel
     }
 
-    /// The types of the frames that were sent since the last call.
+    /// The types of frames sent since the last call.
     private func types(_ channel: EmbeddedChannel) throws -> [UInt8] {
         var types: [UInt8] = []
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
@@ -79,7 +79,7 @@ import Testing
     @Test func `content that isn't read opens no window of its stream, and the other streams go on`() throws {
         let reads = HeldReads()
         let channel = try connection { stream in
-            // The client's streams are 1 and 3: the first is held.
+            // The client's streams are 1 and 3: the first is blocked.
             guard try stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID) == 1 else { return }
             try stream.pipeline.syncOperations.addHandler(reads)
         }
@@ -98,7 +98,7 @@ import Testing
         #expect(try updates(channel).contains(1))
     }
 
-    /// The streams whose windows were opened since the last call; 0 is the connection.
+    /// The streams whose windows were updated since the last call; 0 is the connection.
     private func updates(_ channel: EmbeddedChannel) throws -> Set<UInt32> {
         var streams: Set<UInt32> = []
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) {

@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    /// An encrypted key of RFC 5958, whose passphrase is “hunter2”.
+    /// An encrypted key (RFC 5958) with the passphrase “hunter2”.
     @Test func `a key with a passphrase is refused, and nobody is asked`() {
         let key = """
             -----BEGIN ENCRYPTED PRIVATE KEY-----
@@ -90,7 +90,7 @@ import Testing
         #expect(name.kind == .hostnameMismatch)
         #expect(name.isFinal)
         let ended = try #require(TLSFailure(NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake]))))
-        #expect(ended.kind == .broken)
+        #expect(ended.kind == .protocolError)
         #expect(ended.description.contains("EOF during handshake"))
     }
 }

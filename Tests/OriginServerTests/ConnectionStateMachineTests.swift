@@ -3,7 +3,7 @@ import Testing
 
 @testable import OriginServer
 
-/// The machine of a connection, state by event. Time is in seconds since the connection began.
+/// The state machine of a connection, state by event. Times are in seconds since the connection started.
 @Suite struct ConnectionStateMachineTests {
     private typealias Event = @Sendable (inout ConnectionStateMachine) -> ConnectionStateMachine.Action
 
@@ -22,7 +22,7 @@ import Testing
         _ = receiving.headArrived(keepsAlive: true, isRespondedEarly: false, at: at(1))
         var taken = begun
         taken.requestDelegated()
-        // Answered before all of it had come.
+        // Answered before its content arrived completely.
         var rest = taken
         _ = rest.responseEnded(at: at(1))
         var answering = receiving
@@ -49,21 +49,23 @@ import Testing
 
     @Test func `a head is taken between requests only, and answered at once when its content can't be waited for`() {
         expect([:]) { $0.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1)) }
-        expect(["idle": .answer(thenClose: true), "begun": .answer(thenClose: true)]) {
+        expect(["idle": .respond(thenClose: true), "begun": .respond(thenClose: true)]) {
             $0.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(1))
         }
     }
 
     @Test func `a complete request is answered`() {
-        expect(["receiving": .answer(thenClose: false)]) { $0.requestEnded(at: Self.at(1)) }
+        expect(["receiving": .respond(thenClose: false)]) { $0.requestEnded(at: Self.at(1)) }
         var machine = Self.newConnection()
         _ = machine.headArrived(keepsAlive: false, isRespondedEarly: false, at: Self.at(1))
-        #expect(machine.requestEnded(at: Self.at(1)) == .answer(thenClose: true))
+        #expect(machine.requestEnded(at: Self.at(1)) == .respond(thenClose: true))
     }
 
     @Test func `content is drained up to the limit, counted over all its parts`() {
         expect([:]) { $0.contentArrived(65_536, at: Self.at(1)) }
-        let expected: [String: ConnectionStateMachine.Action] = ["receiving": .answer(thenClose: true), "rest": .close]
+        let expected: [String: ConnectionStateMachine.Action] = [
+            "receiving": .respond(thenClose: true), "rest": .close,
+        ]
         expect(expected) { $0.contentArrived(65_537, at: Self.at(1)) }
         expect(expected) { machine in
             #expect(machine.contentArrived(65_536, at: Self.at(1)) == .nothing)
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test func `after an answer the next request is taken`() {
-        let next = ConnectionStateMachine.Action.answer(thenClose: false)
+        let next = ConnectionStateMachine.Action.respond(thenClose: false)
         expect(["idle": next, "begun": next, "receiving": next, "answering": next]) { machine in
             _ = machine.responseEnded(at: Self.at(2))
             _ = machine.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1))
@@ -185,7 +187,7 @@ import Testing
             #expect(machine.contentArrived(1_024, at: Self.at(Int64(second))) == .nothing)
             #expect(machine.timeAdvanced(to: Self.at(Int64(second))) == .nothing, "\(second)")
         }
-        // A window begins anew when it is over.
+        // A window restarts when it is over.
         #expect(machine.deadline == Self.at(91))
         #expect(machine.timeAdvanced(to: Self.at(91)) == .reject(.timedOut))
     }
@@ -198,7 +200,7 @@ import Testing
         #expect(machine.requestEnded(at: Self.at(3)) == .nothing)
         #expect(machine.deadline == Self.at(63))
         let next = machine.headArrived(keepsAlive: true, isRespondedEarly: true, at: Self.at(4))
-        #expect(next == .answer(thenClose: true))
+        #expect(next == .respond(thenClose: true))
     }
 
     @Test func `a request that another handler takes is answered by it, and the next is taken here`() {

@@ -249,7 +249,7 @@ import Units
                     }
                 }
                 try await RawConnection.with(port: origin.server.address.port) { [bytes] connection in
-                    // The server may have closed before all of it was sent.
+                    // The server may have closed before everything was sent.
                     try? await connection.send(bytes: bytes)
                     try? await connection.closeOutput()
                     let answer = await connection.rest()

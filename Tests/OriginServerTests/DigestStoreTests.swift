@@ -6,7 +6,7 @@ import TransferProtocol
 @testable import OriginServer
 
 @Suite struct DigestStoreTests {
-    /// Counts the computations, and holds them back until it is opened.
+    /// Counts computations, and blocks them until it is opened.
     private final class Gate: Sendable {
         private let stream = AsyncStream<Void>.makeStream()
         let started = AsyncStream<Int>.makeStream()
@@ -25,7 +25,7 @@ import TransferProtocol
             return digest
         }
 
-        /// Lets every computation end, those to come included.
+        /// Unblocks all computations, including later ones.
         func open() { stream.continuation.finish() }
 
         /// Waits until `count` computations have been started.
@@ -137,7 +137,7 @@ import TransferProtocol
             await gate.compute(nil)
         }
         #expect(abandoned == nil)
-        // The gate stays shut: only a cancellation ends the first.
+        // The gate stays closed: only cancellation ends the first.
         #expect(await store.digest(for: try Self.tag(2)) { Self.digest(2) } == Self.digest(2))
     }
 
@@ -160,11 +160,11 @@ import TransferProtocol
 }
 
 extension DigestStore {
-    /// The digest for a tag, however long it takes.
+    /// The digest for a tag, without a timeout.
     fileprivate func digest(for tag: EntityTag, compute: @escaping Computation) async -> ReprDigest? {
         await digest(
             for: tag,
-            patience: {
+            timeout: {
                 let (stream, continuation) = AsyncStream<Void>.makeStream()
                 for await _ in stream { break }
                 withExtendedLifetime(continuation) {}

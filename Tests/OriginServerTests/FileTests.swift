@@ -60,7 +60,7 @@ import TransferProtocol
         try await TestOrigin.with { origin in
             let tag = try await origin.response()["etag"]
             #expect(try await origin.response()["etag"] == tag)
-            // The same length and the same date, but other bytes: only the inode's own time tells.
+            // The same length and mtime, but other bytes: only ctime differs.
             let handle = try FileHandle(forWritingTo: origin.url("file.bin"))
             try handle.write(contentsOf: Data([1, 2, 3]))
             try handle.close()
@@ -126,7 +126,7 @@ import TransferProtocol
         var limits = OriginLimits.patient
         limits.digestTimeout = .zero
         try await TestOrigin.with([:], limits: limits) { origin in
-            // Reading it to the end would take longer than any test.
+            // Reading it completely would take longer than any test.
             try origin.writeSparse(1 << 40, to: "huge")
             let want = "Want-Repr-Digest: sha-256=9"
             let part = try await origin.response("GET", "/huge", want, "Range: bytes=0-0")
@@ -140,7 +140,7 @@ import TransferProtocol
         var limits = OriginLimits.patient
         limits.digestTimeout = .zero
         try await TestOrigin.with([:], limits: limits) { origin in
-            // Reading it to the end would take longer than any test.
+            // Reading it completely would take longer than any test.
             try origin.writeSparse(1 << 40, to: "huge")
             let digest = [UInt8](repeating: 7, count: 32)
             await origin.server.remember(sha256: digest, ofFile: "huge")

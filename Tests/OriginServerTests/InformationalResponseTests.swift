@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Responses of status 1xx.
+/// 1xx responses.
 @Suite(.timeLimit(.minutes(1))) struct InformationalResponseTests {
     private static let upload = "Upload-Draft-Interop-Version: 10\r\nUpload-Complete: ?1\r\nContent-Length: 3\r\n"
 

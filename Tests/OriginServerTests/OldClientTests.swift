@@ -2,7 +2,7 @@ import Foundation
 import OriginServer
 import Testing
 
-/// Clients of HTTP/1.0.
+/// HTTP/1.0 clients.
 @Suite(.timeLimit(.minutes(5))) struct OldClientTests {
     /// RFC 9110, section 10.1.1.
     @Test func `an expectation of HTTP 1 dot 0 is ignored`() async throws {
@@ -10,7 +10,7 @@ import Testing
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 let expecting =
                     "GET /file.bin HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
-                // The content comes without a 100, and the connection goes on.
+                // The content is sent without a 100, and the connection continues.
                 try await connection.send(expecting + "hello" + "GET /file.bin HTTP/1.1\r\nHost: a\r\n\r\n")
                 let first = try await connection.response()
                 #expect(first.status == 200)
@@ -27,7 +27,8 @@ import Testing
                 let fields = ["Upload-Draft-Interop-Version: 10", "Upload-Complete: ?1", "Expect: 100-continue"]
                 let head = ["PUT /new.bin HTTP/1.0", "Content-Length: 1000"] + fields
                 try await connection.send(head.map { $0 + "\r\n" }.joined() + "\r\n")
-                // The content comes after the server has begun to wait for it: it has made the file, and answered another.
+                // The content is sent once the server waits for it: it has created the file and answered another
+                // request.
                 let inside = folder.appendingPathComponent(".squall-uploads").path
                 while try FileManager.default.contentsOfDirectory(atPath: inside).count < 2 { await Task.yield() }
                 try await RawConnection.with(port: server.address.port) { other in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OriginServer
 
-/// A file that is read by its descriptor, whatever becomes of its name.
+/// A file read through its descriptor, even if its name changes.
 @Suite struct OpenedFileTests {
     @Test(arguments: [true, false])
     func `a file that was opened once more is the same one, also when its name is another's`(isReplaced: Bool)

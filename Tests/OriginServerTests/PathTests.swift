@@ -6,7 +6,7 @@ import Testing
 @Suite struct PathTests {
     private static let secret = "out of the folder"
 
-    /// Fails when any of the targets, sent as it is, is answered with anything but one of the statuses.
+    /// Fails when the response to any of these raw targets has another status.
     private func expectRefusal(_ targets: [String], _ status: Int, at origin: TestOrigin) async throws {
         for target in targets {
             let answer = try await origin.everything("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -58,7 +58,7 @@ import Testing
         try await TestOrigin.with(["folder/file.txt": [7], ".hidden": [1], "a.squall-part": [1]]) { origin in
             let outside = origin.folder.deletingLastPathComponent()
             try Data(Self.secret.utf8).write(to: outside.appendingPathComponent("secret"))
-            // A sibling whose path starts with the folder's own.
+            // A sibling whose path has the folder's path as a prefix.
             let sibling = outside.appendingPathComponent(origin.folder.lastPathComponent + "-sibling")
             try FileManager.default.createDirectory(at: sibling, withIntermediateDirectories: true)
             try Data(Self.secret.utf8).write(to: sibling.appendingPathComponent("secret"))

@@ -2,9 +2,9 @@ import Foundation
 import OriginServer
 import Testing
 
-/// Requests that come in one packet: none of them is carried out as another, nor after the last answer of the connection.
+/// Pipelined requests in one packet: none is misinterpreted, or processed after the connection's last response.
 @Suite(.timeLimit(.minutes(5))) struct PipeliningTests {
-    /// Sends everything at once to a server that takes uploads and serves `victim`; gives all that it sends back.
+    /// Sends everything at once to a server that accepts uploads and serves `victim`; returns its output.
     private func exchange(_ packet: String, halfCloses: Bool = false) async throws -> (
         text: String, files: [String: String]
     ) {
@@ -14,7 +14,7 @@ import Testing
                 try await connection.send(packet)
                 if halfCloses { try await connection.closeOutput() }
                 let text = String(decoding: await connection.rest(), as: UTF8.self)
-                // An upload that was begun meanwhile is on the disk when a later one is.
+                // An upload that was started is durable once a later one is.
                 try await RawConnection.with(port: server.address.port) { other in
                     try await other.request("PUT", "/later", ["Content-Length: 1", "Connection: close"])
                     try await other.send("x")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// The status codes of the responses, reports of progress left out.
+    /// The status codes of the responses, without progress reports.
     private func statuses(_ text: String) -> [String] {
         text.ranges(of: "HTTP/1.1 ").map { String(text[$0.upperBound...].prefix(3)) }.filter { $0 != "104" }
     }

@@ -1,6 +1,6 @@
 import Testing
 
-// Every row of the table of what other servers get wrong, and some more.
+// Every row of the table of common server mistakes, and some more.
 @Suite struct RangeTests {
     @Test(
         arguments: [

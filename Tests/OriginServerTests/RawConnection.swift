@@ -1,16 +1,16 @@
 import NIOCore
 import NIOPosix
 
-/// A connection that sends and receives plain bytes, so that a test sees exactly what a server sends.
+/// A connection of raw bytes, so that tests see exactly what a server sends.
 struct RawConnection {
-    /// An answer, taken apart.
+    /// A parsed response.
     struct Response: Hashable {
         var status: Int
-        /// The head as it was sent, with the empty line at its end.
+        /// The head as sent, including the final empty line.
         var head: String
         var body: [UInt8]
 
-        /// The value of a field, if the head has it exactly once.
+        /// The value of a field, if it occurs exactly once.
         subscript(name: String) -> String? {
             let values = head.split(separator: "\r\n").dropFirst().compactMap { line -> String? in
                 let parts = line.split(separator: ":", maxSplits: 1)
@@ -73,12 +73,12 @@ struct RawConnection {
         for byte in text.utf8 { try await outbound.write(ByteBuffer(bytes: [byte])) }
     }
 
-    /// Ends sending; receiving goes on.
+    /// Closes the output; receiving continues.
     func closeOutput() async throws {
         try await channel.close(mode: .output)
     }
 
-    /// The next answer. `isHead` when it answers HEAD, and has no content whatever it says.
+    /// The next response. `isHead`: a response to HEAD, without content.
     mutating func response(isHead: Bool = false) async throws -> Response {
         let head = try await head()
         var response = Response(status: Int(head.dropFirst(9).prefix(3)) ?? 0, head: head, body: [])
@@ -91,7 +91,7 @@ struct RawConnection {
         return response
     }
 
-    /// The head of the next answer, with the empty line at its end.
+    /// The head of the next response, including the final empty line.
     mutating func head() async throws -> String {
         while true {
             if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
@@ -103,7 +103,7 @@ struct RawConnection {
         }
     }
 
-    /// Everything until the server closes, or the connection breaks.
+    /// Everything until the server closes or the connection fails.
     mutating func rest() async -> [UInt8] {
         while (try? await receive()) != nil {}
         defer { received = [] }

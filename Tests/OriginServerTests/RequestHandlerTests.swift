@@ -7,12 +7,12 @@ import Testing
 
 @testable import OriginServer
 
-/// The handlers of a connection on a channel without a socket, whose clock the test advances.
+/// The handlers of a connection without a socket, with a clock that tests advance.
 @Suite(.timeLimit(.minutes(1))) struct RequestHandlerTests {
-    /// A channel whose answers are written by `answer`.
+    /// A channel whose responses are written by `answer`.
     private func channel(
         limits: OriginLimits = OriginLimits(),
-        answer: @escaping RequestHandler.Answer
+        answer: @escaping RequestHandler.Respond
     ) async throws -> NIOAsyncTestingChannel {
         let channel = NIOAsyncTestingChannel()
         try await channel.testingEventLoop.executeInContext {
@@ -24,13 +24,13 @@ import Testing
             let progress = RequestProgress()
             try pipeline.addHandler(HTTP1Adapter(progress, isSecure: false))
             let now = channel.eventLoop.now
-            try pipeline.addHandler(RequestHandler(limits: limits, now: now, progress: progress, answer: answer))
+            try pipeline.addHandler(RequestHandler(limits: limits, now: now, progress: progress, respond: answer))
         }
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
         return channel
     }
 
-    /// Answers every request with an empty 204, or 408 when it is late.
+    /// Responds with an empty 204, or 408 when late.
     @Sendable
     private static func noContent(_ request: InboundRequest, _ channel: any Channel) async -> Bool {
         var head = HTTPResponse(status: .noContent)
@@ -93,7 +93,7 @@ import Testing
         let written = AsyncStream<Void>.makeStream()
         let channel = try await channel { _, channel in
             let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "9"])
-            // Written but never flushed: to the handlers that is a system that takes nothing.
+            // Written but never flushed: to the handlers it looks like a blocked socket.
             channel.write(HTTPResponsePart.head(head), promise: nil)
             written.continuation.yield()
             return true
@@ -135,7 +135,7 @@ import Testing
         let (events, continuation) = AsyncStream<String>.makeStream()
         let channel = try await channel { _, _ in
             continuation.yield("began")
-            // Ends by cancellation only.
+            // Ends only by cancellation.
             let (never, unused) = AsyncStream<Void>.makeStream()
             for await _ in never {}
             unused.finish()

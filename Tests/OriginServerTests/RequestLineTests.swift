@@ -3,11 +3,11 @@ import Testing
 
 @testable import OriginServer
 
-/// The first line of a request, by itself and in front of the decoder.
+/// The request line parser, alone and in front of the decoder.
 @Suite struct RequestLineTests {
     private static let longest = RequestTarget.maximumLength
 
-    /// The verdict on `text`, which is the first one that isn't `incomplete`.
+    /// The first verdict on `text` other than `incomplete`.
     private func verdict(_ text: String) -> RequestLine.Verdict {
         var line = RequestLine()
         for byte in text.utf8 {
@@ -59,7 +59,7 @@ import Testing
         #expect(verdict("\r\n\n\r\nGET   /f HTTP/1.1\r\n") == complete("GET", "GET /f HTTP/1.1\r\n"))
     }
 
-    /// The statuses of the answers to `requests`, sent at once and byte by byte.
+    /// The response statuses of `requests`, sent at once and byte by byte.
     private func expectStatuses(_ expected: [String], _ requests: String) async throws {
         try await TestOrigin.with(["f": [1], "sub/index.html": [2]]) { origin in
             for isSplit in [false, true] {
@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// The way from the name of a folder to the folder.
+/// The redirect from a folder's name to the folder.
 @Suite struct RedirectionTests {
     @Test(arguments: [
         ("/sub", "/sub/"), ("/sub?a=//evil&b", "/sub/?a=//evil&b"), ("/sub?", "/sub/?"), ("/s%75b", "/sub/"),

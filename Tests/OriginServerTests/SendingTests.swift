@@ -11,8 +11,8 @@ import Testing
 @Suite struct SendingTests {
     private static let size = 64 << 20
 
-    /// Asks for a file, reads the head, does something to the file while most of it is still to be sent, and gives what
-    /// arrived after that and the request log.
+    /// Requests a file, reads the head, modifies the file while most of it is unsent, and returns the rest of the
+    /// response and the request log.
     private func bytesArriving(
         after change: @Sendable (TestOrigin) throws -> Void
     ) async throws -> (count: Int, record: RequestRecord?) {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// Stands for a socket that takes bytes only when the test says so.
+    /// A socket stand-in that accepts bytes only when the test allows it.
     private final class ReluctantSocket: ChannelOutboundHandler {
         typealias OutboundIn = HTTPResponsePart
 
@@ -128,12 +128,12 @@ import Testing
             }
             let head = HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/file")
             let request = InboundRequest.request(RequestHead(head, RequestTraits(head), limits: limits))
-            async let answer = responder.answer(request, on: channel)
+            async let answer = responder.respond(request, on: channel)
             var arrival = arrivals.makeAsyncIterator()
             _ = await arrival.next()
             for number in 1..<chunks {
                 _ = await arrival.next()
-                // Whatever the responder could still do without the socket, it has had the time to.
+                // Everything that the responder can do without the socket has happened by now.
                 for _ in 0..<10 {
                     try await NIOThreadPool.singleton.runIfActive {}
                     await loop.run()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ServerTests {
     private static let get = "GET /file.bin HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// The error of starting a server that can't be started.
+    /// The error of a server that fails to start.
     private func startError(_ configuration: OriginConfiguration) async throws -> OriginError {
         try await #require(throws: OriginError.self) { _ = try await OriginServer.start(configuration) }
     }
@@ -34,7 +34,7 @@ import Testing
             #expect(taken.subject == "127.0.0.1:\(origin.server.address.port)")
             #expect(taken.cause?.call == "bind")
             #expect(taken.cause?.errno == .addressInUse)
-            // TEST-NET-1 (RFC 5737) is nobody's.
+            // TEST-NET-1 (RFC 5737) belongs to nobody.
             let foreign = try await startError(OriginConfiguration(folder: path, host: "192.0.2.1"))
             #expect(foreign.code == .addressNotAvailable)
             for port in [-1, 65_536, .max, .min] {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `a shutdown lets an answer that is under way finish`() async throws {
-        // Much more than the sockets hold.
+        // Much more than socket buffers hold.
         let size = 16 << 20
         var limits = OriginLimits.patient
         limits.shutdownTimeout = .seconds(120)

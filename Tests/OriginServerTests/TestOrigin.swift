@@ -8,7 +8,7 @@ import Testing
 import TransferProtocol
 
 extension OriginLimits {
-    /// The limits with no time limit that a test on a busy machine meets; a test of one of them sets it.
+    /// Limits without timeouts that a busy machine could hit; tests of a timeout set it.
     static let patient: OriginLimits = {
         var limits = OriginLimits()
         limits.headTimeout = .hours(1)
@@ -20,14 +20,14 @@ extension OriginLimits {
     }()
 }
 
-/// A server over a fresh folder, for one test.
+/// A server over a temporary folder, for one test.
 struct TestOrigin: Sendable {
-    /// The `Date` of every answer: a day after the files' last change.
+    /// The `Date` of every response: a day after the files' mtime.
     static let now = "Sun, 22 Nov 2026 12:00:00 GMT"
     static let modified = "Sat, 21 Nov 2026 12:00:00 GMT"
 
     let server: OriginServer
-    /// The folder that is served. Its parent is the test's own too.
+    /// The served folder. Its parent belongs to the test too.
     let folder: URL
     let records: Records
 
@@ -37,7 +37,7 @@ struct TestOrigin: Sendable {
 
         func append(_ record: RequestRecord) { stream.continuation.yield(record) }
 
-        /// The next record that hasn't been taken, waited for if need be.
+        /// Waits for the next record.
         func next() async -> RequestRecord? {
             var iterator = stream.stream.makeAsyncIterator()
             return await iterator.next()
@@ -78,7 +78,7 @@ struct TestOrigin: Sendable {
         }
     }
 
-    /// 1,000 bytes, each telling its place.
+    /// 1,000 bytes that depend on their position.
     static let content = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
 
     func url(_ name: String) -> URL { folder.appendingPathComponent(name) }
@@ -96,7 +96,7 @@ struct TestOrigin: Sendable {
         try FileManager.default.setAttributes(attributes, ofItemAtPath: url(name).path)
     }
 
-    /// Makes a file of `size` zeros that takes no room on the disk.
+    /// Creates a sparse file of `size` zeros.
     func writeSparse(_ size: Int, to name: String) throws {
         try write([], to: name)
         try truncate(name, to: size)
@@ -108,7 +108,7 @@ struct TestOrigin: Sendable {
         try handle.close()
     }
 
-    /// The answer to one request with a Host field and `fields`, on a connection of its own.
+    /// The response to one request with a Host field and `fields`, on its own connection.
     func response(
         _ method: String = "GET",
         _ target: String = "/file.bin",
@@ -121,7 +121,7 @@ struct TestOrigin: Sendable {
         }
     }
 
-    /// Everything that the server sends in return for these bytes, until it closes.
+    /// Everything that the server sends in response to these bytes, until it closes.
     func everything(_ request: String) async throws -> String {
         try await RawConnection.with(port: server.address.port) { connection in
             try await connection.send(request)

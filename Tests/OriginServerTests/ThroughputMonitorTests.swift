@@ -4,8 +4,8 @@ import Testing
 
 @testable import OriginServer
 
-/// The least speed of an upload, as a value. Time is in seconds.
-@Suite struct MinimumThroughputTests {
+/// The minimum rate of request content, as a value. Times are in seconds.
+@Suite struct ThroughputMonitorTests {
     private static func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
     private static let rule = ThroughputMonitor(rate: 100, window: .seconds(10))

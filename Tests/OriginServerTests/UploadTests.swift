@@ -4,7 +4,7 @@ import ResumableUploads
 import Testing
 import TransferProtocol
 
-/// A server that takes uploads into the folder that it serves.
+/// A server that accepts uploads into its served folder.
 func withUploads<Result: Sendable>(
     limits: OriginLimits = .patient,
     policy: UploadPolicy = UploadPolicy(),
@@ -16,7 +16,7 @@ func withUploads<Result: Sendable>(
     return try await withServer(folder, limits: limits, policy: policy) { try await body($0, folder) }
 }
 
-/// A server over a folder that is there already.
+/// A server over an existing folder.
 private func withServer<Result: Sendable>(
     _ folder: URL,
     limits: OriginLimits = .patient,
@@ -44,7 +44,7 @@ extension RawConnection {
         try await send(lines.map { $0 + "\r\n" }.joined() + "\r\n")
     }
 
-    /// The next response that isn't a report of progress: on a slow machine there are some.
+    /// The next response other than a progress report, which slow machines send.
     fileprivate mutating func finalResponse(isHead: Bool = false) async throws -> Response {
         while true {
             let response = try await response(isHead: isHead)
@@ -60,7 +60,7 @@ extension RawConnection {
     }
 }
 
-/// What a client of one of Apple's systems sends, in the words of its version of the draft.
+/// The requests of Apple's clients, in their versions of the draft.
 private struct AppleShape: Sendable {
     let dialect: UploadDialect
 
@@ -204,7 +204,7 @@ private struct AppleShape: Sendable {
         try await withUploads(policy: policy) { server, folder in
             try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.request("PUT", "/new.bin", ["Content-Length: 3000000"])
-                // The server reads and drops it, so that no reset takes the response away.
+                // The server reads and discards it, so that a reset doesn't destroy the response.
                 try await connection.send(bytes: Self.bytes(3_000_000))
                 let response = try await connection.finalResponse()
                 #expect(response.status == 413)
@@ -235,7 +235,7 @@ private struct AppleShape: Sendable {
                     return try #require(try await new.finalResponse(isHead: true)["upload-offset"].flatMap { Int($0) })
                 }
                 let rest = String(decoding: await old.rest(), as: UTF8.self)
-                // It may have been told how far it has come, but it got no answer.
+                // It may have got progress reports, but no response.
                 #expect(rest.ranges(of: "HTTP/1.1 ").count == rest.ranges(of: "HTTP/1.1 104 ").count)
                 try await RawConnection.with(port: port) { new in
                     try await new.request(

@@ -7,7 +7,7 @@ import ResumableUploads
 import Synchronization
 import Testing
 
-/// A client in the shape of Apple's URLSession, played by raw requests of HTTP/1.1 against the channel handler.
+/// A client that behaves like Apple's URLSession: raw HTTP/1.1 requests to the channel handler.
 ///
 /// iOS 17 and macOS 14 speak version 3 of the drafts, iOS 18.0 version 5, later ones version 6.
 @Suite(.timeLimit(.minutes(1))) struct AppleClientTests {
@@ -31,7 +31,7 @@ import Testing
         ),
     ]
 
-    /// A connection of a server, bytes in and bytes out.
+    /// A connection to a server, bytes in and bytes out.
     private struct Connection {
         let channel: NIOAsyncTestingChannel
         private var received = ""
@@ -49,7 +49,7 @@ import Testing
 
         func send(_ bytes: ArraySlice<UInt8>) async throws { try await channel.writeInbound(ByteBuffer(bytes: bytes)) }
 
-        /// The next head, in lines.
+        /// The next head, as lines.
         mutating func head() async throws -> [String] {
             while true {
                 if let end = received.range(of: "\r\n\r\n") {

@@ -8,9 +8,9 @@ import TransferProtocol
 
 @testable import ResumableUploads
 
-/// Several uploads of one target at the same time.
+/// Concurrent uploads to the same target.
 @Suite(.timeLimit(.minutes(2))) struct ConcurrentTargetTests {
-    /// The outcomes of uploads that finish at the same time, each with bytes of its own, and the bytes of the target.
+    /// The outcomes of concurrent uploads with distinct bytes, and the bytes of the target.
     private static func outcomes(count: Int, isOnlyNew: Bool) async throws -> ([UploadOutcome], [UInt8]) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -68,7 +68,7 @@ import TransferProtocol
         fields[.ifNoneMatch] = "*"
         server.request(1, .put, .target(.file), fields, contentLength: 1)
         server.settle()
-        guard case .inform(_, let response)? = server.takeSent().first, let location = response.fields[.location],
+        guard case .interim(_, let response)? = server.takeSent().first, let location = response.fields[.location],
             let token = UploadToken(location.dropFirst("/.uploads/".count))
         else { throw ScriptedUploader.Broken(reason: "no location") }
         server.handle(.content(UploadRequestID(1), [1]))
@@ -93,7 +93,7 @@ import TransferProtocol
 }
 
 extension UploadBackend {
-    /// Carries out a command, and gives its result.
+    /// Executes a command and returns its result.
     fileprivate func result(of command: UploadStoreCommand, for token: UploadToken) async -> UploadStoreResult {
         await withCheckedContinuation { continuation in
             perform(command, for: token) { continuation.resume(returning: $0) }

@@ -4,26 +4,26 @@ import SimulatedDisk
 import Testing
 import Units
 
-/// Uploads to a server whose machine stops between any two calls to its disk.
+/// Uploads to a server whose machine may crash between any two disk calls.
 ///
-/// `SQUALL_UPLOAD_RUNS` asks for more runs.
+/// `SQUALL_UPLOAD_RUNS` sets the number of runs.
 @Suite struct CrashTests {
     private static let runs = UInt64(ProcessInfo.processInfo.environment["SQUALL_UPLOAD_RUNS"] ?? "") ?? 300
 
-    /// What became of a run.
+    /// The result of a run.
     struct Story: Hashable {
         var crashes = 0
         var resumptions = 0
     }
 
-    /// An upload from its first request to its success, with the file checked after one power cut more.
+    /// An upload from its first request to success; the file is checked after one more power cut.
     private func run(_ seed: UInt64, ignoresSynchronization: Bool = false) throws -> Story {
         var random = SeededGenerator(seed: seed)
         var server = try SimulatedServer(seed: seed)
         server.policy.checkpointBytes = Int64(1 + random.next() % 900)
         var client = ScriptedUploader(seed: seed)
         var story = Story()
-        // Later everything works, so that the upload has to finish.
+        // Afterwards everything works, so the upload must finish.
         var faultySteps = 400
         func faults() -> SimulatedDisk.Faults {
             var faults = SimulatedDisk.Faults()

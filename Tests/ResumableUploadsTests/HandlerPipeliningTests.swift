@@ -8,9 +8,9 @@ import TransferProtocol
 
 @testable import ResumableUploads
 
-/// A connection whose requests come in one packet, with no `HTTPServerPipelineHandler` in front: so it is in Hummingbird.
+/// Pipelined requests in one packet, without an `HTTPServerPipelineHandler`, as in Hummingbird.
 @Suite(.timeLimit(.minutes(2))) struct HandlerPipeliningTests {
-    /// What passes the channel, in the order in which it does.
+    /// The messages on the channel, in order.
     private final class Log: Sendable {
         let events = Mutex<[String]>([])
         let reads = Mutex(0)
@@ -18,7 +18,7 @@ import TransferProtocol
         func append(_ event: String) { events.withLock { $0.append(event) } }
     }
 
-    /// Logs what goes to the client.
+    /// Logs responses to the client.
     private final class Front: ChannelOutboundHandler, Sendable {
         typealias OutboundIn = HTTPResponsePart
         typealias OutboundOut = HTTPResponsePart
@@ -41,7 +41,7 @@ import TransferProtocol
         }
     }
 
-    /// Logs what the next handler gets.
+    /// Logs requests to the next handler.
     private final class Back: ChannelInboundHandler, Sendable {
         typealias InboundIn = HTTPRequestPart
         let log: Log
@@ -55,7 +55,7 @@ import TransferProtocol
 
     private let log = Log()
 
-    /// A server whose answer is the content of the upload.
+    /// A server that responds with the content of the upload.
     private func echo() -> ResumableUploadServer {
         ResumableUploadServer { [log] request in
             var text = ""
@@ -83,7 +83,7 @@ import TransferProtocol
         return [.head(head)] + (content.map { [.body(ByteBuffer(string: $0))] } ?? []) + [.end(nil)]
     }
 
-    /// An upload in chunks, whose length isn't known.
+    /// A chunked upload of unknown length.
     private func upload(_ content: String, _ fields: HTTPFields = [:]) -> [HTTPRequestPart] {
         var fields = fields
         fields[.uploadDraftInteropVersion] = "10"
@@ -91,14 +91,14 @@ import TransferProtocol
         return request(.post, "/photo", fields, content)
     }
 
-    /// Has all of this arrive at once.
+    /// Delivers all of these bytes at once.
     private func receive(_ parts: [HTTPRequestPart], on channel: NIOAsyncTestingChannel) async throws {
         try await channel.testingEventLoop.executeInContext {
             for part in parts { channel.pipeline.syncOperations.fireChannelRead(NIOAny(part)) }
         }
     }
 
-    /// Waits for the end of a response, and gives its head.
+    /// Waits for the end of a response and returns its head.
     private func answer(on channel: NIOAsyncTestingChannel) async throws -> HTTPResponse? {
         var last: HTTPResponse?
         while true {
@@ -158,7 +158,7 @@ import TransferProtocol
         let server = echo()
         let channel = try await connect(server)
         try await receive(Array(upload("x").dropLast()), on: channel)
-        // The time counts from when the content is waited for.
+        // The time starts when the server waits for content.
         for _ in 0..<100_000 where channel.isActive {
             await channel.testingEventLoop.advanceTime(by: .seconds(31))
             await Task.yield()

@@ -8,9 +8,9 @@ import TransferProtocol
 
 @testable import ResumableUploads
 
-/// The channel handler in front of somebody's own.
+/// The channel handler in front of an application's handler.
 @Suite(.timeLimit(.minutes(2))) struct HandlerTests {
-    /// What the wrapped handler was given.
+    /// The uploads that the wrapped handler received.
     private final class Target: Sendable {
         let heads = Mutex<[HTTPRequest]>([])
         let bodies = Mutex<[[UInt8]]>([])
@@ -31,7 +31,7 @@ import TransferProtocol
         }
     }
 
-    /// A connection of a server.
+    /// A connection to a server.
     private struct Connection {
         let channel: NIOAsyncTestingChannel
 
@@ -157,7 +157,7 @@ import TransferProtocol
         let (answer, content) = try await connection.answer()
         #expect(answer.status == .contentTooLarge)
         #expect(content == "too big")
-        // It is the target's answer, which nothing can be appended to.
+        // It is the target's response, which can't be appended to.
         #expect(UploadFields(answer.headerFields, in: .v10).isComplete == true)
         let second = try await Connection(server)
         try await second.send(.patch, location, Self.append(1, 999), [2], ends: false)
@@ -183,7 +183,7 @@ import TransferProtocol
         connection = try await Connection(reading)
         try await connection.send(.put, "/photo", fields, ends: false)
         let location = try #require(try await connection.head().headerFields[.location])
-        // What the server could still say by itself, it has had the time to.
+        // Everything that the server does by itself has happened by now.
         let other = try await Connection(reading)
         try await other.send(.options, location, [.uploadDraftInteropVersion: "10"])
         _ = try await other.answer()
@@ -337,7 +337,7 @@ import TransferProtocol
         try await connection.send(.put, "/photo", Self.creation(32 * piece.count), ends: false)
         _ = try await connection.head()
         for _ in 0..<32 { try await connection.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(bytes: piece))) }
-        // The channel reads by itself after each piece, until that is held back.
+        // The channel reads automatically after each chunk until reads are delayed.
         #expect(reads.count.withLock { $0 } < 10)
         try await connection.channel.writeInbound(HTTPRequestPart.end(nil))
         opened.yield()
@@ -359,7 +359,7 @@ import TransferProtocol
     }
 }
 
-/// Counts what the channel is asked to read.
+/// Counts the channel's reads.
 private final class Reads: ChannelOutboundHandler, Sendable {
     typealias OutboundIn = HTTPResponsePart
     let count = Mutex(0)

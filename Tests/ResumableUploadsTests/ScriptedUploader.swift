@@ -4,11 +4,11 @@ import ResumableUploads
 import TransferProtocol
 import Units
 
-/// A client that uploads a file under everything that a seed brings: cuts, half-open connections, crashes of the server.
+/// A client that uploads a file under seeded faults: cuts, half-open connections, server crashes.
 ///
-/// It remembers every offset that it was told, and complains when one goes down.
+/// It records every reported offset and fails when one decreases.
 struct ScriptedUploader {
-    /// A promise that was broken.
+    /// A broken acknowledgement.
     struct Broken: Error, Hashable {
         let reason: String
     }
@@ -16,11 +16,11 @@ struct ScriptedUploader {
     private enum State {
         /// No upload, and no request.
         case fresh
-        /// A request whose answer is awaited. With content: where the next byte comes from, and where the request ends.
+        /// A request waiting for its response. With content: the next offset, and the end of the request's content.
         case asking(UInt64, Ask)
-        /// The offset isn't known.
+        /// The offset is unknown.
         case lost
-        /// It is.
+        /// The offset is known.
         case at(Int64)
         case finished
     }
@@ -38,9 +38,9 @@ struct ScriptedUploader {
     private var state = State.fresh
     private var token: UploadToken?
     private var lastID: UInt64
-    /// The highest offset that was told of this upload.
+    /// The highest offset reported for this upload.
     private(set) var told: Int64 = 0
-    /// The most bytes that were sent.
+    /// The maximum number of bytes sent.
     private var mostSent: Int64 = 0
     private(set) var resumptions = 0
 
@@ -59,13 +59,13 @@ struct ScriptedUploader {
 
     private var length: Int64 { Int64(bytes.count) }
 
-    /// The server has gone, with every connection.
+    /// The server crashed, with every connection.
     mutating func serverStopped() {
         if case .finished = state { return }
         state = token == nil ? .fresh : .lost
     }
 
-    /// Does the next thing: asks, sends or cuts.
+    /// The next action: a request, content, or a cut.
     mutating func act(on server: inout SimulatedServer) {
         switch state {
         case .fresh: create(&server)
@@ -73,8 +73,8 @@ struct ScriptedUploader {
         case .at(let offset): append(from: offset, &server)
         case .asking(let id, .content(let next, let end, let completes, let isCreation)):
             if chance(0.1) {
-                // Half of the time the server doesn't notice yet that the connection is gone.
-                if chance(0.5) || token == nil { server.handle(.broke(UploadRequestID(id))) }
+                // Half of the time the server doesn't notice the lost connection yet.
+                if chance(0.5) || token == nil { server.handle(.disconnected(UploadRequestID(id))) }
                 state = token == nil ? .fresh : .lost
             } else if isAwaited {
                 isAwaited = false
@@ -93,7 +93,7 @@ struct ScriptedUploader {
             }
         case .asking(let id, .offset):
             if chance(0.05) {
-                server.handle(.broke(UploadRequestID(id)))
+                server.handle(.disconnected(UploadRequestID(id)))
                 state = .lost
             }
         case .finished: break
@@ -145,7 +145,7 @@ struct ScriptedUploader {
 
     // MARK: - What the server sends
 
-    /// Takes what the server has sent.
+    /// Processes the server's messages.
     mutating func receive(_ action: UploadServerAction) throws {
         guard case .asking(let current, let ask) = state else { return }
         switch action {
@@ -154,7 +154,7 @@ struct ScriptedUploader {
             if id == UploadRequestID(current) { isAwaited = true }
         case .close(let id):
             if id == UploadRequestID(current) { state = token == nil ? .fresh : .lost }
-        case .inform(let id, let response):
+        case .interim(let id, let response):
             if id == UploadRequestID(current) { try informed(response) }
         case .respond(let id, let response):
             if id == UploadRequestID(current) { try answered(response, ask) }

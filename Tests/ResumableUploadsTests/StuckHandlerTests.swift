@@ -5,17 +5,17 @@ import TransferProtocol
 
 @testable import ResumableUploads
 
-/// Uploads whose handler neither reads nor returns, and ignores that it was cancelled.
+/// Uploads whose handler neither reads nor returns, and ignores cancellation.
 @Suite(.timeLimit(.minutes(1))) struct StuckHandlerTests {
-    /// What the server waits for.
+    /// The point at which the server waits.
     enum Wait: CaseIterable {
-        /// The handler's reading.
+        /// For the handler to read.
         case append
-        /// The handler's answer.
+        /// For the handler's response.
         case finish
     }
 
-    /// An upload that has come to its wait.
+    /// An upload that has reached this point.
     private struct Upload {
         let server: ResumableUploadServer
         let id: UploadRequestID
@@ -39,7 +39,7 @@ import TransferProtocol
             server.handle(wait == .append ? .content(id, [1]) : .contentEnded(id))
         }
 
-        /// Begins a request.
+        /// Starts a request.
         static func begin(
             _ method: HTTPRequest.Method,
             _ path: String,
@@ -80,7 +80,7 @@ import TransferProtocol
         let upload = try await Upload(wait, configuration)
         upload.server.handle(.tick)
         #expect(upload.server.count == 1, "its client is there")
-        upload.server.handle(.broke(upload.id))
+        upload.server.handle(.disconnected(upload.id))
         upload.server.handle(.tick)
         while upload.server.count > 0, !Task.isCancelled { await Task.yield() }
         #expect(upload.server.count == 0)

@@ -9,7 +9,7 @@ import Units
 
 @testable import ResumableUploads
 
-/// A server of uploads on a simulated disk: the core, the store, and the commands that the store hasn't got to yet.
+/// An upload server on a simulated disk: the core, the store, and its pending commands.
 struct SimulatedServer {
     static let folder = FilePath("/up")
 
@@ -35,28 +35,28 @@ struct SimulatedServer {
     var count: Int { core?.count ?? 0 }
     var requestCount: Int { core?.requestCount ?? 0 }
 
-    /// Starts the server; `false` when the machine stops meanwhile.
+    /// Starts the server; `false` if the machine crashes meanwhile.
     mutating func start() -> Bool {
         do {
             let store = try UploadStore(folder: SimulatedServer.folder, in: disk)
             self.store = store
             let found = try store.recover()
-            core = UploadCore(policy: policy, found: found, now: now) { "/.uploads/\($0)" }
+            core = UploadCore(policy: policy, recovered: found, now: now) { "/.uploads/\($0)" }
         } catch {
             stop()
         }
         return isRunning && !disk.isStopped
     }
 
-    /// Starts the server on a machine that works.
+    /// Starts the server on a working machine.
     mutating func begin() throws {
         guard start() else { throw ScriptedUploader.Broken(reason: "the server didn't start") }
     }
 
-    /// Forgets everything that a process has in memory.
+    /// Discards all in-memory state of the process.
     mutating func stop() {
         core = nil
-        // A killed process gives its locks up as well.
+        // A killed process releases its locks too.
         store?.close()
         store = nil
         commands = []
@@ -77,7 +77,7 @@ struct SimulatedServer {
         }
     }
 
-    /// Sends a request, and gives its ID.
+    /// Sends a request and returns its ID.
     mutating func request(
         _ id: UInt64,
         _ method: HTTPRequest.Method,
@@ -89,7 +89,7 @@ struct SimulatedServer {
         handle(.request(UploadRequestID(id), request, token: UploadToken(using: &random)))
     }
 
-    /// Has the store carry out its next command.
+    /// Executes the store's next command.
     mutating func advance() {
         guard let store, !commands.isEmpty else { return }
         let (token, command) = commands.removeFirst()
@@ -98,12 +98,12 @@ struct SimulatedServer {
         handle(.stored(token, result))
     }
 
-    /// Has the store carry out everything.
+    /// Executes all commands of the store.
     mutating func settle() {
         while isBusy, !disk.isStopped { advance() }
     }
 
-    /// Everything that was sent since the last call.
+    /// Everything sent since the last call.
     mutating func takeSent() -> [UploadServerAction] {
         defer { sent = [] }
         return sent
@@ -138,7 +138,7 @@ extension UploadDialect {
 }
 
 extension [UInt8] {
-    /// `count` bytes, each telling its place.
+    /// `count` bytes that depend on their position.
     static func numbered(_ count: Int, seed: UInt64 = 0) -> [UInt8] {
         var random = SeededGenerator(seed: seed &+ 77)
         return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }

@@ -8,7 +8,7 @@ import TransferProtocol
 @Suite struct UploadIntegrityTests {
     private static let content = [UInt8].numbered(10)
 
-    /// An append of the bytes from 4 on, with a digest of them in `name`.
+    /// An append of the bytes from offset 4, with their digest in `name`.
     private static func append(
         _ dialect: UploadDialect,
         count: Int = 6,
@@ -55,11 +55,11 @@ import TransferProtocol
         server.handle(.content(UploadRequestID(2), Array(rest[..<3])))
         server.now.elapsed += .seconds(5)
         server.settle()
-        // A second has passed, and still nothing is promised.
-        for case .inform(_, let response) in server.takeSent() {
+        // A second has passed, and nothing is acknowledged yet.
+        for case .interim(_, let response) in server.takeSent() {
             #expect(UploadFields(response.fields, in: .newest).offset == nil)
         }
-        if !isReplaced { server.handle(.broke(UploadRequestID(2))) }
+        if !isReplaced { server.handle(.disconnected(UploadRequestID(2))) }
         #expect(try Self.offset(&server, 3, token) == 4)
         let final = try UploadTable.answer(&server, 4, .patch, .upload(token), fields, content: rest)
         #expect(final.status == 201)
@@ -85,7 +85,7 @@ import TransferProtocol
             let rest = Array(Self.content[4...])
             let final = try UploadTable.answer(&server, 2, .patch, .upload(token), fields, content: rest)
             #expect(final.status == status)
-            // The target's word, so that the client doesn't go on with the upload.
+            // The target's own response, so that the client doesn't resume the upload.
             #expect(UploadFields(final.fields, in: dialect).isComplete == true)
             #expect(try (server.file("file.bin") == Self.content) == (status == 201))
         }
@@ -100,7 +100,7 @@ import TransferProtocol
         server.request(1, .post, .target(.file), fields, contentLength: 0)
         server.handle(.contentEnded(UploadRequestID(1)))
         server.settle()
-        guard case .inform(_, let response) = server.takeSent().first, let location = response.fields[.location],
+        guard case .interim(_, let response) = server.takeSent().first, let location = response.fields[.location],
             let token = UploadToken(location.dropFirst("/.uploads/".count))
         else { throw ScriptedUploader.Broken(reason: "no 104") }
         var append = dialect.fields(isComplete: true, offset: 0, isAppend: true)

@@ -4,7 +4,7 @@ import ResumableUploads
 import Testing
 import TransferProtocol
 
-/// The end of uploads, the limits, and ordinary requests. The store works, unless a test says otherwise.
+/// Expiry, limits and plain uploads. The store works unless a test says otherwise.
 @Suite struct UploadLimitTests {
     @Test func `a removed upload is gone, and so is one that expired`() throws {
         var (server, token) = try UploadTable.server(received: 4)
@@ -51,7 +51,7 @@ import TransferProtocol
 
     @Test func `there are as many uploads as the limit says`() throws {
         var policy = UploadPolicy()
-        policy.uploads = 1
+        policy.maximumUploads = 1
         var (server, _) = try UploadTable.server(received: 4, policy: policy)
         let refused = try UploadTable.answer(&server, 2, .put, .target(.file), [:], content: [1])
         #expect(refused.status == 503)
@@ -99,7 +99,7 @@ import TransferProtocol
         server.settle()
         server.handle(.content(UploadRequestID(1), [1, 2]))
         server.settle()
-        server.handle(.broke(UploadRequestID(1)))
+        server.handle(.disconnected(UploadRequestID(1)))
         server.settle()
         #expect(try server.disk.names(in: "/up") == [".squall-uploads"])
         #expect(try server.disk.names(in: "/up/.squall-uploads") == ["lock"])
@@ -134,7 +134,7 @@ import TransferProtocol
     @Test(arguments: [UploadDialect?.none, .newest])
     func `a condition that can't be evaluated replaces nothing`(dialect: UploadDialect?) throws {
         let date = "Sat, 01 Jan 2050 00:00:00 GMT"
-        // The status where there is no target, and where there is one.
+        // The status without and with an existing target.
         let table: [(HTTPFields, Int, Int)] = [
             ([.ifMatch: "*"], 412, 412), ([.ifMatch: "\"a\""], 412, 412), ([.ifMatch: ""], 412, 412),
             ([.ifNoneMatch: "\"a\""], 201, 412), ([.ifNoneMatch: "*, \"a\""], 201, 412),
@@ -202,7 +202,7 @@ import TransferProtocol
             server.handle(.content(UploadRequestID(1), [UInt8(truncatingIfNeeded: step)]))
             server.settle()
             let before = told.count
-            for case .inform(_, let response) in server.takeSent() where response.fields[.location] == nil {
+            for case .interim(_, let response) in server.takeSent() where response.fields[.location] == nil {
                 #expect(response.status == 104)
                 told.append(try #require(UploadFields(response.fields, in: .v10).offset))
             }

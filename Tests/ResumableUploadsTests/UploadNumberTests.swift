@@ -3,7 +3,7 @@ import ResumableUploads
 import Testing
 import TransferProtocol
 
-/// Lengths and offsets at the ends of their range. A sum that overflows would stop the process.
+/// Lengths and offsets at the limits of their range. An overflow would trap.
 @Suite struct UploadNumberTests {
     private static let extremes: [Int64] = [.max, .max - 1, .max - 4, UploadFields.largest, .min, -1]
 

@@ -7,7 +7,7 @@ import SystemPackage
 import Testing
 import TransferProtocol
 
-/// What is given back when a request is over: open files, and the memory of the request.
+/// Resources released after a request: open files and memory.
 @Suite struct UploadReleaseTests {
     /// The file that locks the store.
     private static let idleFiles = 1
@@ -40,7 +40,7 @@ import TransferProtocol
         server.handle(.content(UploadRequestID(2), Array(rest[..<3])))
         server.settle()
         #expect(server.disk.openFiles > Self.idleFiles)
-        server.handle(.broke(UploadRequestID(2)))
+        server.handle(.disconnected(UploadRequestID(2)))
         server.settle()
         #expect(server.disk.openFiles == Self.idleFiles)
     }
@@ -50,7 +50,7 @@ import TransferProtocol
         var (server, token) = try UploadTable.server(received: 4)
         server.request(2, .patch, .upload(token), try Self.append(digest: nil), contentLength: 6)
         server.settle()
-        // The calls open the file, write to it, and bring it to the disk.
+        // The calls open the file, write to it and sync it.
         server.disk.setFaults(.init(failures: [server.disk.calls + call: .noSpace]))
         server.handle(.content(UploadRequestID(2), .numbered(6)))
         server.handle(.contentEnded(UploadRequestID(2)))
@@ -74,7 +74,7 @@ import TransferProtocol
                 server.request(id, .put, .target(.file), [:], contentLength: 6)
             }
             if id % 3 == 0 { server.settle() }
-            server.handle(.broke(UploadRequestID(id)))
+            server.handle(.disconnected(UploadRequestID(id)))
             server.settle()
             #expect(server.requestCount == 0)
         }

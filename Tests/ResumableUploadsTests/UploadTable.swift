@@ -5,7 +5,7 @@ import TransferProtocol
 
 /// Requests to a simulated server, one at a time.
 enum UploadTable {
-    /// A server with one upload of `received` bytes out of `length`, and the token of it.
+    /// A server with one upload of `received` bytes out of `length`, and its token.
     static func server(
         _ dialect: UploadDialect = .newest,
         received: Int = 0,
@@ -25,7 +25,7 @@ enum UploadTable {
         )
         server.settle()
         let sent = server.takeSent()
-        guard case .inform(_, let response) = sent.first, let location = response.fields[.location],
+        guard case .interim(_, let response) = sent.first, let location = response.fields[.location],
             let token = UploadToken(location.dropFirst("/.uploads/".count))
         else { throw ScriptedUploader.Broken(reason: "\(sent)") }
         if received > 0 { server.handle(.content(UploadRequestID(1), .numbered(received))) }

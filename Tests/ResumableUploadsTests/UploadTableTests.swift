@@ -4,7 +4,7 @@ import ResumableUploads
 import Testing
 import TransferProtocol
 
-/// The core, a state and a request at a time, in every dialect. The store works.
+/// The core, state by request, in every dialect. The store works.
 @Suite struct UploadTableTests {
     @Test(arguments: UploadDialect.allCases)
     func `an upload is created, asked for, resumed and completed`(dialect: UploadDialect) throws {
@@ -206,7 +206,7 @@ import TransferProtocol
         server.handle(.content(UploadRequestID(2), [7, 8]))
         server.settle()
         _ = server.takeSent()
-        server.handle(.broke(UploadRequestID(2)))
+        server.handle(.disconnected(UploadRequestID(2)))
         server.request(3, .head, .upload(token), UploadDialect.v10.fields(), contentLength: 0)
         #expect(server.takeSent().isEmpty)
         server.disk.setFaults(.init(stop: 1))
@@ -222,9 +222,9 @@ import TransferProtocol
             server.request(2, .patch, .upload(token), fields, contentLength: 6)
             server.settle()
             server.handle(.content(UploadRequestID(2), [7, 8]))
-            // The store is still busy with the first piece.
+            // The store is still busy with the first chunk.
             server.handle(.content(UploadRequestID(2), [9]))
-            if !isReplaced { server.handle(.broke(UploadRequestID(2))) }
+            if !isReplaced { server.handle(.disconnected(UploadRequestID(2))) }
             let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
             #expect(UploadFields(head.fields, in: dialect).offset == 7)
         }

@@ -2,13 +2,13 @@ import DurableFiles
 import SystemPackage
 import Units
 
-/// What a number stands for on a simulated disk.
+/// The object with a number on a simulated disk.
 enum Node {
     case file(File)
     case folder(Folder)
 }
 
-/// The bytes of a file: those that the system shows, those on the disk, and the changes between them.
+/// The contents of a file: as shown by the system, as on the disk, and the pending changes.
 struct File {
     enum Change {
         case write([UInt8], at: Int)
@@ -26,7 +26,7 @@ struct File {
         pending.append(change)
     }
 
-    /// Shows what is on the disk, and what will be written there.
+    /// Shows the disk's contents and pending writes.
     mutating func dropCache() {
         shown = durable
         for change in pending { Self.apply(change, to: &shown) }
@@ -46,19 +46,19 @@ struct File {
     }
 }
 
-/// The names in a folder: those that the system shows, and those on the disk.
+/// The names in a folder: as shown by the system, and as on the disk.
 struct Folder {
     var names: [String: Int] = [:]
     var durable: [String: Int] = [:]
 }
 
-/// A change to the names in folders. It is on the disk as a whole or not at all.
+/// A change of names, which becomes durable atomically.
 enum NameChange {
     case link(Int, String, Int)
     case unlink(Int, String)
     case move(Int, String, Int, String, Int)
 
-    /// Whether synchronizing a folder brings the change to the disk. A move needs the folder that the file moves to.
+    /// Whether syncing a folder makes the change durable. A move needs the destination folder.
     func isSettled(by folder: Int) -> Bool {
         switch self {
         case .link(let changed, _, _), .unlink(let changed, _), .move(_, _, let changed, _, _): changed == folder
@@ -67,7 +67,7 @@ enum NameChange {
 }
 
 extension SimulatedDisk.State {
-    /// The number of the folder that a path is in, and the last name.
+    /// The number of a path's parent folder, and the last component.
     mutating func place(of path: FilePath) throws(Errno) -> (folder: Int, name: String) {
         let names = names(of: path)
         guard let name = names.last else { throw .invalidArgument }
@@ -87,7 +87,7 @@ extension SimulatedDisk.State {
         return id
     }
 
-    /// The names of a path. To take paths apart is what takes the most time in a debug build.
+    /// The components of a path. Splitting paths takes the most time in debug builds.
     private mutating func names(of path: FilePath) -> [String] {
         if let names = knownPaths[path] { return names }
         let names = path.components.map(\.string)
@@ -146,7 +146,7 @@ extension SimulatedDisk.State {
         return .succeeds
     }
 
-    /// Keeps any part of what wasn't synchronized.
+    /// Keeps any subset of the unsynced changes.
     mutating func losePower() {
         for change in pending where random.nextFraction() < 0.5 { apply(change, to: \.durable) }
         pending = []

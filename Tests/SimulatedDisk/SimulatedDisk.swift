@@ -3,31 +3,31 @@ import Synchronization
 import SystemPackage
 import Units
 
-/// A disk that keeps only what was synchronized: a power cut loses, reorders and tears the rest.
+/// A disk that keeps only synced data: a power cut loses, reorders and tears the rest.
 ///
-/// Everything that happens to it follows from a seed. A call fails when its number is in `failures`, or by chance; the
-/// machine stops in the middle of the call whose number is `stop`, and every call after it fails until `restart`.
+/// Deterministic by seed. A call fails when its number is in `failures`, or by chance; the machine crashes in the
+/// middle of call number `stop`, and every later call fails until `restart`.
 public final class SimulatedDisk: FileSystem {
-    /// What is lost when the machine stops.
+    /// What a crash loses.
     public enum Loss: Sendable {
-        /// The process was killed: the system still has everything.
+        /// Nothing: only the process was killed.
         case process
-        /// The power was cut: what wasn't synchronized may be lost in any part.
+        /// Any subset of unsynced data: the power was cut.
         case power
     }
 
-    /// What happens to calls.
+    /// The faults of calls.
     public struct Faults: Sendable {
-        /// The number of the call in which the machine stops, from 1.
+        /// The number of the call in which the machine crashes, from 1.
         public var stop: Int?
-        /// The numbers of calls that fail, and how.
+        /// The numbers of failing calls and their errors.
         public var failures: [Int: Errno] = [:]
-        /// The chance that any call fails, 0 to 1.
+        /// The probability that a call fails, 0 to 1.
         public var chance = 0.0
-        /// Whether synchronizing does nothing, as on a disk that lies.
+        /// Whether syncing has no effect, as on a lying disk.
         public var ignoresSynchronization = false
 
-        /// Makes the faults; nothing goes wrong if nothing is said.
+        /// Makes the faults; none by default.
         public init(stop: Int? = nil, failures: [Int: Errno] = [:], chance: Double = 0) {
             self.stop = stop
             self.failures = failures
@@ -38,11 +38,11 @@ public final class SimulatedDisk: FileSystem {
     /// What a call does before it returns or fails.
     enum Fate {
         case succeeds
-        /// The call fails; a part of it, from 0 to 1, has been done.
+        /// The call fails after a part of it, from 0 to 1, was done.
         case fails(Errno, part: Double)
     }
 
-    /// The error of every call after the machine has stopped.
+    /// The error of every call after a crash.
     static let stopped = Errno(rawValue: 10_000)
 
     let state: Mutex<State>
@@ -50,13 +50,13 @@ public final class SimulatedDisk: FileSystem {
     struct State {
         var nodes: [Int: Node] = [0: .folder(Folder())]
         var lastNode = 0
-        /// Changes to folders that aren't on the disk, in their order.
+        /// Pending folder changes, in order.
         var pending: [NameChange] = []
         var faults: Faults
         var random: SeededGenerator
         var calls = 0
         var isStopped = false
-        /// How often the machine was started: what was opened before is closed.
+        /// The number of starts; files opened before the last one are closed.
         var era = 0
         var lastHandle = 0
         var openHandles: Set<Int> = []
@@ -68,14 +68,14 @@ public final class SimulatedDisk: FileSystem {
         state = Mutex(State(faults: faults, random: SeededGenerator(seed: seed)))
     }
 
-    /// The number of calls up to now.
+    /// The number of calls so far.
     public var calls: Int { state.withLock { $0.calls } }
-    /// The number of files that are open.
+    /// The number of open files.
     public var openFiles: Int { state.withLock { $0.openHandles.count } }
-    /// Whether the machine has stopped.
+    /// Whether the machine has crashed.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Changes what happens to later calls. A stop is counted from now.
+    /// Changes the faults of later calls. `stop` counts from now.
     public func setFaults(_ faults: Faults) {
         state.withLock { state in
             state.faults = faults
@@ -83,7 +83,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Starts the machine again after what has happened to it.
+    /// Restarts the machine after a crash.
     public func restart(after loss: Loss) {
         state.withLock { state in
             state.isStopped = false
@@ -101,7 +101,7 @@ public final class SimulatedDisk: FileSystem {
 
     // MARK: - FileSystem
 
-    /// Opens a file; the name of a new one is lost with the power until its folder is synchronized.
+    /// Opens a file; a power cut loses a new name until its folder is synced.
     public func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile {
         try call("open", path) { state throws(Errno) in
             if mode == .anonymous {
@@ -128,7 +128,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Changes a name in one step, which the power can take back until the folder of the new name is synchronized.
+    /// Renames atomically; a power cut may undo it until the destination folder is synced.
     public func rename(_ old: FilePath, to new: FilePath) throws(FileError) {
         try call("rename", new) { state throws(Errno) in
             let (oldFolder, oldName) = try state.place(of: old)
@@ -165,7 +165,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// The names as the system shows them.
+    /// The names as shown by the system.
     public func names(in folder: FilePath) throws(FileError) -> [String] {
         try call("readdir", folder) { state throws(Errno) in
             let node = try state.node(at: folder)
@@ -173,7 +173,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// The kind as the system shows it; there are no links.
+    /// The kind as shown by the system; there are no links.
     public func kind(of path: FilePath) throws(FileError) -> FileKind? {
         try call("lstat", path) { state throws(Errno) in
             guard let id = try? state.node(at: path) else { return nil }
@@ -182,7 +182,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Brings all changes to names in the folder to the disk.
+    /// Makes all name changes in the folder durable.
     public func synchronizeFolder(_ path: FilePath) throws(FileError) {
         try call("fsync", path) { state throws(Errno) in
             let node = try state.node(at: path)
@@ -190,7 +190,7 @@ public final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Runs a call that either happens or doesn't, as the faults say; `change` sees whether it is the last.
+    /// Runs an all-or-nothing call with faults; `change` learns whether it is the last.
     func call<Result>(
         _ name: String,
         _ path: FilePath,

@@ -45,7 +45,7 @@ final class SimulatedFile: OpenFile {
         let ignores = disk.state.withLock { $0.faults.ignoresSynchronization }
         do throws(FileError) {
             try change("fdatasync") { file, part in
-                // After a failure the system holds the rest for clean: no later call writes it.
+                // After a failed sync the system considers the rest clean: no later call writes it.
                 let kept = part.map { Int(Double(file.pending.count) * $0) } ?? file.pending.count
                 guard !ignores else { return }
                 for change in file.pending.prefix(kept) { File.apply(change, to: &file.durable) }
@@ -78,7 +78,7 @@ final class SimulatedFile: OpenFile {
         try disk.call("lstat", path) { [node] state in (try? state.node(at: path)) == node }
     }
 
-    /// Does nothing: files have no permissions here.
+    /// Does nothing: there are no permissions.
     func copyPermissions(of path: FilePath) throws(FileError) {
         try look("fchmod") { _ in }
     }
@@ -99,7 +99,7 @@ final class SimulatedFile: OpenFile {
         }
     }
 
-    /// Changes the file; the second argument is the part that is done of a call that fails, 0 to 1.
+    /// Changes the file; the second argument is the completed fraction of a failing call, 0 to 1.
     private func change(_ call: String, _ body: (inout File, Double?) -> Void) throws(FileError) {
         let errno: Errno? = disk.state.withLock { state in
             guard state.era == era, case .file(var file) = state.nodes[node] else { return .badFileDescriptor }
@@ -111,7 +111,7 @@ final class SimulatedFile: OpenFile {
                 return nil
             case .fails(let errno, let part):
                 if !wasStopped {
-                    // A machine that stops in this call has no later calls, so what it did stays pending.
+                    // A machine that crashes in this call has no later calls, so its effect stays pending.
                     if !(state.isStopped && call == "fdatasync") { body(&file, part) }
                     state.nodes[node] = .file(file)
                 }

@@ -123,7 +123,7 @@ import Testing
             }
         }
         try await read()
-        // Nobody holds the body any more, so the connection ends.
+        // The body is dropped, so the connection closes.
         while !hasEnded.withLock({ $0 }) { await Task.yield() }
         #expect(sent.withLock { $0 } < 100_000_000)
     }

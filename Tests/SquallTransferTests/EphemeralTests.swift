@@ -4,7 +4,7 @@ import SquallTransfer
 import Testing
 import Units
 
-/// Sessions that remember nothing beyond a transfer.
+/// Sessions that keep no state after a transfer.
 @Suite(.timeLimit(.minutes(5))) struct EphemeralTests {
     private static let content = bytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))

@@ -4,7 +4,8 @@ import Units
 @testable import SquallTransfer
 
 @Suite(.timeLimit(.minutes(5))) struct StatusFeedTests {
-    /// However fast statuses come, and however slowly they are read: each that is read is newer, and the last is never left out.
+    /// However fast statuses are produced and however slowly they are read: each one read is newer, and the last is
+    /// always delivered.
     @Test(arguments: 0..<20 as Range<UInt64>) func `a reader gets newer statuses and the last one`(seed: UInt64)
         async throws
     {

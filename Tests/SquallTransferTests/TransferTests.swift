@@ -20,7 +20,7 @@ import Units
         return TransferSession(configuration: configuration)
     }
 
-    /// All statuses that a reader of the transfer got, and whether the last was the last one.
+    /// All statuses that a reader received, and whether the last one was final.
     private func statuses(of transfer: Transfer<some Sendable>) async throws -> [TransferStatus] {
         var seen: [TransferStatus] = []
         for try await status in transfer { seen.append(status) }
@@ -46,7 +46,7 @@ import Units
                 #expect(last.resumptions == result.resumptions)
                 let isInOrder = zip(seen, seen.dropFirst()).allSatisfy { $0.completedBytes <= $1.completedBytes }
                 #expect(isInOrder)
-                // Who asks late is told the end at once.
+                // A late reader gets the end immediately.
                 #expect(try await statuses(of: transfer) == [last])
             }
         }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import Units
 
-/// Uploads of bytes in memory and of streams, by the library.
+/// Library uploads of bytes in memory and of streams.
 @Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
     private static let content = bytes(1_000_000)
     private static let cut = FaultKind.cut(Cut(position: .every(ByteCount(150_000)), how: .reset))
@@ -27,7 +27,7 @@ import Units
         await #expect(throws: TransferError.self) { try await transfer.value }
     }
 
-    /// The content as a stream that throws at its end, if it is to.
+    /// The content as a stream, optionally with an error at its end.
     private func chunks(failing error: (any Error)? = nil) -> AsyncThrowingStream<[UInt8], any Error> {
         AsyncThrowingStream { continuation in
             for start in stride(from: 0, to: Self.content.count, by: 90_000) {
@@ -78,7 +78,7 @@ import Units
         }
     }
 
-    /// Uploads through a connection that is cut, and one that stalls, on which it is paused.
+    /// Uploads through a connection that is cut, and one that stalls, and pauses there.
     private func paused(_ url: String, _ start: (TransferRequest) -> UploadTransfer) async throws -> ResumptionToken {
         let transfer = start(TransferRequest(url + "/copy.bin"))
         for try await status in transfer where status.resumptions > 0 { break }
@@ -116,7 +116,7 @@ import Units
                 ? other.resumeUpload(token, from: chunks()) : other.resumeUpload(token, from: Self.content)
             transfer.cancel()
             #expect(await failure(of: transfer)?.code == .cancelled)
-            // The proxy is gone: under another URL the upload begins anew.
+            // The proxy is gone: with another URL the upload restarts.
             let result = try await other.resumeUpload(token, from: Self.content) { $0.url = origin + "/copy.bin" }.value
             #expect(result.bytes == 1_000_000 && result.resumptions == 0)
             #expect(served.bytes(of: "copy.bin") == Self.content)

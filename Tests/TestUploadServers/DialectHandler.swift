@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTPTypes
 import TransferProtocol
 
-/// A server of resumable uploads in one dialect, which keeps what came when a connection is cut.
+/// A resumable upload server in one dialect, which keeps the received bytes of cut connections.
 final class DialectHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPResponsePart
@@ -12,7 +12,7 @@ final class DialectHandler: ChannelInboundHandler {
     private let server: UploadServer
     private let ordinal: Int
     private let dialect: UploadDialect
-    /// The upload that the content goes to; `nil` when it is dropped.
+    /// The upload that receives content; `nil` to discard it.
     private var current: Int?
     private var completes = false
     private var isResolved = false

@@ -13,58 +13,57 @@ import ResumableUploads
 import Synchronization
 import TransferProtocol
 
-/// The servers that uploads are tested against.
+/// The servers used in upload tests.
 public enum UploadServerKind: Hashable, Sendable {
-    /// Takes ordinary uploads only.
+    /// Accepts only plain uploads.
     case ordinary
     /// swift-nio-extras' own handler, which speaks versions 3, 5 and 6.
     case nioExtras
-    /// Our own handler in front of one that takes ordinary uploads.
+    /// Squall's handler in front of one for plain uploads.
     case wrapped
     /// Resumable uploads in one dialect, with progress responses.
     case dialect(UploadDialect)
 }
 
-/// What befalls the connections of a server, and what it says.
+/// The faults and responses of a server.
 public struct UploadServerHabits: Sendable {
-    /// The bytes that a connection takes before it is cut, by its ordinal from 0; `nil` for no cut.
+    /// The bytes that a connection receives before it is cut, by ordinal from 0; `nil` for no cut.
     public var cut: @Sendable (Int) -> Int? = { _ in nil }
-    /// The bytes that a connection takes before it takes no more and stays open; `nil` for no end.
+    /// The bytes that a connection receives before it stops reading but stays open; `nil` for no limit.
     public var stall: @Sendable (Int) -> Int? = { _ in nil }
-    /// The ordinals of the connections that are closed in place of a final response.
+    /// The ordinals of connections that are closed instead of sending a final response.
     public var mute: Set<Int> = []
-    /// The status that answers a request at once, before its content, by the ordinal of the connection and the request's
-    /// fields; `nil` for none.
+    /// The status sent immediately, before the content, by connection ordinal and request fields; `nil` for none.
     public var refuse: @Sendable (Int, HTTPFields) -> Int? = { _, _ in nil }
     /// The `max-append-size`.
     public var maximumAppend: Int64?
     /// The `Repr-Digest` of the final response.
     public var digest: String?
-    /// The server's side of TLS; without it the server is a plain one.
+    /// The TLS server context; `nil` for plain HTTP.
     public var tls: NIOSSLContext?
-    /// Whether the server speaks HTTP/2, and nothing else, by TLS.
+    /// Whether the server speaks only HTTP/2, over TLS.
     public var speaksHTTP2 = false
-    /// Whether nothing more is read after a request's head.
+    /// Whether nothing is read after a request's head.
     public var isDeaf = false
-    /// Whether there are informational responses.
+    /// Whether there are interim responses.
     public var interimResponses = true
-    /// Whether the first informational response to a creation comes after its content.
+    /// Whether the first interim response to a creation follows its content.
     public var informsLate = false
-    /// The methods whose requests get no response.
+    /// The methods that get no response.
     public var silentMethods: Set<String> = []
-    /// The offset that a `HEAD` is told, by the bytes that there are.
+    /// The offset in responses to `HEAD`, by the number of received bytes.
     public var toldOffset: @Sendable (Int64) -> Int64 = { $0 }
 
-    /// Makes the habits of a good server.
+    /// Makes a well-behaved server.
     public init() {}
 }
 
-/// A server on the loopback, and what it has seen.
+/// A loopback server that records requests.
 public final class UploadServer: Sendable {
     /// The `WWW-Authenticate` of a 401.
     static let challenge = "Basic realm=\"files\""
 
-    /// A request as a test looks at it.
+    /// A request as seen by a test.
     public struct Seen: Sendable {
         /// The method.
         public var method: String
@@ -97,11 +96,11 @@ public final class UploadServer: Sendable {
         self.habits = habits
     }
 
-    /// The URL that files are uploaded to.
+    /// The URL for uploads.
     public var url: String { "\(habits.tls == nil ? "http" : "https")://127.0.0.1:\(port)/target" }
     /// The port on 127.0.0.1.
     public var port: Int { bound.withLock { $0?.localAddress?.port ?? 0 } }
-    /// The representations that came whole, in order.
+    /// The complete representations, in order.
     public var delivered: [[UInt8]] { record.withLock { $0.delivered } }
     /// The heads of the requests, in order.
     public var requests: [Seen] { record.withLock { $0.requests } }
@@ -146,7 +145,7 @@ public final class UploadServer: Sendable {
         bound.withLock { $0 = channel }
     }
 
-    /// Adds what answers the requests of a channel, behind its codec.
+    /// Adds the request handlers of a channel, after its codec.
     private func serve(
         on channel: any Channel,
         _ ordinal: Int,
@@ -167,7 +166,7 @@ public final class UploadServer: Sendable {
         }
     }
 
-    /// Takes an upload in one request.
+    /// Receives a plain upload.
     private func deliver(_ request: UploadedRequest) async throws -> UploadedResponse {
         var bytes: [UInt8] = []
         for try await piece in request.body { bytes += piece.readableBytesView }
@@ -177,7 +176,7 @@ public final class UploadServer: Sendable {
         return UploadedResponse(head: HTTPResponse(status: .created, headerFields: fields))
     }
 
-    /// Forgets all uploads: requests for them are answered with 404.
+    /// Forgets all uploads: requests for them get 404.
     public func forgetUploads() { record.withLock { $0.uploads = [:] } }
 
     func stop() async throws { try await bound.withLock { $0 }?.close() }
@@ -201,7 +200,7 @@ public func withUploadServer<Value>(
     }
 }
 
-/// Closes a connection once it has taken so many bytes, or leaves it open and reads no more.
+/// Closes a connection after a number of bytes, or leaves it open and stops reading.
 private final class CutHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -231,7 +230,7 @@ private final class CutHandler: ChannelDuplexHandler {
     func read(context: ChannelHandlerContext) { if budget > 0 || !isSilent { context.read() } }
 }
 
-/// Notes the head of each request.
+/// Records the head of each request.
 private final class RequestLog: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -251,7 +250,7 @@ private final class RequestLog: ChannelInboundHandler {
     }
 }
 
-/// The target of ordinary uploads: keeps what comes whole.
+/// The target of plain uploads: keeps complete representations.
 private final class TargetHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPResponsePart

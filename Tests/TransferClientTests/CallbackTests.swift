@@ -5,7 +5,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// The questions that a transfer asks its caller: for credentials, for another URL, and whether a response is wanted.
+/// The callbacks of a transfer: credentials, replacement URLs, and response checks.
 @Suite(.timeLimit(.minutes(5))) struct CallbackTests {
     private static let resource = Resource(size: 100_000)
     private static let challenge = ["WWW-Authenticate: Bearer realm=\"files\"", "Content-Length: 0"]
@@ -15,7 +15,7 @@ import TransferProtocol
         return DownloadCredentials(fields: field.map { [$0] } ?? [])
     }
 
-    /// Answers each question with the next of `tokens`, and then with nothing.
+    /// Returns the tokens one after the other, and then nothing.
     private final class Authenticator: Sendable {
         private let tokens: [String]
         private let asked = Mutex<[AuthenticationChallenge]>([])
@@ -160,7 +160,7 @@ import TransferProtocol
             #expect(folder.file == Self.resource.content)
             #expect(asked.withLock { $0.map(\.status) } == [status])
             #expect(asked.withLock { $0.first?.url.hasSuffix("signature=1") } == true)
-            // The rest repeats the last bytes that are held, for the tag of another URL proves little.
+            // The next range repeats the last received bytes, since the tag of another URL proves little.
             #expect(server.requests.last?.rangeStart == 70_000 - 65_536)
             #expect(done.restarts.isEmpty)
         }
@@ -239,7 +239,7 @@ import TransferProtocol
             let link = HTTPField.Name("Link").map { ($0, "</style.css>") }
             var fields: HTTPFields = [:]
             if let link { fields[link.0] = link.1 }
-            #expect(done.events.contains(.informed(status: 103, fields: fields)))
+            #expect(done.events.contains(.interimResponse(status: 103, fields: fields)))
         }
     }
 }

@@ -4,7 +4,7 @@ import TransferProtocol
 
 @testable import TransferClient
 
-/// Waiting for the network: the routes of a machine, and a transfer while there are none.
+/// Waiting for the network: a machine's routes, and a transfer while there are none.
 @Suite(.timeLimit(.minutes(5))) struct ConnectivityTests {
     private static let header =
         "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
@@ -53,11 +53,11 @@ import TransferProtocol
     }
 
     @Test func `the routes of this machine can be read`() {
-        // Whether there is a network or not, the question has an answer, and a wait has an end.
+        // Must return with and without a network.
         _ = RouteMonitor().isConnected(to: "192.0.2.1")
     }
 
-    /// A network that comes back when it has been waited for so often.
+    /// A network that comes back after a number of waits.
     private final class Network: ConnectivityMonitor {
         private let state: Mutex<(waits: Int, needed: Int)>
         init(backAfter waits: Int) { state = Mutex((0, waits)) }
@@ -66,7 +66,7 @@ import TransferProtocol
         func waitUntilConnected(to host: String, within limit: Duration) async { state.withLock { $0.waits += 1 } }
     }
 
-    /// A transfer whose attempts end as it is told, and that is complete after the last of them.
+    /// A transfer with scripted attempts that is complete after the last one.
     private final class Scripted: AttemptedTransfer {
         private var outcomes: [AttemptOutcome<TransientDownloadFailure, DownloadError>]
         private(set) var (waits, networkWaits) = (0, 0)

@@ -157,7 +157,7 @@ import TransferProtocol
         }
     }
 
-    /// A representation that depends on who asks: the strong validator tells the two apart.
+    /// A representation that depends on the credentials: strong validators distinguish the variants.
     @Test(arguments: ["\"v1\"", "\"v2\""])
     func `bytes of another user's file are joined only under one strong validator`(tag: String) async throws {
         var other = Resource(size: 50_000, seed: tag == "\"v1\"" ? 1 : 9)

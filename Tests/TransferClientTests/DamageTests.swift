@@ -4,7 +4,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// What the disk has done to a partial file since the last run.
+/// Damage to a partial file between two runs.
 @Suite(.timeLimit(.minutes(5))) struct DamageTests {
     private let resource = Resource(size: 300_000)
 
@@ -23,7 +23,7 @@ import TransferProtocol
         }
     }
 
-    /// Where a file of four blocks was damaged, and what is fetched again.
+    /// The damaged positions of a file of four blocks, and the ranges fetched again.
     @Test(arguments: [
         ([0], ["0-1048575"]), ([2_500_000], ["2097152-3145727"]), ([1_048_576, 2_000_000], ["1048576-2097151"]),
         ([5, 3_400_000], ["0-1048575", "3145728-3499999"]),
@@ -59,7 +59,7 @@ import TransferProtocol
         }.serve { server in
             let request = DownloadRequest(url: server.url())
             _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            // The server changes a byte under the same tag, and the disk another.
+            // The server changes one byte under the same tag, and the disk another.
             served.withLock { $0.content[1_100_000] ^= 1 }
             var part = try #require(folder.bytes(folder.part))
             part[1_200_000] ^= 1
@@ -82,7 +82,7 @@ import TransferProtocol
         let held = untagged
         try await Script { held.serve($0) }.serve { server in
             let request = DownloadRequest(url: server.url())
-            // What takes the place of the file meanwhile is a folder, so the last step fails.
+            // A folder replaces the destination meanwhile, so the last step fails.
             let first = await attempt(request, to: folder.destination) {
                 $0.progressInterval = .zero
             } onEvent: { event in

@@ -7,14 +7,14 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// Deadlines that come while a connection is being made, which the handshake of TLS belongs to.
+/// Deadlines that pass while a connection is being made, including its TLS handshake.
 @Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
-    /// Long enough that a test that waits for it is noticed.
+    /// Long enough for a test that waits for it to be noticed.
     private static let never = Duration.seconds(200)
     /// Well before `never`.
     private static let soon = Duration.seconds(150)
 
-    /// A clock that can be put forward.
+    /// A clock that tests advance.
     private final class Clock: Sendable {
         private let ahead = Mutex(Duration.zero)
 
@@ -30,7 +30,7 @@ import Units
         }
     }
 
-    /// Takes connections, and never says a word on them.
+    /// Accepts connections without ever responding.
     private func withSilentServer(_ body: (Int) async throws -> Void) async throws {
         try await Script { _ in [.stall] }.serve { try await body($0.port) }
     }
@@ -90,7 +90,7 @@ import Units
         let resource = Resource(size: 10_000)
         try await Script { request in
             guard request.method == "HEAD" else {
-                // A second is left for the question.
+                // A second is left for the confirmation request.
                 clock.putForward(by: .seconds(199))
                 return resource.serve(request)
             }
@@ -136,7 +136,7 @@ import Units
         }
     }
 
-    /// The old upload is at a server that says nothing: to forget it must not take longer than the upload may.
+    /// The server of the old upload is silent: cancelling it must respect the deadline of the upload.
     @Test func `the wish to have an upload forgotten ends with the deadline`() async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 1 ? 400_000 : nil }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A port of the loopback that nobody listens on, and that the system gives to nobody else as long as this is there.
+/// A reserved loopback port without a listener.
 final class DeafPort: Sendable {
     let number: UInt16
     private let descriptor: CInt
 
-    /// Why there is none: errno.
+    /// The error if none could be reserved.
     struct Failure: Error {
         var code: CInt
     }

@@ -4,7 +4,7 @@ import SystemPackage
 import Testing
 import TransferClient
 
-/// What lies where a file is to go.
+/// Existing files at a destination.
 @Suite(.timeLimit(.minutes(5))) struct DestinationTests {
     private static let resource = Resource(size: 50_000)
 
@@ -48,7 +48,7 @@ import TransferClient
         }
     }
 
-    /// Links in one folder that lead to the file in another, and whether that is there already.
+    /// Links in one folder to a file in another, which exists or not.
     @Test(arguments: [false, true])
     func `a link stays, and the file that it leads to is written`(isThere: Bool) async throws {
         let folder = try TemporaryFolder()

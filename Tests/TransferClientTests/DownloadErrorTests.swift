@@ -35,7 +35,7 @@ import TransferProtocol
         #expect(error.description.contains("reset"))
     }
 
-    /// Ways to write a password into a URL, most of them wrong: `#`, `/` and `@` are to be encoded in one.
+    /// Ways to write a password into a URL, most of them invalid: `#`, `/` and `@` must be encoded.
     @Test(arguments: [
         "http://user:secret@host/", "HTTP://user:secret@host/", "https://secret@host/", "//user:secret@host/",
         "ftp://user:secret@host/", "http://user:secret/x@host/", "http://user:x/secret@host/", "http://a@secret@host/",

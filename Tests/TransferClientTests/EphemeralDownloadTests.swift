@@ -5,7 +5,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Downloads that leave nothing behind them.
+/// Downloads that leave nothing behind.
 @Suite(.timeLimit(.minutes(5))) struct EphemeralDownloadTests {
     private static let resource = Resource(size: 300_000)
 
@@ -22,7 +22,7 @@ import TransferProtocol
                 configure: { configuration in
                     configuration.keepsUnfinished = false
                     configuration.retry.maximumAttempts = 2
-                    // Checkpoints and journals are written all the same.
+                    // Checkpoints and journals are still written.
                     configuration.checkpointBytes = .kibibytes(16)
                 },
                 onEvent: onEvent
@@ -72,7 +72,7 @@ import TransferProtocol
         }
         running.withLock { $0 = task }
         let done = try await task.value
-        #expect(done.events.first == .started(held: 200_000))
+        #expect(done.events.first == .started(received: 200_000))
         #expect(done.error == .cancelled)
         #expect(folder.names == ["file.bin"])
         #expect(folder.file == [1, 2, 3])

@@ -6,11 +6,11 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Evidence against bytes that are held: where it comes from, how long it is kept, and what isn't waited for.
+/// Doubts about received bytes: their source, how long they are kept, and what isn't waited for.
 @Suite(.timeLimit(.minutes(5))) struct EvidenceTests {
     private static let resource = Resource(size: 300_000)
 
-    /// The server asks for nothing but a date, and its part of another file carries none.
+    /// The server's only validator is a date, and its range of another file has none.
     @Test func `a part without a date is joined to dated bytes only where it repeats some of them`() async throws {
         let folder = try TemporaryFolder()
         var dated = Self.resource
@@ -50,7 +50,7 @@ import TransferProtocol
         }
     }
 
-    /// Asked about the complete file, the server names another length. The last step then fails.
+    /// The confirmation request gets another length. The last step then fails.
     @Test func `a contradiction that was proved is remembered by the next run`() async throws {
         let folder = try TemporaryFolder()
         let blocked = folder.destination.string
@@ -70,7 +70,7 @@ import TransferProtocol
         }
     }
 
-    /// Only the end of the connection tells the length, and the last step fails.
+    /// Only the end of the connection marks the length, and the last step fails.
     @Test(arguments: ["\"v1\"", nil])
     func `a complete file of unknown length is remembered as such`(entityTag: String?) async throws {
         let folder = try TemporaryFolder()
@@ -93,7 +93,7 @@ import TransferProtocol
         }
     }
 
-    /// The only thread for files is kept busy until the server has been asked.
+    /// The only file thread is blocked until the server has received the request.
     @Test func `the rest is asked for while what is held is still to be compared with the journal`() async throws {
         let folder = try TemporaryFolder()
         let threads = NIOThreadPool(numberOfThreads: 1)
@@ -108,7 +108,7 @@ import TransferProtocol
             _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
             let client = TransferClient(threadPool: threads)
             let done = try await client.download(request, to: folder.destination) { event in
-                guard case .started(held: 200_000) = event else { return }
+                guard case .started(received: 200_000) = event else { return }
                 threads.submit { _ in
                     // Bounded, so that a client that waits for it fails instead of hanging.
                     let result = asked.wait(timeout: .now() + 20)

@@ -2,7 +2,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Codes are read by programs: what changes one of these tables changes them.
+/// Codes are stable for programs; these tables pin them.
 struct FailureCodeTests {
     @Test(
         arguments: [

@@ -9,7 +9,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Transfers by HTTP/2 (RFC 9113), from servers that end streams and connections in every way.
+/// Transfers over HTTP/2 (RFC 9113), from servers that end streams and connections in every way.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
     private static let resource = Resource(size: 200_000)
     private let authority: LocalAuthority
@@ -20,7 +20,7 @@ import TransferProtocol
         try authority.serverContext { $0.applicationProtocols = protocols }
     }
 
-    /// Downloads from a server that does what `respond` says.
+    /// Downloads from a server scripted by `respond`.
     private func download(
         into folder: TemporaryFolder,
         configure: (inout TransferClientConfiguration) -> Void = { _ in },
@@ -36,7 +36,7 @@ import TransferProtocol
         }
     }
 
-    /// The honest answer: its head, and the bytes of its body.
+    /// The correct response: head and body.
     private static func answer(_ request: ReceivedRequest) -> (head: HTTP2Step, body: [UInt8]) {
         let content = resource.content
         let start = request.rangeStart ?? 0
@@ -111,7 +111,7 @@ import TransferProtocol
         #expect(done.error == nil)
         #expect(done.resumedAt == [80_000])
         #expect(folder.file == content)
-        // A marked end is no end of a connection, so the length is known.
+        // END_STREAM isn't the end of a connection, so the length is known.
         #expect(done.summary?.proof != DownloadProof.none(.lengthUnknown))
     }
 
@@ -227,7 +227,7 @@ import TransferProtocol
 
     @Sendable private static func staysSilent(_ request: ReceivedRequest) -> [HTTP2Step] { [.stall] }
 
-    /// With TLS 1.2 the server has the last word of the handshake, so that its limit is there before the request.
+    /// With TLS 1.2 the server finishes the handshake, so its settings arrive before the request.
     @Test func `an upload without content is given up where the server takes no stream`() async throws {
         let tls = try authority.serverContext {
             $0.applicationProtocols = ["h2"]
@@ -276,7 +276,7 @@ import TransferProtocol
         [.reset(.http11Required)]
     }
 
-    /// REFUSED_STREAM says that nothing was processed (RFC 9113, section 8.7), so that a POST may be sent again.
+    /// REFUSED_STREAM means that nothing was processed (RFC 9113, section 8.7), so a POST may be repeated.
     @Test(arguments: [true, false])
     func `a POST is sent again after a stream that was refused, and after no other`(isRefused: Bool) async throws {
         let respond: @Sendable (ReceivedRequest) -> [HTTP2Step] = { request in

@@ -5,7 +5,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -34,11 +34,11 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// A download of a test: what it gave, and everything that was told on the way.
+/// A test download: its result and events.
 struct Attempted: Sendable {
     var result: Result<DownloadSummary, DownloadError>
     var events: [DownloadEvent]
-    /// The waits between attempts, none of them waited for.
+    /// The recorded backoff delays; none is actually waited for.
     var waits: [Duration]
 
     var summary: DownloadSummary? { try? result.get() }
@@ -62,7 +62,7 @@ struct Attempted: Sendable {
     }
 }
 
-/// Downloads with waits that take no time, and no question at the end however slow the machine is. Clocks and other limits
+/// Downloads without real backoff, and without a final confirmation request on slow machines. Clocks and other limits
 /// are the system's unless `configure` changes them.
 func attempt(
     _ request: DownloadRequest,

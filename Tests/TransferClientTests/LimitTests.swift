@@ -87,7 +87,7 @@ import TransferProtocol
             let cancelled = await task.value
             #expect(cancelled.error == .cancelled)
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.events.first == .started(held: 20_000))
+            #expect(done.events.first == .started(received: 20_000))
             #expect(folder.file == Self.resource.content)
         }
     }
@@ -117,7 +117,7 @@ import TransferProtocol
 
     @Test func `a journal that another download still has is left to it`() async throws {
         let folder = try TemporaryFolder()
-        // As between the two last steps of a download: the partial file is in its place, the journal still there.
+        // The state between the last two steps of a download: the file is renamed, the journal still exists.
         let journal = try FileDescriptor.open(
             FilePath(folder.journal),
             .readWrite,

@@ -3,12 +3,12 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Servers that answer wrongly, after a first connection that was cut at byte 100,000 of 300,000.
+/// Invalid responses after a first connection that was cut at byte 100,000 of 300,000.
 @Suite(.timeLimit(.minutes(5))) struct MisbehaviourTests {
     private static let resource = Resource(size: 300_000)
     private static let held = 100_000
 
-    /// Downloads from a server whose connections but the first answer what `respond` says.
+    /// Downloads from a server that uses `respond` for all connections but the first.
     private func afterCut(
         _ resource: Resource = Self.resource,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [Step]
@@ -224,7 +224,7 @@ import TransferProtocol
 
     @Test(arguments: [true, false])
     func `a length that nobody told is settled by 416 and a HEAD`(sendsTag: Bool) async throws {
-        // A chunked body whose last chunk is lost: all bytes are there, and nobody knows.
+        // A chunked body without its last chunk: all bytes are there, but the end is missing.
         let folder = try TemporaryFolder()
         let resource = Self.resource
         let script: @Sendable (ReceivedRequest) -> [Step] = { request in

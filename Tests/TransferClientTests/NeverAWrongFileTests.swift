@@ -4,7 +4,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// Servers that do something else on each connection, drawn from a seed.
+/// Servers with a random behaviour per connection, drawn from a seed.
 @Suite(.timeLimit(.minutes(5))) struct NeverAWrongFileTests {
     private static let versions: [Resource] = (0..<2).map { index in
         var resource = Resource(size: 60_000 + index * 5_000, seed: UInt64(20 + index))
@@ -21,7 +21,7 @@ import Units
             isHonest.load(ordering: .relaxed)
                 ? Self.versions[0].serve(request) : Self.misbehave(request, key.adding(UInt64(request.ordinal)))
         }.serve { server in
-            // Several runs, as a person would try: each goes on from what the one before left. The last has to succeed.
+            // Several runs, each resuming the previous one. The last has to succeed.
             for run in 0..<7 {
                 isHonest.store(run == 6, ordering: .relaxed)
                 let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
@@ -41,9 +41,9 @@ import Units
         }
     }
 
-    /// One of a dozen ways to answer, half of them honest for some bytes and then cut.
+    /// One of a dozen responses, half of them correct for some bytes and then cut.
     private static func misbehave(_ request: ReceivedRequest, _ key: RandomKey) -> [Step] {
-        // The file changes now and then, and changes back.
+        // The file changes from time to time, and changes back.
         let resource = versions[key.fraction(at: 0) < 0.8 ? 0 : 1]
         let size = resource.content.count
         let cut = Int(key.fraction(at: 1) * Double(size))
@@ -56,7 +56,7 @@ import Units
         case 2: return [resource.whole(), .send(Array(resource.content.prefix(cut)))]
         case 3: return [resource.part(from: from), .send(Array(resource.content[from...]))]
         case 4:
-            // A liar: the bytes are another version's. Only an overlap can show it, so there has to be one.
+            // The bytes are another version's. Only an overlap can reveal it, so there must be one.
             guard from < min(start, versions[0].content.count) else { return resource.serve(request) }
             return [versions[0].part(from: from), .send(Array(versions[1].content[from..<versions[0].content.count]))]
         case 5: return [.head(206, ["Content-Length: \(size - from)"]), .send(Array(resource.content[from...]))]

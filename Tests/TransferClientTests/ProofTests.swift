@@ -3,9 +3,9 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Complete files and what vouches for them.
+/// Complete files and their proofs.
 @Suite(.timeLimit(.minutes(5))) struct ProofTests {
-    /// A file with two strong validators, and none of a digest.
+    /// A file with two strong validators and without a digest.
     private static let resource = {
         var resource = Resource(size: 300_000)
         resource.lastModified = "Sun, 06 Nov 1994 08:00:00 GMT"

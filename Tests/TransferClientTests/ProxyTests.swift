@@ -43,7 +43,7 @@ import TransferProtocol
             let done = await upload(folder, folder.request("http://files.example/target")) { $0.proxies = settings }
             #expect(done.error == nil)
             #expect(server.delivered == [bytes])
-            // The name leads nowhere, so only the proxy can have taken it there.
+            // The host doesn't resolve, so only the proxy can have forwarded the request.
             #expect(server.requests.first?.path == "/target")
         }
     }

@@ -5,9 +5,9 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// Transfers that are held to a rate.
+/// Rate-limited transfers.
 @Suite(.timeLimit(.minutes(5))) struct RateTests {
-    /// A clock that goes on by what is waited for, and by nothing else.
+    /// A clock that advances only by sleeping.
     private final class WaitingClock: Sendable {
         private let moment = Mutex(Moment.zero)
 
@@ -115,7 +115,7 @@ import Units
             let task = Task {
                 await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.clock = .system
-                    // The first piece would take hours.
+                    // The first chunk would take hours.
                     $0.maximumRate = BitRate(bitsPerSecond: 1)
                 } onEvent: {
                     if case .started = $0 { told.yield() }

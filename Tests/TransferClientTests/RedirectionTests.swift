@@ -4,11 +4,11 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Downloads that a redirection led to a URL which served bytes once, and no more.
+/// Downloads redirected to a URL that served bytes once and then fails.
 @Suite(.timeLimit(.minutes(5))) struct RedirectionTests {
     private static let resource = Resource(size: 200_000)
 
-    /// What the last URL answers when it is asked for the rest.
+    /// The response of the last URL to the next range request.
     enum Dead: CaseIterable, Sendable {
         case circle
         case invalidTarget
@@ -27,7 +27,7 @@ import TransferProtocol
         }
     }
 
-    /// The download can go on at the URL that was asked for, in the same run and in the next.
+    /// The download resumes at the original URL, in the same run and in the next.
     @Test(arguments: Dead.allCases, [false, true])
     func `a last URL that only fails is left for the one that was asked for`(dead: Dead, isLaterRun: Bool) async throws
     {

@@ -39,7 +39,7 @@ import TransferProtocol
 
     @Test func `a Retry-After that is a date is counted from the wall clock`() async throws {
         let (done, folder, _) = try await download { request in
-            // The clock of these tests stands at 08:49:37.
+            // The test clock is at 08:49:37.
             request.ordinal == 0
                 ? [.head(503, ["Retry-After: Sun, 06 Nov 1994 08:50:37 GMT"])] : Self.resource.serve(request)
         }
@@ -90,7 +90,7 @@ import TransferProtocol
         }
         #expect(done.error == .tooManyRestarts(3, .representationChanged))
         #expect(done.error?.disposition == .resumable)
-        // The first version that is replaced costs no wait, the next ones do.
+        // The first restart has no backoff, later ones have.
         #expect(done.rules.map(\.code) == ["progress", "progress", "starting-over", "starting-over"])
     }
 
@@ -110,7 +110,7 @@ import TransferProtocol
         #expect(done.summary?.finalURL.hasSuffix("/e") == true)
     }
 
-    /// Where the second redirection leads, and how often the file starts over then.
+    /// The target of the second redirect, and the number of restarts.
     @Test(arguments: [("/b", 1), ("/a", 0), ("/a?signed=2", 0)])
     func `parts of two resources are never joined, whatever their tags`(target: String, restarts: Int) async throws {
         let other = Resource(size: 50_000, seed: 3)
@@ -194,7 +194,7 @@ import TransferProtocol
         #expect(folder.names == [".file.bin.squall-mismatch"])
     }
 
-    /// What comes after a body that isn't the one of its digest: the same tag, another, or none; in one piece or two.
+    /// The response after a body with the wrong digest: same tag, another, or none; complete or in two parts.
     @Test(arguments: ["\"v1\"", "\"v2\"", nil], [false, true])
     func `after a wrong digest a file without a digest is no success`(tag: String?, isCut: Bool) async throws {
         let digest = try #require(ReprDigest(sha256: [UInt8](repeating: 1, count: 32))).headerValue
@@ -257,8 +257,8 @@ import TransferProtocol
         #expect(folder.names == [".file.bin.squall-mismatch"])
     }
 
-    /// How often the file is fetched: a file that came in one piece isn't made right by another try, and one whose parts two
-    /// validators vouch for isn't either.
+    /// How often the file is fetched: a file from a single response isn't fetched again, and neither is one whose parts
+    /// have two matching validators.
     @Test(arguments: [(false, true, 1), (true, true, 2), (true, false, 3)])
     func `a digest that was mistyped doesn't cost a second download`(
         isCut: Bool,

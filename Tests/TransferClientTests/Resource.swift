@@ -3,7 +3,7 @@ import HTTPSemantics
 import TransferProtocol
 import Units
 
-/// A file on a scripted server, and the honest answers about it.
+/// A file on a scripted server, with the correct responses.
 struct Resource: Sendable {
     var content: [UInt8]
     var entityTag: String? = "\"v1\""
@@ -25,7 +25,7 @@ struct Resource: Sendable {
         return fields
     }
 
-    /// What an honest server answers, as head and body.
+    /// The correct response, as head and body.
     func answer(_ request: ReceivedRequest) -> (head: Step, body: [UInt8]) {
         let mayResume = request.fields["if-range"].map { $0 == entityTag || $0 == lastModified } ?? true
         guard let start = request.rangeStart, mayResume else {
@@ -56,14 +56,14 @@ struct Resource: Sendable {
         )
     }
 
-    /// The honest answer, complete.
+    /// The complete correct response.
     func serve(_ request: ReceivedRequest) -> [Step] {
         let (head, body) = answer(request)
         return [head, .send(body)]
     }
 
-    /// Cuts the first answer after so many bytes of the body and leaves the second request without one, so that a
-    /// run of one attempt without progress ends there; then the honest answer.
+    /// Cuts the first response after this many body bytes and sends no second one, so that a run with one attempt ends
+    /// there; then the correct response.
     func serve(_ request: ReceivedRequest, interruptedAfter count: Int) -> [Step] {
         switch request.ordinal {
         case 0: serve(request, upTo: count)
@@ -72,7 +72,7 @@ struct Resource: Sendable {
         }
     }
 
-    /// The honest answer, with `then` after so many bytes of the body.
+    /// The correct response, with `then` after this many body bytes.
     func serve(_ request: ReceivedRequest, upTo count: Int, then step: Step? = nil) -> [Step] {
         let (head, body) = answer(request)
         return [head, .send(Array(body.prefix(count)))] + (step.map { [$0] } ?? [])

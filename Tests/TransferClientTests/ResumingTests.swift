@@ -20,7 +20,7 @@ import TransferProtocol
             #expect(summary.bytesRepeated == 0)
             #expect(summary.verified.isEmpty)
             #expect(summary.proof != .none(.lengthUnknown))
-            #expect(done.events.first == .started(held: 0))
+            #expect(done.events.first == .started(received: 0))
             #expect(done.events.last == .finished(summary))
             let request = try #require(server.requests.first)
             #expect(request.fields["range"] == nil)
@@ -153,7 +153,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         var unsure = resource
         unsure.entityTag = entityTag
-        // Of the same second as Date: not strong.
+        // In the same second as Date: not strong.
         unsure.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
         try await Script { [unsure] in
             $0.ordinal == 0 ? unsure.serve($0, upTo: 1_000) : unsure.serve($0)
@@ -208,7 +208,7 @@ import TransferProtocol
             #expect(first.error?.disposition == .resumable)
             #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
             let second = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            #expect(second.events.first == .started(held: 100_000))
+            #expect(second.events.first == .started(received: 100_000))
             #expect(second.error?.disposition == .resumable)
             let third = try await attempt(request, to: folder.destination).result.get()
             #expect(third.bytesRecovered == 200_000)
@@ -283,7 +283,7 @@ import TransferProtocol
                     $0.retry.maximumAttempts = 1
                 }
                 #expect(failed.error != nil)
-                #expect(failed.events.first == .started(held: 100_000))
+                #expect(failed.events.first == .started(received: 100_000))
                 #expect(folder.bytes(folder.part) == part)
             }
             let done = await attempt(DownloadRequest(url: server.url("/a?signed=1")), to: folder.destination)

@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// What a scripted HTTP/2 server does on a stream, one after the other.
+/// The actions of a scripted HTTP/2 server on a stream, in order.
 enum HTTP2Step: Sendable {
     /// Sends a HEADERS frame with a status and fields.
     case head(Int, [(String, String)])
@@ -19,7 +19,7 @@ enum HTTP2Step: Sendable {
     case goAway(HTTP2ErrorCode)
     /// Closes the connection below TLS.
     case sever
-    /// Sends nothing more, and keeps the stream.
+    /// Sends nothing more and keeps the stream open.
     case stall
 }
 
@@ -42,9 +42,9 @@ final class ScriptedHTTP2Server: Sendable {
 
     private init(_ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step]) { self.respond = respond }
 
-    /// Runs `body` against a server that does what `respond` says for each request. It takes `mostStreams` at a time.
+    /// Runs `body` against a server scripted by `respond`, with `mostStreams` concurrent streams.
     ///
-    /// Clients that speak HTTP/1 are sent `http1Answer`, if there is one.
+    /// HTTP/1 clients get `http1Answer`, if set.
     static func serve<Value>(
         over tls: NIOSSLContext,
         mostStreams: Int = 100,
@@ -107,12 +107,12 @@ final class ScriptedHTTP2Server: Sendable {
     }
 }
 
-/// Stands next to the socket, where a close isn't TLS's.
+/// Placed next to the socket, where a close bypasses TLS.
 private final class ConnectionSocket: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 }
 
-/// Answers requests by HTTP/1, and passes connections of HTTP/2 on.
+/// Responds to HTTP/1 requests, and forwards HTTP/2 connections.
 private final class HTTP1Answer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -121,7 +121,7 @@ private final class HTTP1Answer: ChannelDuplexHandler {
 
     private let answer: [UInt8]
     private var isHTTP2: Bool?
-    /// What the server would say first to a client of HTTP/2.
+    /// The server's first bytes to an HTTP/2 client.
     private var kept: [(NIOAny, EventLoopPromise<Void>?)] = []
 
     init(_ answer: [UInt8]) { self.answer = answer }
@@ -150,7 +150,7 @@ private final class HTTP1Answer: ChannelDuplexHandler {
     }
 }
 
-/// Closes a connection whose client breaks off.
+/// Closes a connection when its client disconnects.
 private final class ConnectionErrors: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}

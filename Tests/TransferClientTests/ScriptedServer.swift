@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A request as a test looks at it.
+/// A request as seen by a test.
 struct ReceivedRequest: Sendable {
     /// The ordinal of the connection, from 0.
     var ordinal: Int
@@ -22,20 +22,20 @@ struct ReceivedRequest: Sendable {
     var rangeEnd: Int? { fields["range"].flatMap { Int($0.drop { $0 != "-" }.dropFirst()) } }
 }
 
-/// What a scripted server does on a connection, one after the other; after the last one it closes.
+/// The actions of a scripted server on a connection, in order; then it closes.
 enum Step: Sendable {
     case send([UInt8])
-    /// Closes with a reset instead of an orderly end.
+    /// Closes with a reset instead of FIN.
     case reset
-    /// Closes in order, but without the end that TLS has.
+    /// Closes with FIN but without close_notify.
     case sever
-    /// Stays silent, and keeps the connection.
+    /// Stays silent and keeps the connection open.
     case stall
 
     static func text(_ text: String) -> Step { .send(Array(text.utf8)) }
 }
 
-/// An HTTP server of raw bytes on an ephemeral port of the loopback: as wrong as a test wants it.
+/// A raw-bytes HTTP server on an ephemeral loopback port, for invalid responses.
 final class ScriptedServer: Sendable {
     let port: Int
     private let channel: any Channel
@@ -64,7 +64,7 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// What a server does for each request.
+/// The response script of a server.
 struct Script: Sendable {
     private let respond: @Sendable (ReceivedRequest) -> [Step]
 
@@ -72,7 +72,7 @@ struct Script: Sendable {
         self.respond = respond
     }
 
-    /// Runs `body` against a server of this script, which speaks TLS if it is given a context for it.
+    /// Runs `body` against a server with this script, over TLS if a context is given.
     func serve<Value>(over tls: NIOSSLContext? = nil, _ body: (ScriptedServer) async throws -> Value) async throws
         -> Value
     {
@@ -107,7 +107,7 @@ struct Script: Sendable {
     }
 }
 
-/// Stands next to the socket, where a close is no TLS's.
+/// Placed next to the socket, where a close bypasses TLS.
 private final class SocketEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 }

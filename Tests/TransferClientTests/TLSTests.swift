@@ -7,14 +7,14 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Transfers over TLS, and servers that can't be proved.
+/// Transfers over TLS, and unverifiable servers.
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private static let resource = Resource(size: 200_000)
     private let authority: LocalAuthority
 
     init() throws { authority = try LocalAuthority() }
 
-    /// What a server shows that is called `hosts`, and asks for a certificate of this authority if told so.
+    /// The identity of a server for `hosts`, optionally requiring a client certificate of this authority.
     private func server(_ hosts: String..., asks: Bool = false, newest: TLSVersion? = nil) throws -> NIOSSLContext {
         try authority.serverContext(for: hosts) { configuration in
             configuration.maximumTLSVersion = newest
@@ -157,7 +157,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let url = server.url().replacing("http:", with: "https:")
-            // What this server takes for a request never ends.
+            // This server never sees the end of a request.
             let done = await TransferClientTests.attempt(DownloadRequest(url: url), to: folder.destination) {
                 $0.connectLimit = .milliseconds(300)
                 $0.retry.maximumAttempts = 2

@@ -18,7 +18,7 @@ extension LocalAuthority {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// The settings of a client that trusts this authority, and shows `identity`.
+    /// Client settings that trust this authority and present `identity`.
     func trusting(_ identity: TLSIdentity? = nil) throws -> TLSClientSettings {
         var settings = try TLSClientSettings(authorities: Array(certificate.utf8))
         settings.identity = identity

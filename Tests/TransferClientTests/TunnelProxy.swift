@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP proxy on the loopback that makes tunnels (CONNECT), or refuses to.
+/// A loopback HTTP proxy that opens or refuses tunnels (CONNECT).
 final class TunnelProxy: Sendable {
     private let heads = Mutex<[String]>([])
     private let bound = Mutex<(any Channel)?>(nil)
@@ -14,7 +14,7 @@ final class TunnelProxy: Sendable {
 
     private init(_ respond: @escaping @Sendable (Int) -> String?) { self.respond = respond }
 
-    /// Runs `body` against a proxy. `respond` gives the response to a request, by its ordinal, in the place of a tunnel.
+    /// Runs `body` against a proxy. `respond` returns the response to a request, by ordinal, instead of a tunnel.
     static func serve<Value>(
         _ respond: @escaping @Sendable (Int) -> String? = { _ in nil },
         _ body: (TunnelProxy) async throws -> Value
@@ -87,7 +87,7 @@ private final class TunnelHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// Sends what a server sends to the client of a tunnel.
+/// Forwards the server's bytes to the client of a tunnel.
 private final class BackHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let client: any Channel

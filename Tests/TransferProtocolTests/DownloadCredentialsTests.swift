@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferProtocol
 
-/// What is sent to whom.
+/// Which origins get which credentials.
 @Suite struct DownloadCredentialsTests {
     private static let basic = try? BasicCredentials(name: "ada", password: "hunter2")
     private static let netrc = try? Netrc(
@@ -33,12 +33,12 @@ import Testing
         #expect(try BasicCredentials(name: "", password: "a:b").fieldValue == "Basic OmE6Yg==")
         #expect(throws: CredentialProblem.colonInName) { try BasicCredentials(name: "a:b", password: "") }
         #expect(throws: CredentialProblem.controlCharacter) { try BasicCredentials(name: "a", password: "b\r\nX: y") }
-        let longest = String(repeating: "x", count: BasicCredentials.longest - 1)
+        let longest = String(repeating: "x", count: BasicCredentials.maximumSize - 1)
         #expect(throws: Never.self) { try BasicCredentials(name: "a", password: longest) }
         #expect(throws: CredentialProblem.tooLong) { try BasicCredentials(name: "ab", password: longest) }
     }
 
-    /// Where redirections lead, and whether credentials for the first URL go there.
+    /// The targets of redirects, and whether the credentials of the first URL are sent there.
     @Test(arguments: [
         (["http://a/x"], true), (["http://a/x", "http://A:80/y?z"], true), (["http://a/x", "http://b/x"], false),
         (["http://a/x", "http://a:81/x"], false), (["http://a/x", "https://a/x"], false),
@@ -165,9 +165,9 @@ import Testing
                 .unauthorized(DownloadChallenge(status: head.status, head.fields), use)
             )
             let tag = try #require(EntityTag("\"v\""))
-            for ask in [RequestPlan.whole(nil), .rest(from: 5, .entityTag(tag)), .probe] {
+            for plan in [RequestPlan.full(nil), .remaining(from: 5, .entityTag(tag)), .probe] {
                 var state = DownloadState(resuming: DownloadRepresentation(), length: 5)
-                #expect(state.decide(on: head, to: ask, now: 0) == expected)
+                #expect(state.decide(on: head, to: plan, now: 0) == expected)
                 #expect(state.length == 5)
             }
         }

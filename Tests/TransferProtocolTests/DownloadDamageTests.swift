@@ -2,7 +2,7 @@ import HTTPTypes
 import Testing
 import TransferProtocol
 
-/// Held bytes that aren't what came.
+/// Received bytes that were damaged on disk.
 @Suite struct DownloadDamageTests {
     private static func block(_ range: String, tag: String? = "\"v1\"") -> DownloadResponseHead {
         Held.part("bytes \(range)/300", nil, tag: tag)
@@ -11,7 +11,7 @@ import TransferProtocol
     @Test func `a damaged block is asked for alone, and takes the place of the held bytes`() throws {
         var state = Held.state()
         #expect(state.foundDamage(32..<64) == 100)
-        guard case .ask(let ask) = state.nextStep, case .block(let range, _) = ask else {
+        guard case .send(let ask) = state.nextStep, case .block(let range, _) = ask else {
             Issue.record("no request for the block")
             return
         }
@@ -23,7 +23,7 @@ import TransferProtocol
         #expect(state.damage == nil)
         #expect(state.bodyEnded() == .requestMore)
         #expect(state.length == 100)
-        guard case .ask(.rest(100, _)) = state.nextStep else {
+        guard case .send(.remaining(100, _)) = state.nextStep else {
             Issue.record("the rest doesn't follow")
             return
         }
@@ -33,7 +33,7 @@ import TransferProtocol
         var state = Held.state(length: 300)
         #expect(state.nextStep == .finish)
         _ = state.foundDamage(0..<64)
-        guard case .ask(.block) = state.nextStep else {
+        guard case .send(.block) = state.nextStep else {
             Issue.record("no request for the block")
             return
         }
@@ -57,7 +57,7 @@ import TransferProtocol
         #expect(state.foundDamage(32..<64) == 100)
         #expect(state.foundDamage(32..<64) == 32)
         #expect(state.length == 32)
-        guard case .ask(.rest(32, _)) = state.nextStep else {
+        guard case .send(.remaining(32, _)) = state.nextStep else {
             Issue.record("the rest isn't asked for")
             return
         }
@@ -67,7 +67,7 @@ import TransferProtocol
         var state = Held.state()
         _ = state.foundDamage(0..<64)
         #expect(state.foundDamage(0..<64) == 100)
-        #expect(state.nextStep == .ask(.whole(.journalUnusable)))
+        #expect(state.nextStep == .send(.full(.journalUnusable)))
         #expect(
             try state.next(Held.answer(200, [.eTag: "\"v2\"", .contentLength: "300"]))
                 == .truncateAndRestart(.journalUnusable)
@@ -106,7 +106,7 @@ import TransferProtocol
         _ = state.foundDamage(32..<64)
         #expect(try state.next(head) == action)
         if case .conclude(.retryNow) = action {
-            guard case .ask(.whole(.some)) = state.nextStep else {
+            guard case .send(.full(.some)) = state.nextStep else {
                 Issue.record("\(state.nextStep)")
                 return
             }

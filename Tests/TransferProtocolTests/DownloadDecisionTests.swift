@@ -22,7 +22,7 @@ import TransferProtocol
         let head = Held.part(tag: tag)
         #expect(try state.next(head) == .retry(after: nil, .rejected(.noValidator)))
         #expect(try state.next(head) == .retryNow(.rejected(.noValidator)))
-        #expect(state.nextStep == .ask(.whole(.rangeUnusable(.noValidator))))
+        #expect(state.nextStep == .send(.full(.rangeUnusable(.noValidator))))
         #expect(state.length == 100)
     }
 
@@ -37,8 +37,8 @@ import TransferProtocol
                 isTaken ? .retryNow(.rejected(.noValidator)) : .retry(after: nil, .rejected(.noValidator))
             #expect(try state.next(Held.part(tag: tag)) == action)
             guard isTaken else { continue }
-            // The date alone isn't enough: the part has to repeat bytes that are held.
-            guard case .ask(.rest(from: 0, _)) = state.nextStep else {
+            // The date alone isn't enough: the range must overlap received bytes.
+            guard case .send(.remaining(from: 0, _)) = state.nextStep else {
                 Issue.record("\(state.nextStep)")
                 return
             }
@@ -57,7 +57,7 @@ import TransferProtocol
             head.isFromOtherResource = true
             var state = Held.state(fields)
             #expect(try state.next(head) == (isTaken ? .append : .retryNow(.differentURL)))
-            if !isTaken { #expect(state.nextStep == .ask(.whole(.differentURL))) }
+            if !isTaken { #expect(state.nextStep == .send(.full(.differentURL))) }
         }
         var whole = Held.answer(200, [.eTag: "\"v1\""])
         whole.isFromOtherResource = true
@@ -86,7 +86,7 @@ import TransferProtocol
         #expect(try state.next(Held.part("bytes 100-299/*")) == .append)
         _ = state.received(200)
         #expect(state.bodyEnded() == .requestMore)
-        guard case .ask(.rest(from: 300, _)) = state.nextStep else {
+        guard case .send(.remaining(from: 300, _)) = state.nextStep else {
             Issue.record("\(state.nextStep)")
             return
         }
@@ -121,7 +121,7 @@ import TransferProtocol
         var state = Held.state()
         _ = try state.next(Held.part("bytes 60-299/300", "240"))
         #expect(state.overlapMismatched() == .retryNow(.rejected(.overlapDiffers)))
-        #expect(state.nextStep == .ask(.whole(.rangeUnusable(.overlapDiffers))))
+        #expect(state.nextStep == .send(.full(.rangeUnusable(.overlapDiffers))))
         #expect(state.length == 100)
     }
 
@@ -159,7 +159,7 @@ import TransferProtocol
         #expect(state.length == 100)
         #expect(try state.next(head) == .retryNow(.rejected(rejection)))
         #expect(state.length == 100)
-        #expect(state.nextStep == .ask(.whole(.rangeUnusable(rejection))))
+        #expect(state.nextStep == .send(.full(.rangeUnusable(rejection))))
         let whole = Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"])
         #expect(try state.next(whole) == .truncateAndRestart(.rangeUnusable(rejection)))
         #expect(state.length == 0)
@@ -184,7 +184,7 @@ import TransferProtocol
         var state = Held.state()
         #expect(try state.next(head) == .retryNow(.representationChanged))
         #expect(state.length == 100)
-        #expect(state.nextStep == .ask(.whole(.representationChanged)))
+        #expect(state.nextStep == .send(.full(.representationChanged)))
     }
 
     @Test func `200 to a range starts over, and says why`() throws {
@@ -225,24 +225,24 @@ import TransferProtocol
         #expect(named.nextStep == .finish)
         var unnamed = Held.state(unknown)
         #expect(try unnamed.next(Held.answer(416, [.contentRange: "bytes */100"])) == .retryNow(.completenessUnknown))
-        #expect(unnamed.nextStep == .ask(.probe))
+        #expect(unnamed.nextStep == .send(.probe))
         #expect(try unnamed.next(Held.answer(200, [.eTag: "\"v1\"", .contentLength: "100"])) == .complete)
         #expect(unnamed.nextStep == .finish)
     }
 
     @Test func `416 without a total is settled by a HEAD`() throws {
         for (answer, next) in [
-            (Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"]), .whole(.rangeUnusable(.rangeRefused))),
-            (Held.answer(200, [.eTag: "\"v2\"", .contentLength: "100"]), .whole(.representationChanged)),
-            (Held.answer(200, [.contentLength: "300"]), .whole(.representationChanged)),
-            (Held.answer(405), .whole(.rangeUnusable(.rangeRefused))),
-            (Held.answer(501), .whole(.rangeUnusable(.rangeRefused))),
+            (Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"]), .full(.rangeUnusable(.rangeRefused))),
+            (Held.answer(200, [.eTag: "\"v2\"", .contentLength: "100"]), .full(.representationChanged)),
+            (Held.answer(200, [.contentLength: "300"]), .full(.representationChanged)),
+            (Held.answer(405), .full(.rangeUnusable(.rangeRefused))),
+            (Held.answer(501), .full(.rangeUnusable(.rangeRefused))),
         ] as [(DownloadResponseHead, RequestPlan)] {
             var state = Held.state()
             #expect(try state.next(Held.answer(416)) == .retryNow(.completenessUnknown))
-            #expect(state.nextStep == .ask(.probe))
+            #expect(state.nextStep == .send(.probe))
             _ = try state.next(answer)
-            #expect(state.nextStep == .ask(next))
+            #expect(state.nextStep == .send(next))
         }
     }
 
@@ -251,7 +251,7 @@ import TransferProtocol
         #expect(
             try state.next(Held.answer(416, [.contentRange: "bytes */300"])) == .retryNow(.rejected(.rangeRefused))
         )
-        #expect(state.nextStep == .ask(.whole(.rangeUnusable(.rangeRefused))))
+        #expect(state.nextStep == .send(.full(.rangeUnusable(.rangeRefused))))
     }
 
     @Test func `redirections are followed, whatever they say of a representation`() throws {

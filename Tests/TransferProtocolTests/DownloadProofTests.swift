@@ -3,12 +3,12 @@ import HTTPTypes
 import Testing
 import TransferProtocol
 
-/// What vouches for a complete file: each row of the table in docs/command.md.
+/// The proofs of a complete file: each row of the table in docs/command.md.
 @Suite struct DownloadProofTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let earlier = "Sun, 06 Nov 1994 08:49:36 GMT"
 
-    /// How the length of the body is told.
+    /// How the length of the body is marked.
     enum Framing: CaseIterable {
         case length
         case chunked
@@ -49,7 +49,7 @@ import TransferProtocol
         parts.reduce(into: [:]) { all, part in for field in part { all.append(field) } }
     }
 
-    /// A file of 300 bytes in one response, or cut after 100 and joined with a second one.
+    /// A file of 300 bytes in one response, or cut after 100 and combined with a second one.
     private func complete(
         _ framing: Framing,
         _ validators: Validators,
@@ -105,7 +105,7 @@ import TransferProtocol
         let swapped: HTTPFields = [.eTag: "\"v1\"", .lastModified: Self.date, .date: Self.date]
         var state = try complete(.length, .both, joined: swapped)
         #expect(proof(state) == .none(.dateDiffers))
-        // A later answer that agrees takes no doubt away.
+        // A later matching response doesn't remove a doubt.
         #expect(
             state.decide(
                 on: Held.answer(200, fields(Framing.length.fields, Validators.both.fields)),
@@ -188,7 +188,7 @@ import TransferProtocol
     }
 
     @Test func `a journal without evidence proves nothing of the parts before`() throws {
-        // A record of a version that kept none: a URL alone.
+        // A record of a version without evidence: only a URL.
         let journal = try Journal(records: [(1, [1, 8, 0, 0, 0] + Array("http://h".utf8))])
         #expect(DownloadProof(journal.source.representation.evidence, isDigestRight: false) == .none(.oneValidator))
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 import TransferProtocol
 
-/// A state that holds 100 bytes of 300 of `"v1"`, and answers to it.
+/// A state with 100 received bytes of 300 of `"v1"`, and responses to it.
 enum Held {
     static let digest = ReprDigest(sha256: [UInt8](repeating: 7, count: 32))
 
@@ -11,7 +11,7 @@ enum Held {
         -> DownloadState
     {
         var state = DownloadState()
-        _ = state.decide(on: DownloadResponseHead(status: 200, fields: fields), to: .whole(nil), now: 0)
+        _ = state.decide(on: DownloadResponseHead(status: 200, fields: fields), to: .full(nil), now: 0)
         _ = state.received(length)
         state.bodyInterrupted()
         return state
@@ -34,10 +34,10 @@ enum Held {
 }
 
 extension DownloadState {
-    /// Decides on an answer to the next request.
+    /// Decides on a response to the next request.
     mutating func next(_ head: DownloadResponseHead) throws -> DownloadHeadDecision {
-        guard case .ask(let ask) = nextStep else { throw NoRequest() }
-        return decide(on: head, to: ask, now: 0)
+        guard case .send(let plan) = nextStep else { throw NoRequest() }
+        return decide(on: head, to: plan, now: 0)
     }
 
     struct NoRequest: Error {}
@@ -45,18 +45,18 @@ extension DownloadState {
 
 @Suite struct DownloadStateTests {
     @Test func `the first request asks for the whole`() {
-        #expect(DownloadState().nextStep == .ask(.whole(nil)))
-        #expect(RequestPlan.whole(nil).fields[.range] == nil)
-        #expect(RequestPlan.whole(nil).fields[.acceptEncoding] == "identity")
+        #expect(DownloadState().nextStep == .send(.full(nil)))
+        #expect(RequestPlan.full(nil).fields[.range] == nil)
+        #expect(RequestPlan.full(nil).fields[.acceptEncoding] == "identity")
     }
 
     @Test func `a request for the rest carries the range and the validator`() throws {
         let tag = try #require(EntityTag("\"v1\""))
-        let ask = RequestPlan.rest(from: 100, .entityTag(tag))
-        #expect(Held.state().nextStep == .ask(ask))
-        #expect(ask.fields[.range] == "bytes=100-")
-        #expect(ask.fields[.ifRange] == "\"v1\"")
-        #expect(ask.method == .get)
+        let plan = RequestPlan.remaining(from: 100, .entityTag(tag))
+        #expect(Held.state().nextStep == .send(plan))
+        #expect(plan.fields[.range] == "bytes=100-")
+        #expect(plan.fields[.ifRange] == "\"v1\"")
+        #expect(plan.method == .get)
         #expect(RequestPlan.probe.method == .head)
     }
 
@@ -79,26 +79,26 @@ extension DownloadState {
         fields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
         let step = Held.state(fields).nextStep
         if isStrong {
-            guard case .ask(.rest(from: 100, _)) = step else {
+            guard case .send(.remaining(from: 100, _)) = step else {
                 Issue.record("\(step)")
                 return
             }
         } else {
-            #expect(step == .ask(.whole(.noStrongValidator)))
+            #expect(step == .send(.full(.noStrongValidator)))
         }
     }
 
     @Test func `a Last-Modified without Date is not strong`() {
         let state = Held.state([.lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"])
-        #expect(state.nextStep == .ask(.whole(.noStrongValidator)))
+        #expect(state.nextStep == .send(.full(.noStrongValidator)))
     }
 
     @Test func `a journal that promises more than the whole is not believed`() {
         var representation = DownloadRepresentation()
         representation.total = 10
-        #expect(DownloadState(resuming: representation, length: 11).nextStep == .ask(.whole(.journalUnusable)))
+        #expect(DownloadState(resuming: representation, length: 11).nextStep == .send(.full(.journalUnusable)))
         let elsewhere = DownloadState(resuming: representation, length: 10, isFromOtherURL: true)
-        #expect(elsewhere.nextStep == .ask(.whole(.differentURL)))
+        #expect(elsewhere.nextStep == .send(.full(.differentURL)))
         #expect(DownloadState(resuming: representation, length: 10).nextStep == .finish)
     }
 
@@ -156,7 +156,7 @@ extension DownloadState {
         var state = Held.state(length: 300)
         #expect(state.nextStep == .finish)
         state.digestMismatched()
-        #expect(state.nextStep == .ask(.whole(.digestMismatch)))
+        #expect(state.nextStep == .send(.full(.digestMismatch)))
     }
 
     @Test func `a whole that comes again keeps what was known of the same tag, and of that only`() throws {
@@ -175,7 +175,7 @@ extension DownloadState {
         _ = try state.next(Held.answer(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
         #expect(state.received(301).excess == 1)
         #expect(state.bodyEnded() == .retryNow(.representationChanged))
-        #expect(state.nextStep == .ask(.whole(.representationChanged)))
+        #expect(state.nextStep == .send(.full(.representationChanged)))
     }
 
     @Test func `a length that only the end of a connection told isn't kept`() throws {
@@ -216,6 +216,6 @@ extension DownloadState {
         _ = try other.next(Held.part())
         _ = other.received(200)
         #expect(other.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .retryNow(.representationChanged))
-        #expect(other.nextStep == .ask(.whole(.representationChanged)))
+        #expect(other.nextStep == .send(.full(.representationChanged)))
     }
 }

@@ -36,7 +36,7 @@ import TransferProtocol
         #expect(throws: problem) { try DownloadURL(text) }
     }
 
-    /// The examples of RFC 3986, section 5.4, as far as they lead to HTTP.
+    /// The examples of RFC 3986, section 5.4, that resolve to HTTP.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),

@@ -23,7 +23,7 @@ import Units
         try Journal(records: records.map { ($0.kind, $0.payload) })
     }
 
-    /// Hashes that can be told apart.
+    /// Distinct hashes.
     private static func hashes(_ count: Int, blockSize: Int64 = 64) -> BlockHashes {
         var hashes = BlockHashes(blockSize: blockSize)
         for index in 0..<count { hashes.append(hash(index)) }
@@ -74,7 +74,7 @@ import Units
     }
 
     @Test func `a long list loses every second hash, and what was noted before is read alike`() throws {
-        let most = BlockHashes.most
+        let most = BlockHashes.maximumCount
         let almost = Self.hashes(most - 1)
         let coarse = Self.hashes(most)
         #expect(coarse.blockSize == 128)

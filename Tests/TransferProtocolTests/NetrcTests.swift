@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a file of the limit is read, and one byte more isn't`() throws {
         let text = "machine h login n password p\n"
-        let padding = String(repeating: " ", count: Netrc.longest - text.utf8.count)
+        let padding = String(repeating: " ", count: Netrc.maximumSize - text.utf8.count)
         #expect(try login(padding + text, "h") != nil)
         #expect(throws: NetrcProblem(line: 1, kind: .tooLong)) { try login(" " + padding + text, "h") }
         #expect(throws: NetrcProblem(line: 1, kind: .notText)) { try Netrc([0x6D, 0xFF]) }

@@ -5,7 +5,7 @@ import Units
 struct RateLimiterTests {
     private static let start = Moment(nanoseconds: 5_000_000_000)
 
-    /// The moments, in milliseconds from the first bytes, at which pieces move that are there at `arrivals`.
+    /// The times in milliseconds at which chunks available at `arrivals` are admitted.
     private func moments(_ rate: BitRate, pieces: [Int], arrivals: [Int64] = []) -> [Int64] {
         var limiter = RateLimiter(rate: rate)
         var now = Self.start
@@ -24,7 +24,7 @@ struct RateLimiterTests {
         let rate = BitRate.bytesPerSecond(100_000)
         let pieces = [1_000, 1_000, 1_000]
         #expect(moments(rate, pieces: pieces, arrivals: [0, 25, 25]) == [10, 25, 30])
-        // After 10 s without a byte 64 KiB are saved up: the next wait is for what comes after them.
+        // After 10 s of idle time 64 KiB are saved up: only later bytes wait.
         #expect(moments(rate, pieces: [1_000, 65_536, 1_000], arrivals: [0, 10_000, 10_000]) == [10, 10_000, 10_010])
     }
 
@@ -47,22 +47,22 @@ struct RateLimiterTests {
             let isBusy = seed % 2 == 0
             var now = Moment(nanoseconds: Int64(random.next() % 1_000_000_000))
             let start = now
-            var moved: [(moment: Moment, sum: Int64)] = [(now, 0)]
+            var urlChanged: [(moment: Moment, sum: Int64)] = [(now, 0)]
             for _ in 0..<100 {
                 if !isBusy { now = now + .milliseconds(Int64(random.next() % 300)) }
                 let bytes = 1 + Int(random.next() % UInt64(piece))
                 now = now + limiter.admit(bytes, at: now)
-                moved.append((now, moved[moved.count - 1].sum + Int64(bytes)))
+                urlChanged.append((now, urlChanged[urlChanged.count - 1].sum + Int64(bytes)))
             }
-            for (index, later) in moved.enumerated() {
-                for earlier in moved[..<index] {
+            for (index, later) in urlChanged.enumerated() {
+                for earlier in urlChanged[..<index] {
                     let most = rate.bytes(inNanoseconds: (later.moment - earlier.moment).nanoseconds)
                     #expect(later.sum - earlier.sum <= most + limiter.burst.bytes + Int64(piece), "seed \(seed)")
                 }
                 #expect(later.sum <= rate.bytes(inNanoseconds: (later.moment - start).nanoseconds), "seed \(seed)")
             }
             if isBusy {
-                let most = rate.nanoseconds(forBytes: moved[moved.count - 1].sum) + 100
+                let most = rate.nanoseconds(forBytes: urlChanged[urlChanged.count - 1].sum) + 100
                 #expect((now - start).nanoseconds <= most, "seed \(seed)")
             }
         }

@@ -53,7 +53,7 @@ import Units
             schedule.reached(Int64(round))
             #expect(schedule.failed(at: .zero + .seconds(round)) == .wait(.zero, .progress(1)))
         }
-        // Bytes up to the farthest offset are none.
+        // Bytes up to the highest offset don't count as new.
         schedule.reached(0)
         schedule.reached(50)
         for _ in 0..<9 { #expect(wait(schedule.failed(at: .zero + .seconds(51))) != nil) }
@@ -91,7 +91,7 @@ import Units
         }
     }
 
-    /// The virtual time that a file of `size` bytes takes at 1 ms and `part` new bytes an attempt, and its requests.
+    /// The virtual time and number of requests for a file of `size` bytes at 1 ms and `part` new bytes per attempt.
     private func transfer(_ size: Int64, part: Int64) -> (time: Duration, requests: Int, rules: Set<String>)? {
         var schedule = schedule()
         var now = Moment.zero
@@ -124,7 +124,7 @@ import Units
         let (time, requests, rules) = try #require(transfer(1_000, part: 1))
         #expect(requests == 1_000)
         #expect(rules == ["progress", "pace"])
-        // 900 requests at 50 ms, less what the bytes and the first tenth of a second pay for.
+        // 900 requests at 50 ms, less the credit of the bytes and the first tenth of a second.
         #expect(time > .seconds(43) && time < .seconds(45))
     }
 
@@ -146,8 +146,8 @@ import Units
         #expect(schedule.failed(at: now) == .wait(.zero, .progress(.max - 101)))
     }
 
-    /// A peer that follows a script of draws: cuts after some bytes, refusals, and new versions of the file. A download
-    /// ends, and says so, whatever comes; as long as each row of refusals is shorter than ten it ends well.
+    /// A peer with a scripted sequence of cuts, refusals and new file versions. Every download ends; it succeeds unless
+    /// ten refusals come in a row.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `a download through a scripted peer ends`(seed: UInt64) {
         var peer = SeededGenerator(seed: seed)
@@ -181,7 +181,7 @@ import Units
             now = now + delay
         }
         #expect(requests <= 11 * Int(size / (cut - 300) + 1) * 2 + 100)
-        // Half a minute is the longest wait, and most draws are far below.
+        // The maximum backoff is half a minute, and most draws are far below.
         #expect(busy < .seconds(30) * requests)
     }
 

@@ -20,7 +20,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Notifies the `RequestHandler` of a request handled here.
     enum Delegation: Hashable, Sendable {
         /// The request was taken.
-        case taken
+        case delegated
         /// The request has arrived completely.
         case received
         /// Its last response follows, and then the connection closes.
@@ -28,7 +28,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// An upload request.
-    private struct Exchange {
+    private struct ActiveRequest {
         let head: HTTPRequest
         let traits: RequestTraits
         let start: NIODeadline
@@ -36,23 +36,23 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         var buffer = ByteBuffer()
         var received: Int64 = 0
         var hasEnded = false
-        var isAwaited = false
+        var isContentRequested = false
         var awaitsContinue: Bool
         var throughput: ThroughputMonitor
     }
 
     private enum State {
         /// Requests are forwarded to the next handler.
-        case passing
-        case exchanging(Exchange)
+        case forwarding
+        case serving(ActiveRequest)
         /// The response was sent before all content arrived; the connection closes, and the rest is discarded.
-        case dropping
+        case discarding
     }
 
     private let service: UploadService
     private let area: UploadPaths
     private let configuration: OriginConfiguration
-    private var state = State.passing
+    private var state = State.forwarding
     private var isReadDelayed = false
     private let progress: RequestProgress
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
@@ -72,25 +72,25 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if progress.isOver { return }
         let part = unwrapInboundIn(data)
         switch state {
-        case .dropping: break
-        case .passing:
+        case .discarding: break
+        case .forwarding:
             if case .head(let head) = part, begin(head, context) { return }
             context.fireChannelRead(data)
-        case .exchanging:
-            change { exchange in
+        case .serving:
+            change { active in
                 switch part {
                 case .head: break
                 case .body(var content):
-                    exchange.received += Int64(content.readableBytes)
-                    exchange.throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
-                    if exchange.buffer.readableBytes == 0 {
-                        exchange.buffer = content
+                    active.received += Int64(content.readableBytes)
+                    active.throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
+                    if active.buffer.readableBytes == 0 {
+                        active.buffer = content
                     } else {
-                        exchange.buffer.writeBuffer(&content)
+                        active.buffer.writeBuffer(&content)
                     }
                 case .end:
-                    exchange.throughput.bytesArrived(0, at: context.eventLoop.now)
-                    exchange.hasEnded = true
+                    active.throughput.bytesArrived(0, at: context.eventLoop.now)
+                    active.hasEnded = true
                 }
             }
             if case .end = part { context.fireUserInboundEventTriggered(Delegation.received) }
@@ -104,9 +104,9 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let traits = progress.traits ?? RequestTraits(head)
         // The next handler responds to invalid requests.
         if subject == .other || !RequestHead(head, traits, limits: limits).isValid { return false }
-        context.fireUserInboundEventTriggered(Delegation.taken)
-        state = .exchanging(
-            Exchange(
+        context.fireUserInboundEventTriggered(Delegation.delegated)
+        state = .serving(
+            ActiveRequest(
                 head: head,
                 traits: traits,
                 start: context.eventLoop.now,
@@ -139,26 +139,26 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Modifies the current request in place, releasing the state's reference so that its buffer isn't copied.
-    private func change(_ body: (inout Exchange) -> Void) {
-        guard case .exchanging(var exchange) = state else { return }
-        state = .passing
-        body(&exchange)
-        state = .exchanging(exchange)
+    private func change(_ body: (inout ActiveRequest) -> Void) {
+        guard case .serving(var active) = state else { return }
+        state = .forwarding
+        body(&active)
+        state = .serving(active)
     }
 
     /// Delivers received content if the service requested it.
     private func deliver(_ context: ChannelHandlerContext) {
-        guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
-        if exchange.isAwaited {
-            if exchange.buffer.readableBytes > 0 {
-                let bytes = Array(exchange.buffer.readableBytesView)
-                change { exchange in
-                    exchange.buffer = ByteBuffer()
-                    exchange.isAwaited = false
+        guard case .serving(let active) = state, let id = active.id else { return }
+        if active.isContentRequested {
+            if active.buffer.readableBytes > 0 {
+                let bytes = Array(active.buffer.readableBytesView)
+                change { active in
+                    active.buffer = ByteBuffer()
+                    active.isContentRequested = false
                 }
                 service.handle(.content(id, bytes))
-            } else if exchange.hasEnded {
-                change { $0.isAwaited = false }
+            } else if active.hasEnded {
+                change { $0.isContentRequested = false }
                 service.handle(.contentEnded(id))
             } else {
                 change { $0.throughput.waitBegan(at: context.eventLoop.now) }
@@ -172,7 +172,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Delays reads while enough content is buffered.
     func read(context: ChannelHandlerContext) {
-        if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes {
+        if case .serving(let active) = state, active.buffer.readableBytes >= limits.uploadBufferBytes {
             isReadDelayed = true
         } else {
             context.read()
@@ -180,7 +180,7 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func releaseRead(_ context: ChannelHandlerContext) {
-        if case .exchanging(let exchange) = state, exchange.buffer.readableBytes >= limits.uploadBufferBytes { return }
+        if case .serving(let active) = state, active.buffer.readableBytes >= limits.uploadBufferBytes { return }
         guard isReadDelayed else { return }
         isReadDelayed = false
         context.read()
@@ -190,23 +190,23 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
         // An action may arrive late, for an earlier request.
-        guard case .exchanging(let exchange) = state, let id = exchange.id, action.request == id else { return }
+        guard case .serving(let active) = state, let id = active.id, action.request == id else { return }
         switch action {
-        case .inform(_, let response):
+        case .interim(_, let response):
             write(HTTPResponse(status: .init(code: response.status), headerFields: response.fields), context)
         case .receive:
-            if exchange.awaitsContinue {
-                if exchange.buffer.readableBytes == 0, !exchange.hasEnded {
+            if active.awaitsContinue {
+                if active.buffer.readableBytes == 0, !active.hasEnded {
                     write(HTTPResponse(status: .continue), context)
                 }
                 change { $0.awaitsContinue = false }
             }
-            change { $0.isAwaited = true }
+            change { $0.isContentRequested = true }
             deliver(context)
         case .respond(_, let response): respond(response, context)
         case .close:
-            state = .dropping
-            report(exchange, nil, context)
+            state = .discarding
+            report(active, nil, context)
             context.close(promise: nil)
         case .store: break
         }
@@ -219,16 +219,16 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Writes the final response. If content is missing, the connection closes: the rest can't be told from a request.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext) {
-        guard case .exchanging(let exchange) = state else { return }
-        let hasAll = exchange.hasEnded || exchange.traits.contentLength == 0
-        let keepsAlive = hasAll && exchange.traits.keepsAlive
+        guard case .serving(let active) = state else { return }
+        let hasAll = active.hasEnded || active.traits.contentLength == 0
+        let keepsAlive = hasAll && active.traits.keepsAlive
         var fields = response.fields
         fields[.date] = configuration.now().headerValue
-        let hasContent = response.status != 204 && exchange.head.method != .head
+        let hasContent = response.status != 204 && active.head.method != .head
         if response.status != 204 { fields[.contentLength] = String(response.content.count) }
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
         // The end of a request without content may follow; the next handler ignores it.
-        state = keepsAlive ? .passing : .dropping
+        state = keepsAlive ? .forwarding : .discarding
         setTimer(context)
         if !keepsAlive { context.fireUserInboundEventTriggered(Delegation.endsConnection) }
         releaseRead(context)
@@ -237,20 +237,20 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if hasContent, !response.content.isEmpty {
             channel.write(HTTPResponsePart.body(ByteBuffer(bytes: response.content)), promise: nil)
         }
-        report(exchange, response.status, context)
+        report(active, response.status, context)
         channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
     }
 
-    private func report(_ exchange: Exchange, _ status: Int?, _ context: ChannelHandlerContext) {
+    private func report(_ active: ActiveRequest, _ status: Int?, _ context: ChannelHandlerContext) {
         configuration.onRequest?(
             RequestRecord(
-                method: exchange.head.method.rawValue,
-                target: exchange.head.path ?? "",
+                method: active.head.method.rawValue,
+                target: active.head.path ?? "",
                 status: status ?? 0,
                 range: nil,
                 bytesSent: 0,
-                bytesReceived: exchange.received,
-                duration: .nanoseconds((context.eventLoop.now - exchange.start).nanoseconds),
+                bytesReceived: active.received,
+                duration: .nanoseconds((context.eventLoop.now - active.start).nanoseconds),
                 ending: status == nil ? .disconnected : .complete
             )
         )
@@ -259,16 +259,16 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: - The end of a connection
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .exchanging(let exchange) = state, !exchange.hasEnded else {
+        guard case .serving(let active) = state, !active.hasEnded else {
             return context.fireErrorCaught(error)
         }
         if case .dataReceivedInErrorState? = error as? ByteToMessageDecoderError { return }
-        giveUp(exchange)
+        giveUp(active)
         if error is HTTPParserError, context.channel.isActive {
             respond(.message(400, "The content is not valid."), context)
         } else {
-            state = .dropping
-            report(exchange, nil, context)
+            state = .discarding
+            report(active, nil, context)
             context.close(promise: nil)
         }
     }
@@ -283,30 +283,30 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func abandon(_ context: ChannelHandlerContext) {
-        guard case .exchanging(let exchange) = state else { return }
-        state = .dropping
+        guard case .serving(let active) = state else { return }
+        state = .discarding
         setTimer(context)
-        report(exchange, nil, context)
-        giveUp(exchange)
+        report(active, nil, context)
+        giveUp(active)
     }
 
     /// Reports the end of the connection to the service, after the last received content.
-    private func giveUp(_ exchange: Exchange) {
-        guard let id = exchange.id else { return }
-        if exchange.buffer.readableBytes > 0 {
-            service.handle(.content(id, Array(exchange.buffer.readableBytesView)))
+    private func giveUp(_ active: ActiveRequest) {
+        guard let id = active.id else { return }
+        if active.buffer.readableBytes > 0 {
+            service.handle(.content(id, Array(active.buffer.readableBytesView)))
         }
-        service.handle(.broke(id))
+        service.handle(.disconnected(id))
     }
 
     /// Schedules the next throughput check. An earlier timer stays; it reschedules itself.
     private func setTimer(_ context: ChannelHandlerContext) {
-        guard case .exchanging(let exchange) = state else {
+        guard case .serving(let active) = state else {
             timer?.task.cancel()
             timer = nil
             return
         }
-        guard let deadline = exchange.throughput.deadline else { return }
+        guard let deadline = active.throughput.deadline else { return }
         if let timer, timer.deadline <= deadline { return }
         timer?.task.cancel()
         let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
@@ -319,8 +319,8 @@ final class UploadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func timeAdvanced(_ context: ChannelHandlerContext) {
         var isTooSlow = false
         change { isTooSlow = $0.throughput.isTooSlow(at: context.eventLoop.now) }
-        guard isTooSlow, case .exchanging(let exchange) = state else { return setTimer(context) }
-        giveUp(exchange)
+        guard isTooSlow, case .serving(let active) = state else { return setTimer(context) }
+        giveUp(active)
         respond(.message(408, "The content arrives too slowly."), context)
     }
 }
@@ -329,7 +329,7 @@ extension UploadServerAction {
     /// The request of the action.
     fileprivate var request: UploadRequestID? {
         switch self {
-        case .inform(let id, _), .receive(let id), .respond(let id, _), .close(let id): id
+        case .interim(let id, _), .receive(let id), .respond(let id, _), .close(let id): id
         case .store: nil
         }
     }

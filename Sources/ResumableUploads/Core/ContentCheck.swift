@@ -23,14 +23,14 @@ struct ContentCheck {
 
 extension UploadStateMachine {
     /// A request ended before its content did: keeps what arrived, unless the content had to be complete.
-    mutating func leave(_ old: Transfer) {
+    mutating func detach(_ old: Transfer) {
         transfer = nil
-        if old.check == nil { leftover = old.pending } else { discard() }
+        if old.check == nil { remainingContent = old.pending } else { discard() }
     }
 
     /// Discards what was received since the last checkpoint.
     mutating func discard() {
         needsRestore = true
-        received = promised
+        received = acknowledged
     }
 }

@@ -41,11 +41,11 @@ public struct UploadCore: Sendable {
         /// The content of a request is complete.
         case contentEnded(UploadRequestID)
         /// The connection of a request was lost, or its content is invalid.
-        case broke(UploadRequestID)
+        case disconnected(UploadRequestID)
         /// The store completed a command for an upload.
         case stored(UploadToken, UploadStoreResult)
         /// The upload's handler responded before all content arrived.
-        case answered(UploadToken, UploadResponse)
+        case responded(UploadToken, UploadResponse)
         /// Time has passed: expired uploads are removed.
         case tick
     }
@@ -61,17 +61,17 @@ public struct UploadCore: Sendable {
     /// Makes the core with the recovered uploads. `location` returns the path of an upload's URL.
     public init(
         policy: UploadPolicy,
-        found: [RecoveredUpload],
+        recovered: [RecoveredUpload],
         now: UploadInstant,
         location: @escaping @Sendable (UploadToken) -> String
     ) {
         self.policy = policy
         self.location = location
-        for upload in found {
+        for upload in recovered {
             uploads[upload.token] = UploadStateMachine(
                 token: upload.token,
                 location: location(upload.token),
-                found: upload,
+                recovered: upload,
                 policy: policy,
                 now: now
             )
@@ -102,12 +102,12 @@ public struct UploadCore: Sendable {
             return change(owners[id], at: now) { $0.contentArrived(id, bytes, at: now) }
         case .contentEnded(let id):
             return change(owners[id], at: now) { $0.contentEnded(id, at: now) }
-        case .broke(let id):
+        case .disconnected(let id):
             defer { owners[id] = nil }
             return change(owners[id], at: now) { $0.requestDisconnected(id, at: now) }
         case .stored(let token, let result):
             return change(token, at: now) { $0.stored(result, at: now) }
-        case .answered(let token, let response):
+        case .responded(let token, let response):
             return change(token, at: now) { $0.respondedEarly(response, at: now) }
         case .tick:
             return uploads.filter { !$0.value.isBusy && $0.value.expiry <= now.wall || hasOutlived($0.value, now) }.keys
@@ -224,7 +224,7 @@ public struct UploadCore: Sendable {
         if dialect != nil, let most = policy.maximumAppendSize, (request.contentLength ?? 0) > most {
             return limited(413, "The content is larger than max-append-size.")
         }
-        guard uploads.count < policy.uploads else {
+        guard uploads.count < policy.maximumUploads else {
             return UploadResponse.message(503, "There are too many uploads; try again later.").with(.retryAfter, "60")
         }
         return nil

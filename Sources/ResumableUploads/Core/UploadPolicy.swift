@@ -9,7 +9,7 @@ public struct UploadPolicy: Hashable, Sendable {
     /// The maximum content size of a request; `nil` for none.
     public var maximumAppendSize: Int64?
     /// The maximum number of uploads, including complete ones; beyond it 503.
-    public var uploads = 1_024
+    public var maximumUploads = 1_024
     /// The maximum lifetime of an upload in seconds: a day.
     public var lifetime: Int64 = 86_400
     /// The maximum time between two requests for an upload in seconds: an hour. A complete upload is kept for as long.

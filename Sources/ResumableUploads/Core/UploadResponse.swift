@@ -48,7 +48,7 @@ public struct UploadResponse: Hashable, Sendable {
     }
 
     /// An interim response.
-    static func informational(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
+    static func interim(_ fields: UploadFields, in dialect: UploadDialect) -> UploadResponse {
         UploadResponse(UploadDialectRules.interimStatus)
             .with(fields, in: dialect)
             .with(.uploadDraftInteropVersion, dialect.interopVersionValue)

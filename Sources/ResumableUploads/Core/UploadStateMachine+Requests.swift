@@ -9,23 +9,23 @@ extension UploadStateMachine {
         switch request.method {
         case .head, .get:
             if rules.refusesFieldsOnHead, request.hasUploadFields {
-                answer(id, .message(400, "This request takes no upload fields."), at: now)
+                respond(id, .message(400, "This request takes no upload fields."), at: now)
             } else {
-                answer(id, offset(in: dialect, at: now), at: now)
+                respond(id, offset(in: dialect, at: now), at: now)
             }
         case .delete:
             if !removes(request) {
-                answer(id, .message(400, "This request takes no upload fields."), at: now)
+                respond(id, .message(400, "This request takes no upload fields."), at: now)
             } else {
                 phase = .condemned
-                waiting = (id, request)
+                nextRequest = (id, request)
                 advance(at: now)
             }
         case .patch:
             append(id, request, dialect, at: now)
         default:
             let allow = "HEAD, GET, PATCH, DELETE, OPTIONS"
-            answer(id, UploadResponse.message(405, "An upload takes \(allow).").with(.allow, allow), at: now)
+            respond(id, UploadResponse.message(405, "An upload takes \(allow).").with(.allow, allow), at: now)
         }
     }
 
@@ -35,7 +35,7 @@ extension UploadStateMachine {
         return request.method == .delete && !(rules.refusesFieldsOnHead && request.hasUploadFields)
     }
 
-    private mutating func answer(_ id: UploadRequestID, _ response: UploadResponse, at now: UploadInstant) {
+    private mutating func respond(_ id: UploadRequestID, _ response: UploadResponse, at now: UploadInstant) {
         actions.append(.respond(id, response))
         advance(at: now)
     }
@@ -49,25 +49,25 @@ extension UploadStateMachine {
         let rules = dialect.rules
         if let type = rules.appendMediaType, request.contentType != type {
             let refusal = UploadResponse.message(415, "The content must be \(type).").with(.acceptPatch, type)
-            return answer(id, flagged(refusal, in: dialect), at: now)
+            return respond(id, flagged(refusal, in: dialect), at: now)
         }
         guard let offset = request.fields.offset else {
-            return answer(id, flagged(.message(400, "Upload-Offset is missing."), in: dialect), at: now)
+            return respond(id, flagged(.message(400, "Upload-Offset is missing."), in: dialect), at: now)
         }
         guard request.fields.isComplete != nil || !rules.isFlagRequiredOnAppend else {
-            return answer(id, flagged(.message(400, "Upload-Complete is missing."), in: dialect), at: now)
+            return respond(id, flagged(.message(400, "Upload-Complete is missing."), in: dialect), at: now)
         }
         let completes = request.fields.isComplete ?? true
         if case .completed(let end) = phase {
-            return answer(id, repeated(end, request, offset, completes, in: dialect), at: now)
+            return respond(id, repeated(end, request, offset, completes, in: dialect), at: now)
         }
-        guard offset == received else { return answer(id, mismatch(offset, in: dialect), at: now) }
+        guard offset == received else { return respond(id, mismatch(offset, in: dialect), at: now) }
         if let refusal = refusal(of: request, completes, in: dialect, at: now) {
-            return answer(id, refusal, at: now)
+            return respond(id, refusal, at: now)
         }
         if let digest = request.digest {
             if let known = record.digest, known != digest {
-                return answer(
+                return respond(
                     id,
                     flagged(.message(400, "Repr-Digest is not that of the creation."), in: dialect),
                     at: now
@@ -149,7 +149,7 @@ extension UploadStateMachine {
         in dialect: UploadDialect
     ) -> UploadResponse {
         // After an early response the client still has content to send; it gets the same response again.
-        if case .answer(_, _, isEarly: true) = end { return finalResponse(end, in: dialect, isFlagged: true) }
+        if case .response(_, _, isEarly: true) = end { return finalResponse(end, in: dialect, isFlagged: true) }
         let hasRightLength = request.fields.length.map { $0 == end.length } ?? true
         if offset == end.length, completes, hasRightLength, (request.contentLength ?? 0) == 0 {
             return finalResponse(end, in: dialect, isFlagged: true)

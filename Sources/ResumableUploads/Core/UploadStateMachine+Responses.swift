@@ -6,8 +6,8 @@ extension UploadStateMachine {
     mutating func announce(at now: UploadInstant) {
         guard let transfer, let dialect = transfer.dialect, phase == .receiving else { return }
         let limits = dialect.rules.hasLimits ? policy.limits(age: now.wall - record.created) : nil
-        let response = UploadResponse.informational(UploadFields(limits: limits), in: dialect)
-        actions.append(.inform(transfer.id, response.with(.location, location)))
+        let response = UploadResponse.interim(UploadFields(limits: limits), in: dialect)
+        actions.append(.interim(transfer.id, response.with(.location, location)))
         self.transfer?.interimResponses += 1
         self.transfer?.lastInterimResponse = now.elapsed
     }
@@ -18,14 +18,14 @@ extension UploadStateMachine {
         else { return }
         let doublings = max(0, transfer.interimResponses - 30)
         guard now.elapsed - transfer.lastInterimResponse >= policy.progressInterval * (1 << doublings) else { return }
-        actions.append(.inform(transfer.id, .informational(UploadFields(offset: promised), in: dialect)))
+        actions.append(.interim(transfer.id, .interim(UploadFields(offset: acknowledged), in: dialect)))
         self.transfer?.interimResponses += 1
         self.transfer?.lastInterimResponse = now.elapsed
     }
 
     /// The response to HEAD. All received bytes are durable.
     func offset(in dialect: UploadDialect, at now: UploadInstant) -> UploadResponse {
-        var fields = UploadFields(isComplete: isCompleted, offset: promised, length: record.length)
+        var fields = UploadFields(isComplete: isCompleted, offset: acknowledged, length: record.length)
         if dialect.rules.hasLimits { fields.limits = policy.limits(age: now.wall - record.created) }
         let status = dialect.rules.offsetStatuses.first ?? 204
         return UploadResponse(status, [.cacheControl: "no-store"]).with(fields, in: dialect)
@@ -35,14 +35,14 @@ extension UploadStateMachine {
     func mismatch(_ offset: Int64, in dialect: UploadDialect) -> UploadResponse {
         // A 409 is flagged as incomplete even for a complete upload: it is the upload resource's response, not the
         // target's.
-        UploadResponse.problem(.mismatchingOffset(expected: promised, provided: offset), in: dialect)
-            .with(UploadFields(isComplete: false, offset: promised), in: dialect)
+        UploadResponse.problem(.mismatchingOffset(expected: acknowledged, provided: offset), in: dialect)
+            .with(UploadFields(isComplete: false, offset: acknowledged), in: dialect)
     }
 
     /// The response to content that doesn't complete the upload.
     func incompleteResponse(to transfer: Transfer, at now: UploadInstant) -> UploadResponse {
         let dialect = transfer.dialect ?? record.dialect ?? .newest
-        var fields = UploadFields(isComplete: false, offset: promised)
+        var fields = UploadFields(isComplete: false, offset: acknowledged)
         guard transfer.isCreation else {
             return UploadResponse(dialect.rules.incompleteAppendStatus).with(fields, in: dialect)
         }
@@ -54,7 +54,7 @@ extension UploadStateMachine {
     /// The target's response.
     func finalResponse(_ end: UploadEnd, in dialect: UploadDialect?, isFlagged: Bool) -> UploadResponse {
         switch end {
-        case .answer(let response, let length, _):
+        case .response(let response, let length, _):
             guard isFlagged, let dialect else { return response }
             return response.with(UploadFields(isComplete: true, offset: length), in: dialect)
         case .file(let outcome):
@@ -68,13 +68,13 @@ extension UploadStateMachine {
     func wrongContent(in transfer: Transfer) -> UploadResponse {
         let response = UploadResponse.message(400, "The content does not have the digest of Content-Digest.")
         guard isDurable, let dialect = transfer.dialect ?? record.dialect else { return response }
-        return response.with(UploadFields(isComplete: false, offset: promised), in: dialect)
+        return response.with(UploadFields(isComplete: false, offset: acknowledged), in: dialect)
     }
 
     /// The response to contradicting lengths.
     func inconsistentLength(in dialect: UploadDialect) -> UploadResponse {
         UploadResponse.problem(.inconsistentLength, in: dialect)
-            .with(UploadFields(isComplete: false, offset: promised), in: dialect)
+            .with(UploadFields(isComplete: false, offset: acknowledged), in: dialect)
     }
 
     /// The same, in the dialect of the current transfer.

@@ -34,7 +34,7 @@ public enum UploadStoreResult: Hashable, Sendable {
     /// The file is at its destination, or was rejected permanently; the outcome is durable.
     case finished(UploadOutcome)
     /// The upload's handler responded.
-    case answered(UploadResponse)
+    case responded(UploadResponse)
     /// The upload is back at its last checkpoint.
     case restored(length: Int64)
     /// The command failed; it can be retried after `restore`.
@@ -58,7 +58,7 @@ public enum UploadStoreFailure: Hashable, Sendable {
 /// An action of the executor.
 public enum UploadServerAction: Hashable, Sendable {
     /// Send an interim response.
-    case inform(UploadRequestID, UploadResponse)
+    case interim(UploadRequestID, UploadResponse)
     /// Deliver the next content of the request, or its end.
     case receive(UploadRequestID)
     /// Send the final response.
@@ -74,13 +74,13 @@ enum UploadEnd: Hashable {
     /// The store moved the file to its destination, or rejected it.
     case file(UploadOutcome)
     /// The handler responded after `length` bytes; `isEarly` if more content was expected.
-    case answer(UploadResponse, length: Int64, isEarly: Bool)
+    case response(UploadResponse, length: Int64, isEarly: Bool)
 
     /// The size of the upload.
     var length: Int64 {
         switch self {
         case .file(let outcome): outcome.length
-        case .answer(_, let length, _): length
+        case .response(_, let length, _): length
         }
     }
 }

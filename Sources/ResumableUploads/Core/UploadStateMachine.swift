@@ -35,7 +35,7 @@ struct UploadStateMachine {
         /// The digest check, until it has passed.
         var check: ContentCheck?
         /// Whether the next content was requested.
-        var isAwaited = false
+        var isContentRequested = false
         var interimResponses = 0
         var lastInterimResponse: Duration
     }
@@ -49,13 +49,13 @@ struct UploadStateMachine {
     /// Bytes written by the store.
     var received: Int64
     /// Durable bytes, the maximum that is acknowledged.
-    var promised: Int64
+    var acknowledged: Int64
     var command: UploadStoreCommand?
     var transfer: Transfer?
     /// Content of an ended request, not yet passed to the store.
-    var leftover: [UInt8]?
+    var remainingContent: [UInt8]?
     /// The newest request, while it waits for the store.
-    var waiting: (id: UploadRequestID, request: UploadRequest)?
+    var nextRequest: (id: UploadRequestID, request: UploadRequest)?
     /// Whether the store failed and must be restored first.
     var needsRestore = false
     /// Whether the store has the files open.
@@ -84,7 +84,7 @@ struct UploadStateMachine {
         isDurable = record.dialect != nil
         phase = .creating
         received = 0
-        promised = 0
+        acknowledged = 0
         transfer = Transfer(
             id: id,
             dialect: record.dialect,
@@ -101,16 +101,16 @@ struct UploadStateMachine {
     init(
         token: UploadToken,
         location: String,
-        found: RecoveredUpload,
+        recovered: RecoveredUpload,
         policy: UploadPolicy,
         now: UploadInstant
     ) {
         self.token = token
         self.location = location
         self.policy = policy
-        record = found.record
+        record = recovered.record
         isDurable = true
-        switch found.state {
+        switch recovered.state {
         case .receiving(let length):
             phase = .receiving
             received = length
@@ -118,7 +118,7 @@ struct UploadStateMachine {
             phase = .completed(.file(outcome))
             received = outcome.length
         }
-        promised = received
+        acknowledged = received
         lastUse = now
         lastCheckpoint = now.elapsed
     }
@@ -130,10 +130,10 @@ struct UploadStateMachine {
         lastUse = now
         if let old = transfer {
             actions.append(.close(old.id))
-            leave(old)
+            detach(old)
         }
-        if let old = waiting { actions.append(.close(old.id)) }
-        waiting = (id, request)
+        if let old = nextRequest { actions.append(.close(old.id)) }
+        nextRequest = (id, request)
         if command != nil, removes(request) { phase = .condemned }
         advance(at: now)
     }
@@ -147,7 +147,7 @@ struct UploadStateMachine {
         } else {
             transfer?.pending = bytes
         }
-        transfer?.isAwaited = false
+        transfer?.isContentRequested = false
         advance(at: now)
     }
 
@@ -160,9 +160,9 @@ struct UploadStateMachine {
 
     /// The connection of a request was lost before the end of its content.
     mutating func requestDisconnected(_ id: UploadRequestID, at now: UploadInstant) {
-        if waiting?.id == id { waiting = nil }
+        if nextRequest?.id == id { nextRequest = nil }
         guard let old = transfer, old.id == id else { return }
-        leave(old)
+        detach(old)
         // No client could resume it.
         if !isDurable || phase == .creating, !isFinishing { phase = .condemned }
         advance(at: now)
@@ -182,7 +182,7 @@ struct UploadStateMachine {
     var isRemoved: Bool { phase == .removed }
 
     /// Whether a request is using it.
-    var isBusy: Bool { transfer != nil || waiting != nil }
+    var isBusy: Bool { transfer != nil || nextRequest != nil }
 
     private var isFinishing: Bool {
         guard case .finish = command else { return false }
@@ -195,28 +195,28 @@ struct UploadStateMachine {
     mutating func advance(at now: UploadInstant) {
         if phase == .condemned, let command, command != .remove { isAbandoned = true }
         guard command == nil, phase != .removed else { return }
-        if phase == .condemned { return order(.remove) }
-        if let bytes = leftover {
-            leftover = nil
+        if phase == .condemned { return issue(.remove) }
+        if let bytes = remainingContent {
+            remainingContent = nil
             let space = min(record.length ?? .max, policy.maximumSize) - received
             if phase == .receiving, !needsRestore, Int64(bytes.count) <= space {
-                return order(.append(bytes, offset: received))
+                return issue(.append(bytes, offset: received))
             }
         }
-        if waiting != nil {
-            if needsRestore { return order(.restore) }
-            if received > promised { return order(.checkpoint(length: record.length)) }
-            guard let (id, request) = waiting else { return }
-            waiting = nil
+        if nextRequest != nil {
+            if needsRestore { return issue(.restore) }
+            if received > acknowledged { return issue(.checkpoint(length: record.length)) }
+            guard let (id, request) = nextRequest else { return }
+            nextRequest = nil
             serve(id, request, at: now)
             return
         }
-        if phase == .creating { return order(.create(record, isDurable: isDurable)) }
+        if phase == .creating { return issue(.create(record, isDurable: isDurable)) }
         if transfer != nil { return advanceTransfer(at: now) }
-        if phase == .receiving, !needsRestore, received > promised {
-            return order(.checkpoint(length: record.length))
+        if phase == .receiving, !needsRestore, received > acknowledged {
+            return issue(.checkpoint(length: record.length))
         }
-        if isOpen { order(.release) }
+        if isOpen { issue(.release) }
     }
 
     private mutating func advanceTransfer(at now: UploadInstant) {
@@ -224,12 +224,12 @@ struct UploadStateMachine {
         if let bytes = transfer.pending {
             if let refusal = refusal(of: bytes.count, in: transfer, at: now) { return end(refusal, at: now) }
             self.transfer?.pending = nil
-            return order(.append(bytes, offset: received))
+            return issue(.append(bytes, offset: received))
         }
-        if isDurable, isCheckpointDue(at: now) { return order(.checkpoint(length: record.length)) }
+        if isDurable, isCheckpointDue(at: now) { return issue(.checkpoint(length: record.length)) }
         guard transfer.hasEnded else {
-            if !transfer.isAwaited {
-                self.transfer?.isAwaited = true
+            if !transfer.isContentRequested {
+                self.transfer?.isContentRequested = true
                 actions.append(.receive(transfer.id))
             }
             return
@@ -239,35 +239,37 @@ struct UploadStateMachine {
             self.transfer?.check = nil
         }
         if transfer.completes { return complete(transfer, at: now) }
-        if received > promised { return order(.checkpoint(length: record.length)) }
+        if received > acknowledged { return issue(.checkpoint(length: record.length)) }
         end(incompleteResponse(to: transfer, at: now), at: now)
     }
 
     private mutating func complete(_ transfer: Transfer, at now: UploadInstant) {
         if let length = record.length, length != received {
             if !isDurable { phase = .condemned }
-            return settle(at: now) { $0.inconsistentLength(at: now) }
+            return respondWhenDurable(at: now) { $0.inconsistentLength(at: now) }
         }
         guard received >= policy.minimumSize else {
-            return settle(at: now) { $0.limited(400, "The file is smaller than min-size.", at: now) }
+            return respondWhenDurable(at: now) { $0.limited(400, "The file is smaller than min-size.", at: now) }
         }
         record.length = received
-        order(.finish(digest: record.digest))
+        issue(.finish(digest: record.digest))
     }
 
     /// Responds to the transfer once its content is durable.
-    private mutating func settle(at now: UploadInstant, _ answer: (UploadStateMachine) -> UploadResponse) {
-        if isDurable, received > promised { return order(.checkpoint(length: record.length)) }
-        end(answer(self), at: now)
+    private mutating func respondWhenDurable(at now: UploadInstant, _ response: (UploadStateMachine) -> UploadResponse)
+    {
+        if isDurable, received > acknowledged { return issue(.checkpoint(length: record.length)) }
+        end(response(self), at: now)
     }
 
     /// Whether a checkpoint is due.
     private func isCheckpointDue(at now: UploadInstant) -> Bool {
-        guard received > promised, transfer?.check == nil else { return false }
-        return received - promised >= policy.checkpointBytes || now.elapsed - lastCheckpoint >= policy.progressInterval
+        guard received > acknowledged, transfer?.check == nil else { return false }
+        return received - acknowledged >= policy.checkpointBytes
+            || now.elapsed - lastCheckpoint >= policy.progressInterval
     }
 
-    mutating func order(_ next: UploadStoreCommand) {
+    mutating func issue(_ next: UploadStoreCommand) {
         command = next
         actions.append(.store(token, next))
     }
@@ -302,22 +304,22 @@ struct UploadStateMachine {
             transfer?.check?.update(bytes)
         case (.checkpoint, _):
             isOpen = true
-            promised = received
+            acknowledged = received
             lastCheckpoint = now.elapsed
             reportProgress(at: now)
         case (.finish, .finished(let outcome)): finished(.file(outcome), at: now)
-        case (.finish, .answered(let response)):
-            finished(.answer(response, length: received, isEarly: false), at: now)
+        case (.finish, .responded(let response)):
+            finished(.response(response, length: received, isEarly: false), at: now)
         case (.restore, .restored(let length)):
             needsRestore = false
             isOpen = true
             received = length
-            promised = length
+            acknowledged = length
         case (.restore, .finished(let outcome)):
             needsRestore = false
             phase = .completed(.file(outcome))
             received = outcome.length
-            promised = received
+            acknowledged = received
         case (.release, _): isOpen = false
         case (.remove, _): removed(at: now)
         case (.finish, _), (.restore, _): break
@@ -327,7 +329,7 @@ struct UploadStateMachine {
 
     private mutating func finished(_ end: UploadEnd, at now: UploadInstant) {
         if phase != .condemned { phase = .completed(end) }
-        promised = received
+        acknowledged = received
         isOpen = false
         respondToTransfer(with: end, at: now)
         if !isDurable, phase != .removed { phase = .condemned }
@@ -341,10 +343,10 @@ struct UploadStateMachine {
     /// The handler responded before all content arrived, which ends the upload.
     mutating func respondedEarly(_ response: UploadResponse, at now: UploadInstant) {
         guard phase == .creating || phase == .receiving else { return }
-        let end = UploadEnd.answer(response, length: received, isEarly: true)
+        let end = UploadEnd.response(response, length: received, isEarly: true)
         phase = .completed(end)
-        promised = received
-        leftover = nil
+        acknowledged = received
+        remainingContent = nil
         transfer?.pending = nil
         respondToTransfer(with: end, at: now)
         advance(at: now)
@@ -352,8 +354,8 @@ struct UploadStateMachine {
 
     private mutating func removed(at now: UploadInstant) {
         phase = .removed
-        if let (id, request) = waiting {
-            waiting = nil
+        if let (id, request) = nextRequest {
+            nextRequest = nil
             let isDone = request.method == .delete
             actions.append(.respond(id, isDone ? UploadResponse(204) : gone(request.dialect)))
         }
@@ -377,12 +379,12 @@ struct UploadStateMachine {
         // A failed command may have opened the files.
         isOpen = true
         // Bytes that aren't durable are discarded: the store returns to its last checkpoint.
-        received = promised
-        let answer = UploadResponse.failure(failure)
-        if let transfer { end(flagged(answer, in: transfer.dialect), at: now) }
-        if command == .restore, let (id, request) = waiting {
-            waiting = nil
-            actions.append(.respond(id, flagged(answer, in: request.dialect ?? record.dialect)))
+        received = acknowledged
+        let response = UploadResponse.failure(failure)
+        if let transfer { end(flagged(response, in: transfer.dialect), at: now) }
+        if command == .restore, let (id, request) = nextRequest {
+            nextRequest = nil
+            actions.append(.respond(id, flagged(response, in: request.dialect ?? record.dialect)))
         }
         advance(at: now)
     }

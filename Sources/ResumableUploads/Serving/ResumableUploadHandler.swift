@@ -19,13 +19,13 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     /// Response parts.
     public typealias OutboundOut = HTTPResponsePart
 
-    private struct Exchange {
+    private struct ActiveRequest {
         let method: HTTPRequest.Method
         var id: UploadRequestID?
         var upload: UploadToken?
         var buffer = ByteBuffer()
         var hasEnded = false
-        var isAwaited = false
+        var isContentRequested = false
         var expectsContinue: Bool
         /// Whether the client waits for a 100 before it sends content.
         var awaitsContinue: Bool
@@ -35,15 +35,15 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private enum State {
         /// Requests are forwarded to the next handler.
-        case passing
-        case exchanging(Exchange)
+        case forwarding
+        case serving(ActiveRequest)
         /// The response was sent; up to this many bytes of remaining content are discarded.
-        case dropping(Int)
+        case discarding(Int)
         case closed
     }
 
     private let server: ResumableUploadServer
-    private var state = State.passing
+    private var state = State.forwarding
     private var isReadDelayed = false
     /// The last forwarded OPTIONS request, until its response has passed.
     private var options: HTTPRequest?
@@ -92,50 +92,50 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private func mustWait(_ part: HTTPRequestPart) -> Bool {
         guard case .head(let head) = part else { return false }
         switch state {
-        case .exchanging: return true
-        case .passing: return unanswered > 0 && server.takes(head)
-        case .dropping, .closed: return false
+        case .serving: return true
+        case .forwarding: return unanswered > 0 && server.takes(head)
+        case .discarding, .closed: return false
         }
     }
 
     private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
         switch state {
         case .closed: break
-        case .passing:
+        case .forwarding:
             if case .head(let head) = part {
                 if server.takes(head) { return begin(head, context) }
                 options = head.method == .options ? head : nil
                 unanswered += 1
             }
             context.fireChannelRead(wrapInboundOut(part))
-        case .dropping(let rest):
+        case .discarding(let rest):
             switch part {
             case .head: break
             case .body(let content):
-                state = .dropping(rest - content.readableBytes)
+                state = .discarding(rest - content.readableBytes)
                 throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
                 throughput.waitBegan(at: context.eventLoop.now)
                 if rest < content.readableBytes { close(context) }
             case .end:
-                state = .passing
+                state = .forwarding
                 setTimer(context)
                 if endsConnection { close(context) }
             }
-        case .exchanging:
-            change { exchange in
+        case .serving:
+            change { active in
                 switch part {
                 case .head: break
                 case .body(var content):
-                    exchange.awaitsContinue = false
+                    active.awaitsContinue = false
                     throughput.bytesArrived(content.readableBytes, at: context.eventLoop.now)
-                    if exchange.buffer.readableBytes == 0 {
-                        exchange.buffer = content
+                    if active.buffer.readableBytes == 0 {
+                        active.buffer = content
                     } else {
-                        exchange.buffer.writeBuffer(&content)
+                        active.buffer.writeBuffer(&content)
                     }
                 case .end:
                     throughput.bytesArrived(0, at: context.eventLoop.now)
-                    exchange.hasEnded = true
+                    active.hasEnded = true
                 }
             }
             deliver(context)
@@ -145,8 +145,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
         let expectsContinue = UploadHead.expectsContinue(head.headerFields)
         throughput = Self.throughput(limits)
-        state = .exchanging(
-            Exchange(
+        state = .serving(
+            ActiveRequest(
                 method: head.method,
                 expectsContinue: expectsContinue,
                 awaitsContinue: expectsContinue,
@@ -166,34 +166,34 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
             }
         }
         guard let begun else { return respond(.message(404, "There is no such upload."), context) }
-        change { exchange in
-            exchange.id = begun.id
-            exchange.upload = begun.upload
+        change { active in
+            active.id = begun.id
+            active.upload = begun.upload
         }
     }
 
     /// Modifies the current request in place, releasing the state's reference so that its buffer isn't copied.
-    private func change(_ body: (inout Exchange) -> Void) {
-        guard case .exchanging(var exchange) = state else { return }
-        state = .passing
-        body(&exchange)
-        state = .exchanging(exchange)
+    private func change(_ body: (inout ActiveRequest) -> Void) {
+        guard case .serving(var active) = state else { return }
+        state = .forwarding
+        body(&active)
+        state = .serving(active)
     }
 
     /// Delivers received content if it was requested.
     private func deliver(_ context: ChannelHandlerContext) {
-        guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
-        if exchange.isAwaited, exchange.buffer.readableBytes > 0 {
-            let bytes = Array(exchange.buffer.readableBytesView)
-            change { exchange in
-                exchange.buffer = ByteBuffer()
-                exchange.isAwaited = false
+        guard case .serving(let active) = state, let id = active.id else { return }
+        if active.isContentRequested, active.buffer.readableBytes > 0 {
+            let bytes = Array(active.buffer.readableBytesView)
+            change { active in
+                active.buffer = ByteBuffer()
+                active.isContentRequested = false
             }
             server.handle(.content(id, bytes))
-        } else if exchange.isAwaited, exchange.hasEnded {
-            change { $0.isAwaited = false }
+        } else if active.isContentRequested, active.hasEnded {
+            change { $0.isContentRequested = false }
             server.handle(.contentEnded(id))
-        } else if exchange.isAwaited, !exchange.awaitsContinue {
+        } else if active.isContentRequested, !active.awaitsContinue {
             throughput.waitBegan(at: context.eventLoop.now)
         }
         releaseRead(context)
@@ -209,8 +209,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     private var isFull: Bool {
         if !queue.isEmpty { return true }
-        guard case .exchanging(let exchange) = state else { return false }
-        return exchange.buffer.readableBytes >= limits.bufferBytes
+        guard case .serving(let active) = state else { return false }
+        return active.buffer.readableBytes >= limits.bufferBytes
     }
 
     private func releaseRead(_ context: ChannelHandlerContext) {
@@ -236,20 +236,20 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     }
 
     private func perform(_ action: UploadServerAction, _ context: ChannelHandlerContext) {
-        guard case .exchanging(let exchange) = state, let id = exchange.id else { return }
+        guard case .serving(let active) = state, let id = active.id else { return }
         switch action {
-        case .inform(id, let response): write(response.status, response.fields, context)
+        case .interim(id, let response): write(response.status, response.fields, context)
         case .receive(id):
-            if exchange.expectsContinue { continueWhenRead(id, exchange.upload, context) }
-            change { exchange in
-                exchange.expectsContinue = false
-                exchange.isAwaited = true
+            if active.expectsContinue { continueWhenRead(id, active.upload, context) }
+            change { active in
+                active.expectsContinue = false
+                active.isContentRequested = true
             }
             deliver(context)
         case .respond(id, let response): respond(response, context)
         case .close(id): close(context)
         // An action may arrive late, for an earlier request.
-        case .inform, .receive, .respond, .close, .store: break
+        case .interim, .receive, .respond, .close, .store: break
         }
     }
 
@@ -261,8 +261,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         server.whenRead(upload) {
             loop.execute {
                 let (handler, context) = bound.value
-                guard case .exchanging(let exchange) = handler.state, exchange.id == id, !exchange.hasEnded,
-                    exchange.buffer.readableBytes == 0
+                guard case .serving(let active) = handler.state, active.id == id, !active.hasEnded,
+                    active.buffer.readableBytes == 0
                 else { return }
                 handler.change { $0.awaitsContinue = false }
                 handler.write(100, [:], context)
@@ -278,18 +278,18 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// Sends the final response. Closes the connection afterwards if the client asked for it, or if `thenCloses`.
     private func respond(_ response: UploadResponse, _ context: ChannelHandlerContext, thenCloses: Bool = false) {
-        guard case .exchanging(let exchange) = state else { return }
-        let closesNow = thenCloses || exchange.endsConnection && exchange.hasEnded
-        endsConnection = exchange.endsConnection
-        state = closesNow ? .closed : exchange.hasEnded ? .passing : .dropping(limits.maximumDiscardedBytes)
+        guard case .serving(let active) = state else { return }
+        let closesNow = thenCloses || active.endsConnection && active.hasEnded
+        endsConnection = active.endsConnection
+        state = closesNow ? .closed : active.hasEnded ? .forwarding : .discarding(limits.maximumDiscardedBytes)
         var fields = response.fields
         let hasContent = ![204, 304].contains(response.status)
         if hasContent { fields[.contentLength] = String(response.content.count) }
         // HTTP/2 has no such field; a client that sent it uses HTTP/1.
-        if exchange.endsConnection || closesNow && isHTTP1(context) { fields[.connection] = "close" }
+        if active.endsConnection || closesNow && isHTTP1(context) { fields[.connection] = "close" }
         let head = HTTPResponse(status: .init(code: response.status), headerFields: fields)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if hasContent, exchange.method != .head, !response.content.isEmpty {
+        if hasContent, active.method != .head, !response.content.isEmpty {
             context.write(wrapOutboundOut(.body(ByteBuffer(bytes: response.content))), promise: nil)
         }
         let end = context.eventLoop.makePromise(of: Void.self)
@@ -312,8 +312,8 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     /// Schedules the next throughput check. An earlier timer stays; it reschedules itself.
     private func setTimer(_ context: ChannelHandlerContext) {
         switch state {
-        case .exchanging, .dropping: break
-        case .passing, .closed: return cancelTimer()
+        case .serving, .discarding: break
+        case .forwarding, .closed: return cancelTimer()
         }
         guard let deadline = throughput.deadline else { return }
         if let timer, timer.deadline <= deadline { return }
@@ -333,11 +333,11 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     private func timeAdvanced(_ context: ChannelHandlerContext) {
         guard throughput.isTooSlow(at: context.eventLoop.now) else { return setTimer(context) }
         switch state {
-        case .exchanging(let exchange):
-            giveUp(exchange)
+        case .serving(let active):
+            giveUp(active)
             respond(.message(408, "The content arrives too slowly."), context, thenCloses: true)
-        case .dropping: close(context)
-        case .passing, .closed: break
+        case .discarding: close(context)
+        case .forwarding, .closed: break
         }
     }
 
@@ -353,16 +353,16 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         cancelTimer()
         queue.removeAll()
         defer { state = .closed }
-        guard case .exchanging(let exchange) = state else { return }
-        giveUp(exchange)
+        guard case .serving(let active) = state else { return }
+        giveUp(active)
     }
 
-    private func giveUp(_ exchange: Exchange) {
-        guard let id = exchange.id else { return }
-        if exchange.buffer.readableBytes > 0 {
-            server.handle(.content(id, Array(exchange.buffer.readableBytesView)))
+    private func giveUp(_ active: ActiveRequest) {
+        guard let id = active.id else { return }
+        if active.buffer.readableBytes > 0 {
+            server.handle(.content(id, Array(active.buffer.readableBytesView)))
         }
-        server.handle(.broke(id))
+        server.handle(.disconnected(id))
     }
 
     /// The connection closed: the upload can be resumed on another one.
@@ -373,9 +373,9 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
 
     /// An invalid request or failed connection ends the current request.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .exchanging(let exchange) = state else { return context.fireErrorCaught(error) }
+        guard case .serving(let active) = state else { return context.fireErrorCaught(error) }
         // The invalid part follows the upload, which still gets its response before the connection closes.
-        if exchange.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
+        if active.hasEnded, error is HTTPParserError || error is ByteToMessageDecoderError {
             return change { $0.endsConnection = true }
         }
         close(context)

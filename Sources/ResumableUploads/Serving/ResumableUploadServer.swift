@@ -76,7 +76,7 @@ public final class ResumableUploadServer: Sendable {
         let origin = ContinuousClock.now
         service = UploadService(
             storing: forwardingProxy,
-            found: [],
+            recovered: [],
             policy: configuration.policy,
             now: { UploadInstant(elapsed: ContinuousClock.now - origin, wall: UploadHead.secondsSince1970()) },
             location: { [path = configuration.path] in path + $0.description }

@@ -20,9 +20,9 @@ final class UploadForwarder: UploadBackend {
         var channel: any Channel
         let pipe = UploadPipe()
         var task: Task<Void, Never>?
-        var answer: UploadResponse?
+        var response: UploadResponse?
         /// Receives the result of `finish`, once there is a response.
-        var isFinishing: (@Sendable (UploadStoreResult) -> Void)?
+        var finishCallback: (@Sendable (UploadStoreResult) -> Void)?
     }
 
     init(maximumResponseBytes: Int, _ handler: @escaping ResumableUploadServer.Handler) {
@@ -49,8 +49,8 @@ final class UploadForwarder: UploadBackend {
     func abandon(_ token: UploadToken) {
         loop.execute { [self] in
             let (upload, done) = uploads.withLock { uploads in
-                let done = uploads[token]?.isFinishing
-                uploads[token]?.isFinishing = nil
+                let done = uploads[token]?.finishCallback
+                uploads[token]?.finishCallback = nil
                 return (uploads[token], done)
             }
             end(upload)
@@ -70,7 +70,7 @@ final class UploadForwarder: UploadBackend {
                 done(.done)
                 begin(token, length: record.length)
             case .append(let bytes, _):
-                let (pipe, isResolved) = uploads.withLock { ($0[token]?.pipe, $0[token]?.answer != nil) }
+                let (pipe, isResolved) = uploads.withLock { ($0[token]?.pipe, $0[token]?.response != nil) }
                 guard let pipe, !isResolved else { return done(.done) }
                 pipe.offer(ByteBuffer(bytes: bytes)) { [loop] in loop.execute { done(.done) } }
             case .checkpoint, .release: done(.done)
@@ -79,7 +79,7 @@ final class UploadForwarder: UploadBackend {
             case .remove:
                 let upload = uploads.withLock { uploads in
                     let upload = uploads.removeValue(forKey: token)
-                    if upload?.answer == nil { cancelled.withLock { $0[token] = upload?.task } }
+                    if upload?.response == nil { cancelled.withLock { $0[token] = upload?.task } }
                     return upload
                 }
                 end(upload)
@@ -98,51 +98,51 @@ final class UploadForwarder: UploadBackend {
                 channel: upload.channel
             )
             uploads[token]?.task = Task { [self] in
-                let answer = await answer(to: request)
+                let response = await response(to: request)
                 upload.pipe.cancel()
-                answered(token, answer)
+                responded(token, response)
                 cancelled.withLock { $0[token] = nil }
             }
         }
     }
 
-    private func answer(to request: UploadedRequest) async -> UploadResponse {
+    private func response(to request: UploadedRequest) async -> UploadResponse {
         do {
-            let answer = try await handler(request)
-            let status = answer.head.status.code
-            guard (200...599).contains(status), answer.content.readableBytes <= maximumResponseBytes else {
+            let response = try await handler(request)
+            let status = response.head.status.code
+            guard (200...599).contains(status), response.content.readableBytes <= maximumResponseBytes else {
                 return .message(500, "The response is no final one, or too long.")
             }
-            var fields = answer.head.headerFields
+            var fields = response.head.headerFields
             for name in [HTTPField.Name.contentLength, .transferEncoding, .connection] { fields[name] = nil }
-            return UploadResponse(status, fields, content: Array(answer.content.readableBytesView))
+            return UploadResponse(status, fields, content: Array(response.content.readableBytesView))
         } catch {
             return .message(500, "The upload failed.")
         }
     }
 
-    private func answered(_ token: UploadToken, _ answer: UploadResponse) {
+    private func responded(_ token: UploadToken, _ response: UploadResponse) {
         let (done, isKept) = uploads.withLock { uploads in
-            uploads[token]?.answer = answer
-            let done = uploads[token]?.isFinishing
-            uploads[token]?.isFinishing = nil
+            uploads[token]?.response = response
+            let done = uploads[token]?.finishCallback
+            uploads[token]?.finishCallback = nil
             return (done, uploads[token] != nil)
         }
         if let done {
-            done(.answered(answer))
+            done(.responded(response))
         } else if isKept {
-            service.withLock { $0 }?.handle(.answered(token, answer))
+            service.withLock { $0 }?.handle(.responded(token, response))
         }
     }
 
     private func finish(_ token: UploadToken, _ done: @escaping @Sendable (UploadStoreResult) -> Void) {
         let upload = uploads.withLock { uploads in
-            if uploads[token]?.answer == nil { uploads[token]?.isFinishing = done }
+            if uploads[token]?.response == nil { uploads[token]?.finishCallback = done }
             return uploads[token]
         }
         guard let upload else { return done(.failed(.lost)) }
         upload.pipe.end()
-        if let answer = upload.answer { done(.answered(answer)) }
+        if let response = upload.response { done(.responded(response)) }
     }
 
     private func end(_ upload: Forwarded?) {

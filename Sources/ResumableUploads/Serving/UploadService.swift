@@ -45,16 +45,16 @@ public final class UploadService: Sendable {
         location: @escaping @Sendable (UploadToken) -> String
     ) throws(FileError) {
         let store = try UploadStore(folder: folder, in: files)
-        let found: [RecoveredUpload]
+        let recovered: [RecoveredUpload]
         do throws(FileError) {
-            found = try store.recover()
+            recovered = try store.recover()
         } catch {
             store.close()
             throw error
         }
         self.init(
             storing: FolderUploadBackend(store, threadCount: threadCount),
-            found: found,
+            recovered: recovered,
             policy: policy,
             now: now,
             location: location
@@ -64,14 +64,14 @@ public final class UploadService: Sendable {
     /// Starts the service on a store with these recovered uploads.
     init(
         storing store: any UploadBackend,
-        found: [RecoveredUpload],
+        recovered: [RecoveredUpload],
         policy: UploadPolicy,
         now: @escaping @Sendable () -> UploadInstant,
         location: @escaping @Sendable (UploadToken) -> String
     ) {
         self.store = store
         self.now = now
-        state = Mutex(State(core: UploadCore(policy: policy, found: found, now: now(), location: location)))
+        state = Mutex(State(core: UploadCore(policy: policy, recovered: recovered, now: now(), location: location)))
         let weak = Weak()
         sweep = MultiThreadedEventLoopGroup.singleton.any().scheduleRepeatedTask(
             initialDelay: Self.sweepInterval,
@@ -125,7 +125,7 @@ public final class UploadService: Sendable {
     public func handle(_ event: UploadCore.Event) {
         let now = now()
         state.withLock { state in
-            if case .broke(let id) = event { state.connections[id] = nil }
+            if case .disconnected(let id) = event { state.connections[id] = nil }
             perform(state.core.handle(event, at: now), &state)
         }
     }
@@ -140,7 +140,7 @@ public final class UploadService: Sendable {
         defer { for token in state.core.abandoned { store.abandon(token) } }
         for action in actions {
             switch action {
-            case .inform(let id, _), .receive(let id): state.connections[id]?(action)
+            case .interim(let id, _), .receive(let id): state.connections[id]?(action)
             case .respond(let id, _), .close(let id): state.connections.removeValue(forKey: id)?(action)
             case .store(let token, let command):
                 store.perform(command, for: token) { [weak self] in self?.handle(.stored(token, $0)) }

@@ -144,7 +144,7 @@ final class StoredUpload: Sendable {
 
     /// Appends to the log, or rewrites it when it is closed or long.
     private func note(_ entry: UploadLog.Entry, _ summary: UploadLog.Summary, _ state: inout State) throws(Failure) {
-        guard let log = state.log, log.size < UploadLog.longest else { return try writeLog(summary, &state) }
+        guard let log = state.log, log.size < UploadLog.maximumSize else { return try writeLog(summary, &state) }
         try file { () throws(FileError) in try log.append(entry.record) }
         state.summary = summary
     }

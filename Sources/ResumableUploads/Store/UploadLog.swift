@@ -6,7 +6,7 @@ import TransferProtocol
 enum UploadLog {
     static let format = RecordLog(magic: "SquallUp", version: 1)
     /// The log is rewritten at this size: 64 KiB.
-    static let longest: Int64 = 64 << 10
+    static let maximumSize: Int64 = 64 << 10
 
     enum Entry: Hashable {
         /// The upload was created.

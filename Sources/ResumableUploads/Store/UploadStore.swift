@@ -61,13 +61,13 @@ public final class UploadStore: Sendable {
     ///
     /// Removes an upload that lost acknowledged bytes. Leaves uploads of newer versions unchanged.
     public func recover() throws(FileError) -> [RecoveredUpload] {
-        var found: [RecoveredUpload] = []
+        var recovered: [RecoveredUpload] = []
         var kept: Set<String> = ["lock"]
         let names = try files.names(in: inside).sorted()
         for name in names where name.hasSuffix(StoredUpload.logSuffix) {
             guard let token = UploadToken(name.dropLast(StoredUpload.logSuffix.utf8.count)) else { continue }
             let upload = StoredUpload(token, in: self)
-            let limit = UploadLog.longest * 2
+            let limit = UploadLog.maximumSize * 2
             guard let contents = try? DurableLog.read(upload.logPath, UploadLog.format, limit: limit, in: files) else {
                 // A disk error: the upload isn't served in this run; the next one retries.
                 kept.formUnion([name, upload.dataName])
@@ -82,14 +82,14 @@ public final class UploadStore: Sendable {
                 switch upload.adopt(summary) {
                 case .restored(let length):
                     let record = upload.record ?? summary.record
-                    found.append(RecoveredUpload(token: token, record: record, state: .receiving(length: length)))
+                    recovered.append(RecoveredUpload(token: token, record: record, state: .receiving(length: length)))
                     upload.release()
                 case .finished(let outcome):
-                    found.append(RecoveredUpload(token: token, record: summary.record, state: .completed(outcome)))
+                    recovered.append(RecoveredUpload(token: token, record: summary.record, state: .completed(outcome)))
                 case .failed(.lost):
                     kept.subtract([name, upload.dataName])
                     continue
-                case .failed, .done, .answered:
+                case .failed, .done, .responded:
                     continue
                 }
                 uploads.withLock { $0[token] = upload }
@@ -100,7 +100,7 @@ public final class UploadStore: Sendable {
             try files.remove(inside.appending(name))
         }
         try files.synchronizeFolder(inside)
-        return found
+        return recovered
     }
 
     /// Whether a name is one of the store's.

@@ -60,16 +60,16 @@ final class StreamSpooler: Sendable {
         let outcome = FirstResult<SpooledContent>()
         let reader = Task {
             do throws(UploadError) {
-                outcome.give(.success(try await spooler.read(chunks)))
+                outcome.resolve(.success(try await spooler.read(chunks)))
             } catch {
-                outcome.give(.failure(error))
+                outcome.resolve(.failure(error))
             }
         }
         let result = await withTaskCancellationHandler {
             await outcome.value
         } onCancel: {
             // First, because a cancelled stream may end as if it were complete.
-            outcome.give(.failure(.cancelled))
+            outcome.resolve(.failure(.cancelled))
             reader.cancel()
         }
         if case .failure = result { await spooler.abandon() }
@@ -79,21 +79,21 @@ final class StreamSpooler: Sendable {
     private func read<Chunks: AsyncSequence>(_ chunks: Chunks) async throws(UploadError) -> SpooledContent
     where Chunks.Element == [UInt8] {
         var iterator = chunks.makeAsyncIterator()
-        var gathered: [UInt8] = []
+        var pending: [UInt8] = []
         var length: Int64 = 0
         while let chunk = try await next(&iterator) {
             guard Int64(chunk.count) <= limit - length else { throw .streamTooLong(limit: limit) }
             length += Int64(chunk.count)
-            if gathered.isEmpty, chunk.count >= Self.minimumWrite {
+            if pending.isEmpty, chunk.count >= Self.minimumWrite {
                 try await write(chunk)
             } else {
-                gathered += chunk
-                guard gathered.count >= Self.minimumWrite else { continue }
-                try await write(gathered)
-                gathered.removeAll(keepingCapacity: true)
+                pending += chunk
+                guard pending.count >= Self.minimumWrite else { continue }
+                try await write(pending)
+                pending.removeAll(keepingCapacity: true)
             }
         }
-        if !gathered.isEmpty { try await write(gathered) }
+        if !pending.isEmpty { try await write(pending) }
         let sha256 = state.withLock { Array($0.hasher.finalize()) }
         return SpooledContent(file, in: folder, length: length, sha256: sha256, worker)
     }
@@ -148,7 +148,7 @@ private final class FirstResult<Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// Sets the result, unless there is one.
-    func give(_ result: Result<Value, UploadError>) {
+    func resolve(_ result: Result<Value, UploadError>) {
         let waiter = state.withLock { state -> CheckedContinuation<Result<Value, UploadError>, Never>? in
             guard state.result == nil else { return nil }
             state.result = result

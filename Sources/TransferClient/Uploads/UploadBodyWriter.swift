@@ -13,7 +13,7 @@ final class UploadBodyWriter: Sendable {
         var hasBegunCompletion = false
         var failure: UploadError?
         /// Whether the content waits for the first interim response.
-        var isHeld: Bool
+        var awaitsInterimResponse: Bool
         /// Whether the content waits for the upload resource to be journalled.
         var isPaused = false
         var waiter: CheckedContinuation<Void, Never>?
@@ -25,19 +25,19 @@ final class UploadBodyWriter: Sendable {
     private let pacer: TransferPacer?
     private let state: Mutex<State>
 
-    /// The bytes of `range` of the content, at the rate of `pacer`. If `isHeld`, they wait for `release()`.
+    /// The bytes of `range` of the content, at the rate of `pacer`. If `awaitsInterimResponse`, they wait for `release()`.
     init(
         _ source: UploadContent,
         _ range: Range<Int64>,
         completes: Bool,
-        isHeld: Bool,
+        awaitsInterimResponse: Bool,
         _ pacer: TransferPacer? = nil
     ) {
         self.source = source
         self.range = range
         self.completes = completes
         self.pacer = pacer
-        state = Mutex(State(isHeld: isHeld))
+        state = Mutex(State(awaitsInterimResponse: awaitsInterimResponse))
     }
 
     /// The bytes written to the connection.
@@ -48,7 +48,7 @@ final class UploadBodyWriter: Sendable {
     var failure: UploadError? { state.withLock { $0.failure } }
 
     /// Stops waiting for a response.
-    func release() { change { $0.isHeld = false } }
+    func release() { change { $0.awaitsInterimResponse = false } }
     /// Sends nothing more until `resume()`.
     func pause() { change { $0.isPaused = true } }
     /// Continues sending.
@@ -67,7 +67,7 @@ final class UploadBodyWriter: Sendable {
         do {
             var offset = range.lowerBound
             repeat {
-                await passage()
+                await waitUntilAllowed()
                 try Task.checkCancellation()
                 var buffer = ByteBuffer()
                 if offset < range.upperBound { buffer = try await source.read(nextPiece(from: offset)) }
@@ -77,7 +77,7 @@ final class UploadBodyWriter: Sendable {
                     try source.checkUnchanged()
                     try await beforeCompletion()
                     // A resource named meanwhile is journalled first.
-                    await passage()
+                    await waitUntilAllowed()
                     try Task.checkCancellation()
                     state.withLock { $0.hasBegunCompletion = true }
                 }
@@ -109,11 +109,11 @@ final class UploadBodyWriter: Sendable {
     }
 
     /// Returns when the content may be sent, or when the task is cancelled.
-    private func passage() async {
+    private func waitUntilAllowed() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mayPass = state.withLock { state in
-                    if !state.isHeld && !state.isPaused || Task.isCancelled { return true }
+                    if !state.awaitsInterimResponse && !state.isPaused || Task.isCancelled { return true }
                     state.waiter = continuation
                     return false
                 }
@@ -131,7 +131,7 @@ final class UploadBodyWriter: Sendable {
     private func change(_ body: (inout State) -> Void) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             body(&state)
-            guard !state.isHeld, !state.isPaused else { return nil }
+            guard !state.awaitsInterimResponse, !state.isPaused else { return nil }
             defer { state.waiter = nil }
             return state.waiter
         }

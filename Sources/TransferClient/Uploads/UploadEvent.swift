@@ -14,7 +14,7 @@ public enum UploadEvent: Hashable, Sendable {
     /// The attempt failed; the next one follows after this delay.
     case retrying(in: Duration, TransientUploadFailure)
     /// An interim response that isn't about the upload (RFC 9110, section 15.2).
-    case informed(status: Int, fields: HTTPFields)
+    case interimResponse(status: Int, fields: HTTPFields)
     /// The network is down. The next attempt follows when there is a route, at most 30 s later.
     case waitingForNetwork
     /// The upload restarts.

@@ -65,7 +65,7 @@ final class UploadJournalFile: Sendable {
     func read(for source: String) async throws(UploadError) -> UploadJournal? {
         guard let log else { return nil }
         let found = try await Self.onWorker(worker) { () throws(FileError) in
-            try log.read(limit: UploadJournal.longest)
+            try log.read(limit: UploadJournal.maximumSize)
         }
         switch found {
         case .success(let contents): return UploadJournal(contents.numbered)

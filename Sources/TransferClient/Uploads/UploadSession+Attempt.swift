@@ -10,23 +10,23 @@ extension UploadSession {
 
     /// Sends one request, its content concurrent with the responses, and decides on them.
     func attempt(_ plan: UploadRequestPlan) async -> Outcome {
-        tally.connections += 1
+        counters.connections += 1
         let (request, url) = state.request(for: plan, creation: request.method, metadata)
         host = configuration.nextHop(to: url)
-        let sending = sending(for: plan)
+        let writer = writer(for: plan)
         if case .append(_, let from, let count, _) = plan {
-            if tally.acknowledgedAtStart == nil { tally.acknowledgedAtStart = from }
+            if counters.acknowledgedAtStart == nil { counters.acknowledgedAtStart = from }
             if count > 0 || from < source.identity.length {
-                tally.resumptions += 1
+                counters.resumptions += 1
                 onEvent(.resumed(offset: from))
             }
-        } else if case .create = plan, tally.acknowledgedAtStart == nil {
-            tally.acknowledgedAtStart = 0
+        } else if case .create = plan, counters.acknowledgedAtStart == nil {
+            counters.acknowledgedAtStart = 0
         }
         let clock = configuration.clock
         let hold = Task { [limit = configuration.interimResponseLimit] in
             try? await clock.sleep(limit)
-            sending?.release()
+            writer?.release()
         }
         defer { hold.cancel() }
         let journal = journal
@@ -39,58 +39,64 @@ extension UploadSession {
         )
         let outcome: Outcome
         do {
-            outcome = try await exchange.perform(
+            outcome = try await httpAttempt.perform(
                 request,
                 at: url,
-                sending,
+                writer,
                 beforeCompletion: { () async throws(UploadError) in try await journal.completionBegan() },
                 onProgress: { progress.sent($0) },
-                receive: { parts in try await self.receive(parts, plan, sending, progress) }
+                receive: { parts in try await self.receive(parts, plan, writer, progress) }
             )
         } catch {
-            outcome = attemptFailed(error, plan, sending, host: url.host)
+            outcome = attemptFailed(error, plan, writer, host: url.host)
         }
-        tally.bytesSent += sending?.sent ?? 0
+        counters.bytesSent += writer?.sent ?? 0
         return outcome
     }
 
-    private func sending(for plan: UploadRequestPlan) -> UploadBodyWriter? {
+    private func writer(for plan: UploadRequestPlan) -> UploadBodyWriter? {
         guard let range = plan.content(of: source.identity.length) else { return nil }
         // A creation's content waits for the server to name the resource or refuse.
-        var isHeld = false
-        if case .create(.some) = plan { isHeld = true }
-        return UploadBodyWriter(source, range, completes: plan.completes, isHeld: isHeld, pacer)
+        var awaitsInterimResponse = false
+        if case .create(.some) = plan { awaitsInterimResponse = true }
+        return UploadBodyWriter(
+            source,
+            range,
+            completes: plan.completes,
+            awaitsInterimResponse: awaitsInterimResponse,
+            pacer
+        )
     }
 
     private func attemptFailed(
         _ error: any Error,
         _ plan: UploadRequestPlan,
-        _ sending: UploadBodyWriter?,
+        _ writer: UploadBodyWriter?,
         host: String
     ) -> Outcome {
-        if let failure = sending?.failure ?? error as? UploadError { return .failed(failure) }
+        if let failure = writer?.failure ?? error as? UploadError { return .failed(failure) }
         if let problem = error as? TLSSettingsProblem { return .failed(.invalidTLSSettings(problem)) }
         if let failure = HTTPAttempt.refusal(of: error) { return .failed(.tlsRefused(host: host, failure)) }
         if let challenge = HTTPAttempt.proxyChallenge(of: error) {
             return .failed(.refused(.accessRefused(challenge, .none)))
         }
         guard !Task.isCancelled, let cause = HTTPAttempt.cause(of: error) else { return .failed(.cancelled) }
-        return lost(plan, sending, cause)
+        return lost(plan, writer, cause)
     }
 
-    private func lost(_ plan: UploadRequestPlan, _ sending: UploadBodyWriter?, _ cause: TransientDownloadFailure)
+    private func lost(_ plan: UploadRequestPlan, _ writer: UploadBodyWriter?, _ cause: TransientDownloadFailure)
         -> Outcome
     {
-        if let failure = sending?.failure { return .failed(failure) }
-        if sending?.hasBegunCompletion == true { state.completionBegan() }
-        return outcome(of: state.attemptFailed(plan, sent: sending?.sent ?? 0, cause))
+        if let failure = writer?.failure { return .failed(failure) }
+        if writer?.hasBegunCompletion == true { state.completionBegan() }
+        return outcome(of: state.attemptFailed(plan, sent: writer?.sent ?? 0, cause))
     }
 
     /// Reads the responses: applies interim ones and decides on the final one.
     private func receive(
         _ parts: HTTPAttempt.Parts,
         _ plan: UploadRequestPlan,
-        _ sending: UploadBodyWriter?,
+        _ writer: UploadBodyWriter?,
         _ progress: UploadProgress
     ) async throws -> Outcome {
         var iterator = parts.makeAsyncIterator()
@@ -99,7 +105,7 @@ extension UploadSession {
             let now = configuration.clock.secondsSince1970()
             guard head.status.isInterim else {
                 let problem = await problem(of: head, &iterator)
-                if sending?.hasBegunCompletion == true { state.completionBegan() }
+                if writer?.hasBegunCompletion == true { state.completionBegan() }
                 let redirects = state.redirects(of: plan)
                 let response = UploadResponseHead(
                     status: head.status.code,
@@ -108,27 +114,32 @@ extension UploadSession {
                     credentialUse: metadata.credentials.use(for: redirects)
                 )
                 stateBeforeResponse = state
-                let action = state.decide(on: response, to: plan, sent: sending?.sent ?? 0, now: now)
+                let action = state.decide(on: response, to: plan, sent: writer?.sent ?? 0, now: now)
                 if let resource = state.resourceToPersist() {
-                    try await keep(resource, isNew: resource.url != stateBeforeResponse.resource?.url)
+                    try await persist(resource, isNew: resource.url != stateBeforeResponse.resource?.url)
                 }
                 return refusal(response, to: plan, redirects) ?? outcome(of: action)
             }
-            sending?.pause()
-            let notice = state.informed(status: head.status.code, fields: head.headerFields, of: plan, now: now)
+            writer?.pause()
+            let notice = state.receivedInterimResponse(
+                status: head.status.code,
+                fields: head.headerFields,
+                of: plan,
+                now: now
+            )
             switch notice {
-            case .ignored: onEvent(.informed(status: head.status.code, fields: head.headerFields))
-            case .created(let resource): try await keep(resource, isNew: true)
+            case .ignored: onEvent(.interimResponse(status: head.status.code, fields: head.headerFields))
+            case .created(let resource): try await persist(resource, isNew: true)
             case .acknowledged(let offset):
                 loop.reached(offset)
                 progress.acknowledged(offset)
             case .violation: return .proceed
             }
-            sending?.resume()
-            sending?.release()
+            writer?.resume()
+            writer?.release()
         }
         try Task.checkCancellation()
-        return lost(plan, sending, .connectionLost("it was closed before the answer"))
+        return lost(plan, writer, .connectionLost("it was closed before the answer"))
     }
 
     /// The outcome of a decision.
@@ -164,7 +175,7 @@ extension UploadSession {
     }
 
     /// Journals the upload resource before more is sent.
-    private func keep(_ resource: UploadResource, isNew: Bool) async throws(UploadError) {
+    private func persist(_ resource: UploadResource, isNew: Bool) async throws(UploadError) {
         try await journal.begin(
             UploadJournal.Creation(
                 target: state.parameters.target.text,
@@ -187,8 +198,8 @@ extension UploadSession {
         else { return nil }
         var bytes: [UInt8] = []
         // Truncated problem details count as none.
-        while bytes.count <= ProblemDetails.longest, case .body(let buffer)? = try? await iterator.next() {
-            bytes += buffer.readableBytesView.prefix(ProblemDetails.longest + 1)
+        while bytes.count <= ProblemDetails.maximumSize, case .body(let buffer)? = try? await iterator.next() {
+            bytes += buffer.readableBytesView.prefix(ProblemDetails.maximumSize + 1)
         }
         return ProblemDetails(json: bytes)
     }

@@ -31,11 +31,11 @@ final class UploadSession {
     var state: UploadState
     /// The state before the last response, restored when the caller resolves a refusal.
     var stateBeforeResponse: UploadState
-    var tally = Tally()
+    var counters = Counters()
     private var reportedRestarts: Int
 
     /// The counters of an upload.
-    struct Tally {
+    struct Counters {
         var connections = 0
         var resumptions = 0
         var restarts = 0
@@ -89,7 +89,7 @@ final class UploadSession {
     }
 
     private func restarted(_ reason: UploadRestartReason) {
-        tally.restarts += 1
+        counters.restarts += 1
         loop.restarted()
         onEvent(.restarted(reason))
     }
@@ -108,11 +108,11 @@ final class UploadSession {
             proof: proof,
             status: result.status,
             dialect: result.dialect?.rawValue,
-            connections: tally.connections,
-            resumptions: tally.resumptions,
-            restarts: tally.restarts,
-            acknowledgedAtStart: tally.acknowledgedAtStart ?? 0,
-            bytesSent: tally.bytesSent,
+            connections: counters.connections,
+            resumptions: counters.resumptions,
+            restarts: counters.restarts,
+            acknowledgedAtStart: counters.acknowledgedAtStart ?? 0,
+            bytesSent: counters.bytesSent,
             duration: configuration.clock.now() - startedAt
         )
         onEvent(.finished(summary))
@@ -137,8 +137,8 @@ final class UploadSession {
     private func cancelAbandoned() async {
         for resource in state.takeAbandoned() where !Task.isCancelled {
             let (request, url) = state.request(for: .cancel(resource), creation: request.method, metadata)
-            tally.connections += 1
-            _ = try? await exchange.perform(
+            counters.connections += 1
+            _ = try? await httpAttempt.perform(
                 request,
                 at: url,
                 nil,
@@ -153,7 +153,7 @@ final class UploadSession {
         }
     }
 
-    var exchange: UploadAttempt {
+    var httpAttempt: UploadAttempt {
         let connector = HTTPAttempt(
             configuration,
             group: group,

@@ -33,7 +33,7 @@ final class UploadTimeoutHandler: ChannelDuplexHandler {
     private var responseTimer: Scheduled<Void>?
     private var deadlineTimer: Scheduled<Void>?
     private var tickTimer: Scheduled<Void>?
-    private var informational = 0
+    private var interimResponses = 0
     /// Bytes written since the last sample, and bytes queued.
     private var taken: Int64 = 0
     private var waiting: Int64 = 0
@@ -95,8 +95,8 @@ final class UploadTimeoutHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data) {
             if head.status.kind == .informational, head.status.code != 101 {
-                informational += 1
-                guard informational <= UploadTimeoutLimits.maximumInterimResponses else {
+                interimResponses += 1
+                guard interimResponses <= UploadTimeoutLimits.maximumInterimResponses else {
                     let words = "more than \(UploadTimeoutLimits.maximumInterimResponses) interim responses"
                     return giveUp(.malformedResponse(words), context)
                 }

@@ -10,8 +10,8 @@ extension UploadState {
         sent: Int64,
         now: Int64
     ) -> UploadAction {
-        let told = plan.dialect.map { UploadFields(head.fields, in: $0) } ?? UploadFields()
-        learn(told.limits, now: now)
+        let advertised = plan.dialect.map { UploadFields(head.fields, in: $0) } ?? UploadFields()
+        applyLimits(advertised.limits, now: now)
         if head.status == 307 || head.status == 308 { return follow(head, plan) }
         if head.status == 401 || head.status == 407 {
             return fail(.accessRefused(DownloadChallenge(status: head.status, head.fields), head.credentialUse))
@@ -20,15 +20,15 @@ extension UploadState {
         case .create, .reserve, .append:
             let response = ContentResponse(
                 head: head,
-                told: told,
+                advertised: advertised,
                 plan: plan,
                 sent: sent,
                 isAllSent: plan.completes && sent == plan.content(of: parameters.length)?.count64,
                 now: now
             )
             return decide(response)
-        case .retrieveOffset(let resource): return decideOnOffset(head, told, resource, now)
-        case .discoverLimits(let dialect): return decideOnLimits(head, told, dialect, now)
+        case .retrieveOffset(let resource): return decideOnOffset(head, advertised, resource, now)
+        case .discoverLimits(let dialect): return decideOnLimits(head, advertised, dialect, now)
         case .cancel: return .proceed
         }
     }
@@ -36,7 +36,7 @@ extension UploadState {
     /// A response to a request with content, with its context.
     private struct ContentResponse {
         var head: UploadResponseHead
-        var told: UploadFields
+        var advertised: UploadFields
         var plan: UploadRequestPlan
         var sent: Int64
         /// Whether the request completes the upload and all its content was sent.
@@ -46,12 +46,12 @@ extension UploadState {
         /// Whether the response is the target resource's final one.
         ///
         /// Before version 9 the flag in a 409 is the state of the upload.
-        var isTargets: Bool {
+        var isFinalResponse: Bool {
             guard let dialect = plan.dialect else { return true }
             if dialect.rules.isIncompleteAppendFlaggedComplete, isIncompleteAppend, (200..<300).contains(head.status) {
                 return false
             }
-            return told.isComplete == true && (head.status != 409 || dialect.rules.conflictCarriesFlag)
+            return advertised.isComplete == true && (head.status != 409 || dialect.rules.conflictCarriesFlag)
         }
 
         private var isIncompleteAppend: Bool {
@@ -69,15 +69,15 @@ extension UploadState {
 
     private mutating func decide(_ response: ContentResponse) -> UploadAction {
         let status = response.head.status
-        if case .create(nil) = response.plan { return decideOnOrdinary(response) }
-        if response.isTargets { return decideOnTargets(response) }
+        if case .create(nil) = response.plan { return decideOnPlainUpload(response) }
+        if response.isFinalResponse { return decideOnFinalResponse(response) }
         if isReplaying, (400..<500).contains(status), status != 408, status != 425, status != 429 {
             // Only the response can't be replayed: the server already said that the upload is complete.
             return finish(UploadResult(status: nil, dialect: response.plan.dialect))
         }
         switch status {
         case 200..<300: return decideOnSuccess(response)
-        case 303 where response.told.isComplete == nil && resource == nil: return decideOnTargets(response)
+        case 303 where response.advertised.isComplete == nil && resource == nil: return decideOnFinalResponse(response)
         case 400: return decideOnBadRequest(response)
         case 404 where response.plan.resource != nil, 410 where response.plan.resource != nil:
             return restart(because: .uploadGone)
@@ -96,7 +96,7 @@ extension UploadState {
     }
 
     /// A response to a plain upload.
-    private mutating func decideOnOrdinary(_ response: ContentResponse) -> UploadAction {
+    private mutating func decideOnPlainUpload(_ response: ContentResponse) -> UploadAction {
         switch response.head.status {
         case 408, 425, 429, 500, 502...504:
             guard parameters.isRepeatable || [429, 503].contains(response.head.status) else {
@@ -104,27 +104,29 @@ extension UploadState {
             }
             let wait = response.head.fields[.retryAfter].flatMap { RetryAfter.delay($0, now: response.now) }
             return .retry(after: wait, .status(response.head.status))
-        default: return decideOnTargets(response)
+        default: return decideOnFinalResponse(response)
         }
     }
 
     /// The target's final response ends the upload.
-    private mutating func decideOnTargets(_ response: ContentResponse) -> UploadAction {
+    private mutating func decideOnFinalResponse(_ response: ContentResponse) -> UploadAction {
         let status = response.head.status
         guard (200..<300).contains(status) || status == 303 else { return fail(.refused(status: status)) }
-        if let offset = response.told.offset, offset != parameters.length {
+        if let offset = response.advertised.offset, offset != parameters.length {
             return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
         }
         guard response.isAllSent else { return fail(.respondedEarly(status: status)) }
-        return finish(response.result(response.told == UploadFields() ? nil : response.plan.dialect))
+        return finish(response.result(response.advertised == UploadFields() ? nil : response.plan.dialect))
     }
 
     /// A 2xx not flagged as the target's.
     private mutating func decideOnSuccess(_ response: ContentResponse) -> UploadAction {
-        guard let dialect = response.plan.dialect else { return decideOnTargets(response) }
-        if case .create = response.plan, response.told.isComplete == nil, response.told.offset == nil, resource == nil {
+        guard let dialect = response.plan.dialect else { return decideOnFinalResponse(response) }
+        if case .create = response.plan, response.advertised.isComplete == nil, response.advertised.offset == nil,
+            resource == nil
+        {
             // The server doesn't support resumable uploads: this was a plain one.
-            return decideOnTargets(response)
+            return decideOnFinalResponse(response)
         }
         if resource == nil {
             guard let url = response.head.fields[.location].flatMap({ usable($0) }) else {
@@ -135,18 +137,20 @@ extension UploadState {
         guard let resource else { return fail(.violation(.locationMissing)) }
         // Interim and final responses to a creation must name the same resource; only the target's own response may
         // differ.
-        if response.plan.resource == nil, response.told.isComplete == false,
+        if response.plan.resource == nil, response.advertised.isComplete == false,
             let url = response.head.fields[.location].flatMap({ usable($0) }), url != resource.url
         {
             return fail(.violation(.locationChanged))
         }
-        if response.told.isComplete == nil, response.isAllSent {
-            if dialect.rules.isUnflaggedResponseFinal { return decideOnTargets(response) }
+        if response.advertised.isComplete == nil, response.isAllSent {
+            if dialect.rules.isUnflaggedResponseFinal { return decideOnFinalResponse(response) }
             // Version 9 only recommends the flag on creations; without a `Location` the response is the target's.
-            if case .create = response.plan, response.head.fields[.location] == nil { return decideOnTargets(response) }
+            if case .create = response.plan, response.head.fields[.location] == nil {
+                return decideOnFinalResponse(response)
+            }
             unflaggedResponse = response.result(dialect)
         }
-        if isReplaying, response.told.isComplete == nil { return finish(response.result(dialect)) }
+        if isReplaying, response.advertised.isComplete == nil { return finish(response.result(dialect)) }
         // The next offset shows whether the server took any content; an empty creation has none.
         switch response.plan {
         case .append(_, let from, let count, _): offsetToExceed = count > 0 ? from : nil
@@ -154,7 +158,7 @@ extension UploadState {
         case .reserve, .discoverLimits, .retrieveOffset, .cancel: offsetToExceed = nil
         }
         let finishesNothing = response.plan.content(of: parameters.length)?.isEmpty == true && response.plan.completes
-        ask(resource)
+        retrieveOffset(resource)
         return finishesNothing ? .retry(after: nil, .noProgress) : .proceed
     }
 
@@ -182,14 +186,16 @@ extension UploadState {
         guard resource != nil else {
             if let appendSizeLimit, appendSizeLimit < count {
                 phase = .reserving(dialect)
-            } else if dialect.rules.hasLimitDiscovery, response.told.limits == nil, response.plan != .reserve(dialect) {
+            } else if dialect.rules.hasLimitDiscovery, response.advertised.limits == nil,
+                response.plan != .reserve(dialect)
+            {
                 phase = .discovering(dialect)
             } else {
                 return fail(.refused(status: 413))
             }
             return checkAppendLimit() ?? .retryNow(.smallerRequests)
         }
-        if response.told.limits?.maximumAppendSize.map({ $0 < count }) != true {
+        if response.advertised.limits?.maximumAppendSize.map({ $0 < count }) != true {
             let floor = max(limits.minimumAppendSize ?? 0, Self.minimumChunkSize)
             guard count > floor else { return fail(.refused(status: 413)) }
             appendSizeLimit = max(floor, count / 2)
@@ -205,7 +211,7 @@ extension UploadState {
     }
 
     private mutating func retryNow(_ cause: TransientUploadFailure) -> UploadAction {
-        if let resource { ask(resource) }
+        if let resource { retrieveOffset(resource) }
         offsetToExceed = nil
         return .retryNow(cause)
     }
@@ -213,7 +219,7 @@ extension UploadState {
     /// The response to HEAD.
     private mutating func decideOnOffset(
         _ head: UploadResponseHead,
-        _ told: UploadFields,
+        _ advertised: UploadFields,
         _ resource: UploadResource,
         _ now: Int64
     ) -> UploadAction {
@@ -225,12 +231,12 @@ extension UploadState {
             return .retry(after: wait, .status(head.status))
         default: return fail(.refused(status: head.status))
         }
-        guard let offset = told.offset else { return .retry(after: nil, .noOffset) }
+        guard let offset = advertised.offset else { return .retry(after: nil, .noOffset) }
         if acknowledge(offset) != nil { return .proceed }
-        if let length = told.length, length != parameters.length {
+        if let length = advertised.length, length != parameters.length {
             return fail(.violation(.lengthDiffers(got: length, length: parameters.length)))
         }
-        if told.isComplete == true {
+        if advertised.isComplete == true {
             guard offset == parameters.length else {
                 return fail(.violation(.completeTooEarly(offset: offset, length: parameters.length)))
             }
@@ -249,7 +255,7 @@ extension UploadState {
             unflaggedResponse = nil
             if let failed = checkAppendLimit() { return failed }
         }
-        guard case .asking(let known) = phase else { return .proceed }
+        guard case .retrievingOffset(let known) = phase else { return .proceed }
         phase = .appending(known, from: offset)
         return .proceed
     }
@@ -257,7 +263,7 @@ extension UploadState {
     /// The response to OPTIONS, sent only after a 413.
     private mutating func decideOnLimits(
         _ head: UploadResponseHead,
-        _ told: UploadFields,
+        _ advertised: UploadFields,
         _ dialect: UploadDialect,
         _ now: Int64
     ) -> UploadAction {
@@ -268,7 +274,7 @@ extension UploadState {
             return .retry(after: wait, .status(head.status))
         default: return fail(.refused(status: 413))
         }
-        guard told.limits != nil else { return fail(.refused(status: 413)) }
+        guard advertised.limits != nil else { return fail(.refused(status: 413)) }
         if let most = limits.maximumSize, most < parameters.length { return fail(.sizeRefused(limits: limits)) }
         if let least = limits.minimumSize, least > parameters.length { return fail(.sizeRefused(limits: limits)) }
         guard let appendSizeLimit, appendSizeLimit < parameters.length else { return fail(.refused(status: 413)) }
@@ -291,7 +297,7 @@ extension UploadState {
             return .proceed
         }
         resource.url = url
-        ask(resource)
+        retrieveOffset(resource)
         return .proceed
     }
 }

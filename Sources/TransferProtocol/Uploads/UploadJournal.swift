@@ -7,7 +7,7 @@ public struct UploadJournal: Hashable, Sendable {
     /// The version that is written, and the only one that can be read: 1.
     public static let version: UInt8 = 1
     /// The maximum size of a journal: 64 KiB.
-    public static let longest: Int64 = 64 << 10
+    public static let maximumSize: Int64 = 64 << 10
 
     /// An upload resource that was created for a file.
     public struct Creation: Hashable, Sendable {

@@ -22,7 +22,7 @@ public struct UploadResource: Hashable, Sendable {
     static let expiryTolerance: Int64 = 60
 
     /// Whether `known` has the same URL and dialect, and the same expiry time within the tolerance.
-    func isKept(by known: UploadResource?) -> Bool {
+    func isPersisted(as known: UploadResource?) -> Bool {
         guard let known, known.url == url, known.dialect == dialect else { return false }
         guard let expiresAt, let earlier = known.expiresAt else { return known.expiresAt == expiresAt }
         return expiresAt.subtractingSaturated(earlier).magnitude < Self.expiryTolerance.magnitude

@@ -34,7 +34,7 @@ public struct UploadState: Hashable, Sendable {
         /// The next request creates the upload without content.
         case reserving(UploadDialect)
         /// The next request retrieves the offset.
-        case asking(UploadResource)
+        case retrievingOffset(UploadResource)
         /// The next request appends at this offset, which the server has just reported.
         case appending(UploadResource, from: Int64)
         /// The server has all content.
@@ -81,7 +81,7 @@ public struct UploadState: Hashable, Sendable {
     /// Whether the request only asks for the final response of a complete upload again.
     var isReplaying = false
     /// The resource in the journal.
-    var kept: UploadResource?
+    var persistedResource: UploadResource?
 
     /// Starts an upload, or resumes one that was created earlier.
     ///
@@ -91,15 +91,15 @@ public struct UploadState: Hashable, Sendable {
         self.mayBeComplete = mayBeComplete
         target = parameters.target
         creationURL = parameters.target
-        kept = resource
-        phase = resource.map { .asking($0) } ?? .creating(parameters.dialects.first)
+        persistedResource = resource
+        phase = resource.map { .retrievingOffset($0) } ?? .creating(parameters.dialects.first)
         if case .creating(let dialect?) = phase { triedDialects.insert(dialect) }
     }
 
     /// The upload resource; `nil` before the server named it, and in a plain upload.
     public var resource: UploadResource? {
         switch phase {
-        case .asking(let resource), .appending(let resource, _): resource
+        case .retrievingOffset(let resource), .appending(let resource, _): resource
         case .creating, .discovering, .reserving, .finished, .failed: created
         }
     }
@@ -110,8 +110,8 @@ public struct UploadState: Hashable, Sendable {
     /// The resource if the journal has another one or another expiry time: it must be journalled before the next
     /// request. `nil` if nothing relevant has changed.
     public mutating func resourceToPersist() -> UploadResource? {
-        guard let resource, !isOver, !resource.isKept(by: kept) else { return nil }
-        kept = resource
+        guard let resource, !isOver, !resource.isPersisted(as: persistedResource) else { return nil }
+        persistedResource = resource
         return resource
     }
 
@@ -124,7 +124,7 @@ public struct UploadState: Hashable, Sendable {
         case .creating(let dialect): return .send(.create(dialect))
         case .discovering(let dialect): return .send(.discoverLimits(dialect))
         case .reserving(let dialect): return .send(.reserve(dialect))
-        case .asking(let resource): return .send(.retrieveOffset(resource))
+        case .retrievingOffset(let resource): return .send(.retrieveOffset(resource))
         case .appending(let resource, let from):
             let rest = parameters.length - from
             let count = min(rest, appendSizeLimit ?? rest)
@@ -137,7 +137,7 @@ public struct UploadState: Hashable, Sendable {
     private var isOver: Bool {
         switch phase {
         case .finished, .failed: true
-        case .creating, .discovering, .reserving, .asking, .appending: false
+        case .creating, .discovering, .reserving, .retrievingOffset, .appending: false
         }
     }
 
@@ -160,7 +160,7 @@ public struct UploadState: Hashable, Sendable {
     /// - Parameter url: Replaces the target; `nil` keeps it.
     public mutating func retryAfterRefusal(with url: DownloadURL?) {
         if let url { (target, creationURL) = (url, url) }
-        if let resource { ask(resource) }
+        if let resource { retrieveOffset(resource) }
     }
 
     /// Gives the upload up for good: the server's bytes are useless.
@@ -187,7 +187,7 @@ public struct UploadState: Hashable, Sendable {
     ) -> UploadAction {
         offsetToExceed = nil
         if let resource {
-            ask(resource)
+            retrieveOffset(resource)
             return .retry(after: wait, cause)
         }
         // A request without content, or one that was never received, can't have been processed.
@@ -198,10 +198,10 @@ public struct UploadState: Hashable, Sendable {
         return fail(.notRepeatable(cause))
     }
 
-    mutating func ask(_ resource: UploadResource) {
+    mutating func retrieveOffset(_ resource: UploadResource) {
         created = nil
         isReplaying = false
-        phase = .asking(resource)
+        phase = .retrievingOffset(resource)
     }
 
     /// Ends the upload without success.

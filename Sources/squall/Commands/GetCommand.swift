@@ -134,8 +134,10 @@ struct GetCommand: AsyncParsableCommand {
 
     /// Warns on standard error that the file is unverified.
     private static func warn(of summary: DownloadSummary, _ destination: FilePath) {
-        guard let doubt = summary.proof.doubt else { return }
-        Console.warn("\(destination) is complete as far as HTTP can tell, and not proved: \(doubt.description)")
+        guard let unverifiedReason = summary.proof.unverifiedReason else { return }
+        Console.warn(
+            "\(destination) is complete as far as HTTP can tell, and not proved: \(unverifiedReason.description)"
+        )
     }
 
     private static func status(of error: DownloadError) -> ExitStatus {

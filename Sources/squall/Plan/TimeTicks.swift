@@ -3,7 +3,7 @@ import Units
 /// The tick marks of a time axis.
 struct TimeTicks {
     /// The maximum number of ticks, not counting the one at zero.
-    private static let most: Int64 = 8
+    private static let maximumTicks: Int64 = 8
     /// The allowed tick intervals, in nanoseconds.
     private static let steps: [Int64] = {
         let fine = stride(from: 5, through: 8, by: 1).flatMap { power in
@@ -26,7 +26,8 @@ struct TimeTicks {
         let longest = TimeTicks.steps[TimeTicks.steps.count - 1]
         // Beyond the longest interval, uses a multiple of it that keeps the number of ticks within the limit.
         let step =
-            TimeTicks.steps.first { end / $0 <= TimeTicks.most } ?? (end / longest / TimeTicks.most + 1) * longest
+            TimeTicks.steps.first { end / $0 <= TimeTicks.maximumTicks } ?? (end / longest / TimeTicks.maximumTicks + 1)
+            * longest
         self.step = step
         moments = (0...end / step).map { Moment(nanoseconds: $0 * step) }
     }

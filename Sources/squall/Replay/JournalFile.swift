@@ -39,7 +39,7 @@ enum ProfileDigest {
 /// A parsed journal.
 struct JournalFile {
     /// The maximum size of a journal: 64 MiB.
-    private static let longest = 64 << 20
+    private static let maximumSize = 64 << 20
 
     private struct Head: Decodable {
         var digest: String
@@ -181,11 +181,11 @@ struct JournalFile {
     private static func lines(_ path: String) throws(CommandFailure) -> [Line] {
         let bytes: [UInt8]
         do throws(RegularFileProblem) {
-            bytes = try RegularFile.bytes(of: path, limit: longest + 1)
+            bytes = try RegularFile.bytes(of: path, limit: maximumSize + 1)
         } catch {
             throw .wrongInput("can't read the journal “\(path)”: \(error.reason) (\(error.remedy))")
         }
-        guard bytes.count <= longest else {
+        guard bytes.count <= maximumSize else {
             throw .wrongInput("the journal “\(path)” has more than 64 MiB: delete lines that it can do without")
         }
         var lines: [Line] = []

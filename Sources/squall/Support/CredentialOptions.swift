@@ -73,7 +73,7 @@ struct CredentialOptions: ParsableArguments {
         if let passwordFile {
             let bytes = try CredentialOptions.secret(
                 passwordFile,
-                limit: BasicCredentials.longest + 2,
+                limit: BasicCredentials.maximumSize + 2,
                 "--password-file"
             )
             let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
@@ -107,8 +107,8 @@ struct CredentialOptions: ParsableArguments {
                 }
             }
         }
-        guard fields.count <= RequestField.most else {
-            throw .wrongInput("there are more than \(RequestField.most) fields (--header): leave some out")
+        guard fields.count <= RequestField.maximumCount else {
+            throw .wrongInput("there are more than \(RequestField.maximumCount) fields (--header): leave some out")
         }
         return fields
     }
@@ -132,7 +132,7 @@ struct CredentialOptions: ParsableArguments {
         let path = netrcFile ?? "\(home)/.netrc"
         let bytes = try CredentialOptions.secret(
             path,
-            limit: Netrc.longest + 1,
+            limit: Netrc.maximumSize + 1,
             netrcFile == nil ? "--netrc" : "--netrc-file"
         )
         do throws(NetrcProblem) {
@@ -167,7 +167,7 @@ extension CredentialProblem: CustomStringConvertible {
         switch self {
         case .colonInName: "a name has no colon"
         case .controlCharacter: "there is a control character in it"
-        case .tooLong: "it is longer than \(BasicCredentials.longest) bytes"
+        case .tooLong: "it is longer than \(BasicCredentials.maximumSize) bytes"
         }
     }
 }
@@ -193,7 +193,7 @@ extension NetrcProblem.Kind: CustomStringConvertible {
     /// The problem and its remedy as a clause.
     public var description: String {
         switch self {
-        case .tooLong: "the file is longer than \(ByteCount(Int64(Netrc.longest)).text): is it a .netrc?"
+        case .tooLong: "the file is longer than \(ByteCount(Int64(Netrc.maximumSize)).text): is it a .netrc?"
         case .notText: "the file is no text in UTF-8: is it a .netrc?"
         case .openQuote: "a text in quotes doesn't end on its line: close it, or write \\\" for a quote in it"
         case .unknownWord:

@@ -23,14 +23,14 @@ struct ProgressTracker {
     /// Records a download event.
     mutating func note(_ event: DownloadEvent, at now: Moment) {
         switch event {
-        case .started(let held): begin(at: held, total: nil, now)
+        case .started(let received): begin(at: received, total: nil, now)
         case .progress(let received, let total): advance(to: received, total: total, now)
         case .resumed(let offset): resume(at: offset, now)
         case .retrying(let delay, let cause, _): wait(delay, cause.description, now)
         case .restarted: begin(at: 0, total: total, now)
         case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
         case .waitingForNetwork: loseNetwork(at: now)
-        case .redirected, .informed, .verified: break
+        case .redirected, .interimResponse, .verified: break
         }
     }
 
@@ -44,7 +44,7 @@ struct ProgressTracker {
         case .restarted: begin(at: 0, total: total, now)
         case .finished(let summary): advance(to: summary.bytes, total: summary.bytes, now)
         case .waitingForNetwork: loseNetwork(at: now)
-        case .resumable, .informed, .verified: break
+        case .resumable, .interimResponse, .verified: break
         }
     }
 

@@ -87,7 +87,7 @@ extension TLSFailure {
         case .hostnameMismatch: "use the name that the certificate is for in the URL"
         case .clientCertificate: "give the right one with --client-cert and --client-key"
         case .unavailable: TLSFailure.buildAdvice
-        case .handshakeRefused, .truncated, .broken: nil
+        case .handshakeRefused, .truncated, .protocolError: nil
         }
     }
 }

@@ -29,9 +29,9 @@ struct TransferReport: Encodable {
     /// The report of an event.
     init(_ event: DownloadEvent) {
         switch event {
-        case .started(let held):
+        case .started(let received):
             self.event = "started"
-            bytes = held
+            bytes = received
         case .progress(let received, let total):
             self.event = "progress"
             bytes = received
@@ -52,7 +52,7 @@ struct TransferReport: Encodable {
         case .redirected(let url):
             self.event = "redirected"
             self.url = url
-        case .informed(let status, _):
+        case .interimResponse(let status, _):
             self.event = "informed"
             self.status = status
         case .waitingForNetwork: self.event = "waiting-for-network"
@@ -82,7 +82,7 @@ struct TransferReport: Encodable {
         reason = error.sentence
         resumable = error.isResumable
         status = error.status
-        if case .unproved(let doubt) = error { proof = doubt.rawValue }
+        if case .unproved(let unverifiedReason) = error { proof = unverifiedReason.rawValue }
     }
 
     private static func seconds(_ duration: Duration) -> Double {
@@ -101,9 +101,9 @@ extension DownloadEvent {
     /// The event as a permanent line; `nil` for progress.
     var sentence: String? {
         switch self {
-        case .started(let held):
-            held > 0 ? "goes on from an earlier run, which left \(Formatting.size(held))" : nil
-        case .progress, .informed: nil
+        case .started(let received):
+            received > 0 ? "goes on from an earlier run, which left \(Formatting.size(received))" : nil
+        case .progress, .interimResponse: nil
         case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
         case .retrying(let wait, let cause, let rule):
@@ -131,15 +131,15 @@ extension DownloadProof {
         switch self {
         case .digest: "digest"
         case .validators: "validators"
-        case .none(let doubt): doubt.rawValue
+        case .none(let unverifiedReason): unverifiedReason.rawValue
         }
     }
 
     /// Why the file is unverified; `nil` if it is verified.
-    var doubt: UnverifiedReason? {
+    var unverifiedReason: UnverifiedReason? {
         switch self {
         case .digest, .validators: nil
-        case .none(let doubt): doubt
+        case .none(let unverifiedReason): unverifiedReason
         }
     }
 }

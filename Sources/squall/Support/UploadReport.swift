@@ -53,7 +53,7 @@ struct UploadReport: Encodable {
             self.event = "restarted"
             code = reason.code
             self.reason = reason.description
-        case .informed(let status, _):
+        case .interimResponse(let status, _):
             self.event = "informed"
             self.status = status
         case .waitingForNetwork: self.event = "waiting-for-network"
@@ -94,7 +94,7 @@ extension UploadEvent {
         switch self {
         case .started(_, let canBeCombined): canBeCombined ? "goes on with the upload of an earlier run" : nil
         case .resumable(let dialect): "the server can resume it (interop version \(dialect))"
-        case .progress, .informed, .finished: nil
+        case .progress, .interimResponse, .finished: nil
         case .waitingForNetwork: "the network is away; waiting for it"
         case .resumed(let offset): "resumed at \(Formatting.grouped(offset))"
         case .retrying(let wait, let cause):

@@ -2,24 +2,24 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// How a process ended, and all that it wrote.
+/// The exit status and output of a process.
 struct Outcome: Sendable {
-    /// The exit code; 128 and the signal's number where a signal ended it, as a shell tells it.
+    /// The exit code; 128 plus the signal number for a signal, as in a shell.
     var status: Int32
     var output: String
     var errors: String
 
     /// The lines of standard output.
     var lines: [String] { output.split(separator: "\n").map(String.init) }
-    /// The lines of standard output without the events of progress, whose `sent` is a number and no digest.
+    /// The lines of standard output without progress events, whose `sent` isn't a digest.
     var milestones: [String] { lines.filter { !$0.contains("\"event\":\"progress\"") } }
     /// The lines of standard error.
     var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
-    /// The lines of standard error, without those that say how busy the machine was.
+    /// The lines of standard error, without warnings about a busy machine.
     var complaints: [String] { errorLines.filter { !$0.contains("too busy to keep the times of the profile") } }
 }
 
-/// Why a test can't go on.
+/// Why a test can't continue.
 struct Complaint: Error, CustomStringConvertible {
     let description: String
 
@@ -28,19 +28,19 @@ struct Complaint: Error, CustomStringConvertible {
     }
 }
 
-/// A program that runs beside the test, with its outputs in pipes and nothing to read.
+/// A program that runs concurrently with the test, with its outputs in pipes and no input.
 ///
-/// It's started with posix_spawn(3) and waited for by a thread. Foundation's `Process` now and then misses the
-/// end of a process when many run at a time.
+/// Started with posix_spawn(3) and awaited on a thread. Foundation's `Process` sometimes misses the end of a process
+/// when many run.
 final class Child: Sendable {
     let output: TextStream
     let errors: TextStream
     private let process: pid_t
     private let exit = Gate<Int32>()
-    /// Whether the system may give the process's number to another.
+    /// Whether the process ID may have been reused.
     private let isGone = Mutex(false)
 
-    /// Starts `program`; with `isHeard` false nobody has its standard output open for reading.
+    /// Starts `program`; if `isHeard` is false, its standard output has no reader.
     init(
         _ program: URL,
         _ arguments: [String],
@@ -60,7 +60,7 @@ final class Child: Sendable {
         output = TextStream(reading: outputReader, isHeard: isHeard)
         errors = TextStream(reading: errorReader)
         Thread.detachNewThread { [self] in
-            // Waits without taking the status away: until then the number stays with the process.
+            // Waits without reaping, so that the process ID stays reserved.
             var information = siginfo_t()
             while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
             var status: Int32 = 0
@@ -73,7 +73,7 @@ final class Child: Sendable {
         }
     }
 
-    /// One start at a time: a child that starts between the making of a pipe and its marking would keep it open.
+    /// One start at a time: a child started between creating and marking a pipe would inherit it.
     private static let starting = Mutex(())
 
     private static func start(
@@ -109,7 +109,7 @@ final class Child: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
-        // The test process blocks signals in some of its threads; a program begins with none blocked.
+        // The test process blocks signals in some threads; programs start with none blocked.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -133,7 +133,7 @@ final class Child: Sendable {
         }
     }
 
-    /// Waits until the process has ended and its outputs have.
+    /// Waits until the process and its outputs have ended.
     func finish() async -> Outcome {
         let status = await exit.wait()
         return Outcome(status: status, output: await output.text(), errors: await errors.text())
@@ -152,7 +152,7 @@ final class Child: Sendable {
     }
 }
 
-/// Runs `program` while `body` does; whatever `body` does, the process has ended behind it.
+/// Runs `program` during `body`; the process has ended afterwards, whatever `body` does.
 func withChild<Result>(
     _ program: URL,
     _ arguments: [String],

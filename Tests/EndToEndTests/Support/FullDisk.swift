@@ -1,8 +1,8 @@
 import Foundation
 
-/// A file system of 1 MiB that one program sees in place of a folder.
+/// A file system of 1 MiB mounted for one program.
 enum FullDisk {
-    /// Whether it can be had: a mount in a namespace of its own takes root, or user namespaces.
+    /// Whether it is available: a mount namespace needs root, or user namespaces.
     static func isPossible() async throws -> Bool {
         try await EndToEndTests.run("unshare", options + ["mount", "-t", "tmpfs", "none", "/tmp"]).status == 0
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that happens once, and that any number of tasks wait for.
+/// A one-time event that any number of tasks can await.
 final class Gate<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -9,7 +9,7 @@ final class Gate<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// It has happened; only the first time counts.
+    /// Opens the gate; later calls have no effect.
     func open(_ value: Value) {
         let waiters = state.withLock { state -> [CheckedContinuation<Value, Never>] in
             guard state.value == nil else { return [] }
@@ -20,7 +20,7 @@ final class Gate<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: value) }
     }
 
-    /// Waits until it has happened.
+    /// Waits until the gate is open.
     func wait() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state -> Value? in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One object of an output of JSON Lines.
+/// An object of a JSON Lines output.
 struct Event: Decodable, Equatable {
     var event: String?
     var bytes: Int64?
@@ -16,7 +16,7 @@ struct Event: Decodable, Equatable {
     var transfer: String?
 }
 
-/// One line of the journal. Its time is left out: it's what differs between two runs.
+/// A line of the journal, without its time, which differs between runs.
 struct JournalLine: Decodable, Equatable {
     var proxy: String
     var connection: UInt64?
@@ -26,7 +26,7 @@ struct JournalLine: Decodable, Equatable {
     var what: String
 }
 
-/// The objects of `lines`; fails where a line is no JSON.
+/// The objects of `lines`; fails for invalid JSON.
 func decoded<Value: Decodable>(_ lines: [String], as type: Value.Type = Value.self) throws -> [Value] {
     try lines.map { line in
         do {
@@ -57,7 +57,7 @@ struct JournalHeader: Decodable, Equatable {
     var version: String
 }
 
-/// The lines of the journal in the file at `url`, behind its header.
+/// The lines of the journal at `url`, after its header.
 func journal(at url: URL) throws -> [JournalLine] {
     let lines = String(decoding: try Data(contentsOf: url), as: UTF8.self).split(separator: "\n").map(String.init)
     let header: [JournalHeader] = try decoded(Array(lines.prefix(1)))

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// The programs that the tests run.
+/// The programs used in tests.
 enum Programs {
-    /// The command as it was built, beside the bundle of these tests.
+    /// The built command, next to the test bundle.
     static let squall = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("squall")
 
@@ -32,8 +32,8 @@ func run(_ name: String, _ arguments: [String]) async throws -> Outcome {
     try await withChild(Programs.find(name), arguments) { await $0.finish() }
 }
 
-/// Runs `squall run` with `profile`, which is a name, a path, or JSON, while `body` does; `body` is given the
-/// child and the address that it listens on.
+/// Runs `squall run` with `profile` (a name, a path, or JSON) during `body`, which gets the child and its listen
+/// address.
 func withProxy<Result>(
     _ profile: String,
     to upstream: String,
@@ -57,8 +57,8 @@ func withProxy<Result>(
     }
 }
 
-/// Runs `squall origin` over a new folder that holds `file.bin` of `size` bytes, while `body` does; `body` is given
-/// the server's address.
+/// Runs `squall origin` over a temporary folder with `file.bin` of `size` bytes during `body`, which gets the server's
+/// address.
 func withOrigin<Result>(size: Int, _ body: (String) async throws -> Result) async throws -> Result {
     try await withFolder { folder in
         try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
@@ -68,7 +68,7 @@ func withOrigin<Result>(size: Int, _ body: (String) async throws -> Result) asyn
     }
 }
 
-/// Runs `squall origin` as `withOrigin` does, with uploads into the folder that it serves, which `body` is given as well.
+/// Like `withOrigin`, with uploads into the served folder, which `body` gets too.
 func withUploadingOrigin<Result>(size: Int, _ body: (URL, String) async throws -> Result) async throws -> Result {
     try await withFolder { folder in
         try bytes(size).write(to: folder.appendingPathComponent("file.bin"))
@@ -78,12 +78,12 @@ func withUploadingOrigin<Result>(size: Int, _ body: (URL, String) async throws -
     }
 }
 
-/// The file that `withOrigin` serves: every byte tells its place.
+/// The file served by `withOrigin`: bytes that depend on their position.
 func bytes(_ count: Int) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) })
 }
 
-/// A folder that is gone behind `body`.
+/// A folder that is removed after `body`.
 func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -91,7 +91,7 @@ func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Re
     return try await body(folder)
 }
 
-/// "127.0.0.1:41234" of a ready line.
+/// "127.0.0.1:41234" from a ready line.
 func address(in line: String) throws -> String {
     String(try #require(line.firstMatch(of: /127\.0\.0\.1:[0-9]+/), "no address in “\(line)”").output)
 }

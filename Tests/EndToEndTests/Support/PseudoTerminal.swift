@@ -1,19 +1,19 @@
 import Foundation
 import Glibc
 
-/// A terminal that can stand still, as after Ctrl-S.
+/// A pseudo-terminal that can be stopped, as by Ctrl-S.
 final class PseudoTerminal: Sendable {
-    /// The path that a program opens it by.
+    /// The path for programs to open.
     let path: String
-    /// What is shown on it.
+    /// The text shown on it.
     let shown: TextStream
-    /// Kept open, so that what programs showed isn't lost when the last of them has closed it.
+    /// Kept open, so that output isn't lost when the last program has closed it.
     private let descriptor: Int32
     private let controller: Int32
 
-    /// Makes a terminal; nobody looks at one that isn't shown.
+    /// Makes a terminal; one that isn't shown has no reader.
     init(isShown: Bool = true) throws {
-        // What posix_openpt(3), unlockpt(3) and ptsname(3) do, which Glibc doesn't show to Swift; see ioctl_tty(2).
+        // What posix_openpt(3), unlockpt(3) and ptsname(3) do, which Glibc doesn't export to Swift; see ioctl_tty(2).
         controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
         var number: CInt = 0
@@ -26,32 +26,31 @@ final class PseudoTerminal: Sendable {
         shown = TextStream(reading: isShown ? controller : open("/dev/null", O_RDONLY | O_CLOEXEC))
     }
 
-    /// Gives it a width, and 24 lines.
+    /// Sets its width, with 24 lines.
     func resize(columns: UInt16) {
-        // struct winsize of TIOCSWINSZ: lines, columns, and two that nobody uses.
+        // struct winsize of TIOCSWINSZ: lines, columns, and two unused fields.
         var size = UInt64(24) | UInt64(columns) << 16
         _ = ioctl(controller, 0x5414, &size)
     }
 
-    /// Takes nothing more: whoever writes to it waits.
+    /// Stops the output: writers block.
     func stop() { _ = tcflow(descriptor, TCOOFF) }
 
-    /// Goes on.
+    /// Continues the output.
     func start() { _ = tcflow(descriptor, TCOON) }
 
-    /// Types `text` at its keyboard.
+    /// Types `text`.
     func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(controller, bytes, bytes.count)
     }
 
-    /// Takes the line of one that isn't shown away, once: the system hangs up on the programs whose controlling terminal it
-    /// is.
+    /// Hangs up a terminal that isn't shown, once: programs with this controlling terminal get SIGHUP.
     func disconnect() {
         _ = close(controller)
         _ = close(descriptor)
     }
 
-    /// Closes it, once; what is shown ends when the programs have closed it as well.
+    /// Closes it, once; shown output ends when the programs have closed it too.
     func hangUp() { _ = close(descriptor) }
 }

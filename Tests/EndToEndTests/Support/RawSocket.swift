@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A blocking connection to a server on the loopback, for requests that no program sends.
+/// A blocking connection to a loopback server, for requests that no program sends.
 final class RawSocket {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -27,7 +27,7 @@ final class RawSocket {
 
     deinit { close(descriptor) }
 
-    /// Sends all of it; `false` when the server has gone.
+    /// Sends all bytes; `false` when the server has closed.
     @discardableResult
     func send(_ bytes: some Sequence<UInt8>) -> Bool {
         var rest = Array(bytes)[...]
@@ -41,7 +41,7 @@ final class RawSocket {
         return true
     }
 
-    /// The next head, by lines; `nil` when the server has gone.
+    /// The next head as lines; `nil` when the server has closed.
     func head() -> [String]? {
         while true {
             if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {

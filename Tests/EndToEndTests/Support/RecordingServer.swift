@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP server on the loopback that keeps the heads of its requests, and answers each with the same bytes.
+/// A loopback HTTP server that records request heads and responds with fixed bytes.
 final class RecordingServer: Sendable {
     let port: Int
     private let descriptor: Int32
@@ -15,7 +15,7 @@ final class RecordingServer: Sendable {
         heads.flatMap { $0.matches(of: /(?i)\r\nAuthorization: ([^\r]*)/).map { String($0.output.1) } }
     }
 
-    /// Listens on a free port, and answers until it is closed.
+    /// Listens on a free port and responds until it is closed.
     private init(answer: String) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -51,13 +51,13 @@ final class RecordingServer: Sendable {
         _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Runs `body` with a server that answers `status`, with `fields` and a content of 5 bytes.
+    /// Runs `body` with a server that responds with `status`, `fields` and 5 bytes of content.
     static func with<Result>(
         _ status: Int = 200,
         _ fields: [String] = [],
         _ body: (RecordingServer) async throws -> Result
     ) async throws -> Result {
-        // The digest proves the download, which would end with a warning without it.
+        // The digest proves the download, which would otherwise end with a warning.
         let digest = "Repr-Digest: sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
         let head = ["HTTP/1.1 \(status) X", "Content-Length: 5", "Connection: close", digest]
         let lines = head + fields + ["", "hello"]

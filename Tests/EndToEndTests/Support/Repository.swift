@@ -1,13 +1,13 @@
 import FaultProfile
 import Foundation
 
-/// The files of the repository that these tests belong to.
+/// The files of this repository.
 enum Repository {
     /// Its top folder.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Every file of the repository by its path from the root, except for what is built, hidden or not a text.
+    /// Every file of the repository by relative path, except for build products, hidden files and binaries.
     static let files: [String] = {
         let walk = FileManager.default.enumerator(atPath: root.path)
         var files: [String] = []
@@ -38,7 +38,7 @@ enum Repository {
     ]
     private static let named: Set<String> = [".ci/run", "Makefile", "docker/Dockerfile"]
 
-    /// The files below `folder` whose paths end with `ending`.
+    /// The files in `folder` whose paths end with `ending`.
     static func files(in folder: String, ending: String) -> [String] {
         files.filter { $0.hasPrefix(folder + "/") && $0.hasSuffix(ending) }
     }

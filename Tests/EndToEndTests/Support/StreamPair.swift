@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// Two ends of a stream of bytes in this process, which no program inherits that another test starts meanwhile.
+/// Two connected in-process stream ends that concurrently started programs don't inherit.
 ///
-/// A socket pair, since Glibc doesn't show pipe2(2) to Swift; see socketpair(2).
+/// A socket pair, since Glibc doesn't export pipe2(2) to Swift; see socketpair(2).
 struct StreamPair {
-    /// Whoever reads from it closes it.
+    /// The reader closes it.
     let reader: Int32
     let writer: FileHandle
 

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What a child process writes to one of its outputs, as it comes.
+/// The output of a child process as it arrives.
 final class TextStream: Sendable {
     private struct Waiter {
         let matches: @Sendable (String) -> Bool
-        /// Whether a line that nothing ends yet is looked at as well.
+        /// Whether an unterminated line is matched too.
         var takesOpenLines = false
         let continuation: CheckedContinuation<String?, Never>
     }
 
     private struct State {
         var bytes: [UInt8] = []
-        /// Where the first line begins that nobody has asked about.
+        /// The start of the first unread line.
         var unread = 0
         var hasEnded = false
         var waiter: Waiter?
@@ -22,8 +22,8 @@ final class TextStream: Sendable {
     private let state = Mutex(State())
     private let end = Gate<Void>()
 
-    /// Reads `descriptor`, the reading end of a pipe, on a thread, to its end, and closes it; or at once, with
-    /// `isHeard` false.
+    /// Reads `descriptor`, the read end of a pipe, to its end on a thread, and closes it; or closes it at once if
+    /// `isHeard` is false.
     init(reading descriptor: Int32, isHeard: Bool = true) {
         guard isHeard else {
             close(descriptor)
@@ -40,8 +40,8 @@ final class TextStream: Sendable {
         }
     }
 
-    /// The next line for which `matches` holds, the lines before it being passed over; `nil` when the output
-    /// ends without one. One caller at a time.
+    /// The next line for which `matches` holds, skipping others; `nil` when the output ends first. One caller at a
+    /// time.
     func line(where matches: @escaping @Sendable (String) -> Bool) async -> String? {
         await withCheckedContinuation { continuation in
             state.withLock { state in
@@ -52,7 +52,7 @@ final class TextStream: Sendable {
         }
     }
 
-    /// What was written up to `text` and with it, whether a line ends there or not; `nil` when the output ends without.
+    /// The output up to and including `text`, even within a line; `nil` when the output ends first.
     func text(upTo text: String) async -> String? {
         await withCheckedContinuation { continuation in
             state.withLock { state in
@@ -63,7 +63,7 @@ final class TextStream: Sendable {
         }
     }
 
-    /// Everything that was written, once the output has ended.
+    /// The complete output, once it has ended.
     func text() async -> String {
         await end.wait()
         return state.withLock { String(decoding: $0.bytes, as: UTF8.self) }

@@ -1,13 +1,12 @@
 import Foundation
 
-/// Whether some text is well-formed XML, as far as a check of nesting, attributes and entities tells, and how often it
-/// has which element.
+/// Checks that a text is well-formed XML (nesting, attributes and entities), and counts its elements.
 ///
-/// Foundation's own parser would be another package on Linux.
+/// Foundation's parser would need another package on Linux.
 struct XMLCheck {
-    /// How often each element begins.
+    /// The number of each element's start tags.
     private(set) var elements: [String: Int] = [:]
-    /// What is wrong first; `nil` when nothing is.
+    /// The first problem; `nil` if there is none.
     private(set) var problem: String?
 
     init(_ data: Data) {

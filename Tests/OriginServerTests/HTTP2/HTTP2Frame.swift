@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A frame of HTTP/2 (RFC 9113, section 4.1), with nothing checked.
+/// An HTTP/2 frame (RFC 9113, section 4.1), unvalidated.
 struct HTTP2Frame: Sendable {
     /// The types that the tests use (section 6).
     enum Kind: UInt8, Sendable {
@@ -25,7 +25,7 @@ struct HTTP2Frame: Sendable {
     var stream: Int = 0
     var payload = ByteBuffer()
 
-    /// The frame with its head of 9 bytes.
+    /// The frame with its 9-byte header.
     var bytes: ByteBuffer {
         var buffer = ByteBuffer()
         buffer.writeInteger(UInt8(payload.readableBytes >> 16))
@@ -37,7 +37,7 @@ struct HTTP2Frame: Sendable {
         return buffer
     }
 
-    /// Takes the first frame off `buffer`; `nil` until all of it is there. Frames of other types have none of ours.
+    /// Removes the first frame from `buffer`; `nil` until it is complete. Frames of other types are dropped.
     init?(from buffer: inout ByteBuffer) {
         let start = buffer.readerIndex
         guard let high: UInt8 = buffer.getInteger(at: start), let low: UInt16 = buffer.getInteger(at: start + 1),

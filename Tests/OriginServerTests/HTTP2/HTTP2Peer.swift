@@ -4,19 +4,19 @@ import NIOHPACK
 import NIOPosix
 import NIOSSL
 
-/// A client of HTTP/2 over TLS that sends any frame it is told to, and keeps the rules only where a test doesn't break them.
+/// An HTTP/2 client over TLS that can send any frame, and otherwise follows the protocol.
 struct HTTP2Peer {
     /// A header block.
     typealias Block = [(name: String, value: String)]
 
-    /// The state of a stream, as far as the server has told.
+    /// The client's view of a stream.
     struct Stream {
         var heads: [HPACKHeaders] = []
         var content: [UInt8] = []
         var isEnded = false
-        /// The code of RST_STREAM.
+        /// The error code of RST_STREAM.
         var reset: UInt32?
-        /// The content that the server takes.
+        /// The send window.
         var window = 0
 
         var isOver: Bool { isEnded || reset != nil }
@@ -24,7 +24,7 @@ struct HTTP2Peer {
         subscript(name: String) -> String? { heads.last?.first(name: name) }
     }
 
-    /// The server's farewell.
+    /// The server's GOAWAY.
     struct GoAway: Hashable {
         var lastStream: Int
         var code: UInt32
@@ -34,9 +34,9 @@ struct HTTP2Peer {
 
     private(set) var streams: [Int: Stream] = [:]
     private(set) var goAway: GoAway?
-    /// What the server has set; by number (section 6.5.2).
+    /// The server's settings, by number (section 6.5.2).
     private(set) var settings: [UInt16: UInt32] = [:]
-    /// Whether windows are opened again for what has arrived; the number of streams that this is withheld from.
+    /// The number of streams whose windows aren't updated after content arrives.
     var starved: Set<Int> = []
 
     private var iterator: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
@@ -94,7 +94,7 @@ struct HTTP2Peer {
 
     func send(_ frame: HTTP2Frame) async throws { try await outbound.write(frame.bytes) }
 
-    /// Sends the head of a request; the pseudo-header fields are left out that a test gives itself, or doesn't want.
+    /// Sends a request head, without the pseudo-header fields that the test sets itself or omits.
     mutating func request(
         _ stream: Int,
         _ method: String = "GET",
@@ -108,14 +108,14 @@ struct HTTP2Peer {
         try await send(headers(stream, first + fields, ends: ends))
     }
 
-    /// A frame with a whole header block.
+    /// A frame with a complete header block.
     mutating func headers(_ stream: Int, _ block: Block, ends: Bool) -> HTTP2Frame {
         streams[stream] = Stream(window: Int(settings[4] ?? 65_535))
         let flags = HTTP2Frame.endHeaders | (ends ? HTTP2Frame.endStream : 0)
         return HTTP2Frame(kind: .headers, flags: flags, stream: stream, payload: encoded(block))
     }
 
-    /// A header block by HPACK, whatever its names look like.
+    /// An HPACK header block, with any field names.
     func encoded(_ block: Block) -> ByteBuffer {
         var buffer = ByteBuffer()
         for field in block {
@@ -127,7 +127,7 @@ struct HTTP2Peer {
         return buffer
     }
 
-    /// Sends content as the windows of the server permit.
+    /// Sends content within the server's windows.
     mutating func content(_ stream: Int, _ bytes: [UInt8], ends: Bool) async throws {
         var rest = bytes[...]
         repeat {
@@ -146,25 +146,25 @@ struct HTTP2Peer {
         } while !rest.isEmpty
     }
 
-    /// Ends a stream with an error.
+    /// Resets a stream.
     func reset(_ stream: Int, _ code: UInt32 = 8) async throws {
         try await send(HTTP2Frame(kind: .resetStream, stream: stream, payload: ByteBuffer(integer: code)))
     }
 
-    /// Lets the server send more on a stream, or on the connection: 0.
+    /// Updates the window of a stream, or of the connection: 0.
     func open(_ stream: Int, by count: Int) async throws {
         try await send(HTTP2Frame(kind: .windowUpdate, stream: stream, payload: ByteBuffer(integer: UInt32(count))))
     }
 
     // MARK: - Receiving
 
-    /// The next head on a stream; it is taken off.
+    /// Removes and returns the next head on a stream.
     mutating func head(of stream: Int) async throws -> HPACKHeaders {
         while streams[stream]?.heads.isEmpty != false { try await receive() }
         return streams[stream]?.heads.removeFirst() ?? [:]
     }
 
-    /// A stream that has ended, with the last head that came on it.
+    /// A stream that has ended, with its last head.
     mutating func response(_ stream: Int) async throws -> Stream {
         while true {
             if let state = streams[stream], state.isOver { return state }
@@ -183,10 +183,10 @@ struct HTTP2Peer {
         return try await response(stream)
     }
 
-    /// Receives until the server closes, or the connection breaks.
+    /// Receives until the server closes or the connection fails.
     mutating func rest() async { while (try? await receive()) != nil {} }
 
-    /// Waits until the server has answered everything that was sent before.
+    /// Waits until the server has processed everything sent before.
     mutating func settle() async throws {
         pings += 1
         let number = pings
@@ -197,7 +197,7 @@ struct HTTP2Peer {
     private var pings: UInt64 = 0
     private var pongs: UInt64 = 0
 
-    /// Takes the next frame.
+    /// Processes the next frame.
     mutating func receive() async throws {
         while true {
             if let frame = HTTP2Frame(from: &received) { return try await take(frame) }
@@ -251,7 +251,7 @@ struct HTTP2Peer {
 }
 
 extension ByteBuffer {
-    /// A string of HPACK without Huffman coding (RFC 7541, section 5.2).
+    /// An HPACK string without Huffman coding (RFC 7541, section 5.2).
     fileprivate mutating func writeHPACKText(_ text: String) {
         var count = text.utf8.count
         if count < 127 {

@@ -2,7 +2,7 @@ import NIOCore
 import OriginServer
 import Testing
 
-/// Requests and connections of HTTP/2.
+/// HTTP/2 requests and connections.
 @Suite(.timeLimit(.minutes(2))) struct HTTP2Tests {
     @Test func `requests on one connection are answered as by HTTP 1`() async throws {
         try await SecureOrigin.withPeer { peer, _ in
@@ -204,7 +204,7 @@ import Testing
                 }
             }
             await peer.rest()
-            // Bytes that the server hasn't read make its system send a reset, which may overtake the frame.
+            // Unread bytes make the kernel send a reset, which may overtake the frame.
             #expect(peer.goAway == nil || peer.goAway?.code == 11, "\(String(describing: peer.goAway))")
             while origin.server.connectionCount > 0 { await Task.yield() }
         }
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    /// The digest of a file of 1 TiB is waited for much longer than the test lasts.
+    /// The digest of a 1 TiB file takes much longer than the test.
     @Test func `an answer is given up when its client has reset the stream`() async throws {
         var limits = OriginLimits.patient
         limits.digestTimeout = .hours(1)

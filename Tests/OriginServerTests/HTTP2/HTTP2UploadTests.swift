@@ -3,7 +3,7 @@ import NIOHPACK
 import OriginServer
 import Testing
 
-/// Uploads by HTTP/2.
+/// Uploads over HTTP/2.
 @Suite(.timeLimit(.minutes(2))) struct HTTP2UploadTests {
     private static let version: HTTP2Peer.Block = [("upload-draft-interop-version", "10")]
 
@@ -63,7 +63,7 @@ import Testing
                 #expect(try await peer.response(stream).reset == 1)
                 let state = try await peer.exchange(stream + 2, "HEAD", location, Self.version)
                 #expect(state["upload-complete"] == "?0")
-                // Not everything that breaks the length was handed on.
+                // Content that violates the length is forwarded only in part.
                 #expect(["0", "5"].contains(state["upload-offset"] ?? ""), "\(state)")
             }
         }
@@ -76,7 +76,7 @@ import Testing
             #expect(refused.status == 413)
             #expect(refused.isEnded)
             try await peer.settle()
-            // The client learns that the rest isn't wanted (RFC 9113, section 8.1).
+            // The client learns that the rest isn't needed (RFC 9113, section 8.1).
             #expect(peer.streams[1]?.reset == 0)
             #expect(try await peer.exchange(3, "GET", "/none").status == 404)
         }
@@ -94,7 +94,7 @@ import Testing
 }
 
 extension HTTP2Peer {
-    /// The location of an upload in the next head on its stream.
+    /// The upload URL in the next head on its stream.
     fileprivate mutating func location(_ stream: Int) async throws -> String {
         let head = try await head(of: stream)
         return try #require(head.first(name: "location"), "\(head)")

@@ -1,15 +1,15 @@
 import LocalAuthority
 import OriginServer
 
-/// What every suite about HTTP/2 starts with.
+/// Common setup of the HTTP/2 suites.
 enum SecureOrigin {
-    /// One authority for all tests: making one takes a while.
+    /// One authority for all tests, since making one is slow.
     private static let shared = Result { () throws in
         let authority = try LocalAuthority()
         return (authority, try authority.identity(for: ["127.0.0.1"]))
     }
 
-    /// Runs a server over TLS; `body` gets the authority to trust as well.
+    /// Runs a server over TLS; `body` also gets the authority to trust.
     static func with<Result: Sendable>(
         _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
         limits: OriginLimits = .patient,
@@ -22,7 +22,7 @@ enum SecureOrigin {
         }
     }
 
-    /// The same, with one connection by HTTP/2.
+    /// The same, with an HTTP/2 connection.
     static func withPeer<Result: Sendable>(
         _ files: [String: [UInt8]] = ["file.bin": TestOrigin.content],
         limits: OriginLimits = .patient,

@@ -9,7 +9,7 @@ import SquallTransfer
 import TestSockets
 import Units
 
-/// A folder of a test's own.
+/// A temporary folder of a test.
 final class Folder: Sendable {
     let path: String
 
@@ -35,12 +35,12 @@ final class Folder: Sendable {
     }
 }
 
-/// `count` bytes without a period that a wrong offset could hit.
+/// `count` bytes without a period, so that wrong offsets are detected.
 func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
 }
 
-/// Runs `body` with an origin over `folder`, which takes uploads too.
+/// Runs `body` with an origin that serves `folder` and accepts uploads.
 func withOrigin<Result: Sendable>(
     _ folder: Folder,
     tls: TLSIdentity? = nil,
@@ -60,7 +60,7 @@ func withOrigin<Result: Sendable>(
     }
 }
 
-/// Runs `body` with the URL of a proxy in front of a server, on which each of `faults` is on.
+/// Runs `body` with the URL of a proxy in front of a server, with all of `faults` active.
 func withFaults<Result: Sendable>(
     _ faults: [FaultKind],
     on stream: StreamSelection,
@@ -98,8 +98,7 @@ func withFaults<Result: Sendable>(
     return try result.get()
 }
 
-/// A server that gives its connections, in their order, the answers that it was given, and then none; it keeps the heads of the
-/// requests.
+/// A server that sends scripted responses, one per connection, and then none; it records the request heads.
 final class ScriptedServer: Sendable {
     let url: String
     private let listener: TestSocket
@@ -127,7 +126,7 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// Answers every request with this text.
+    /// Sends this text to every request.
     convenience init(_ text: String) {
         self.init { _, _, socket in
             try socket.send(Array(text.utf8))

@@ -9,13 +9,13 @@ import Units
 
 @testable import TransferClient
 
-/// Downloads by a client whose machine stops between any two calls to its disk, from a server that fails as well.
+/// Downloads by a client whose machine may crash between any two disk calls, from an unreliable server.
 ///
-/// `SQUALL_DOWNLOAD_RUNS` asks for more runs, `SQUALL_DOWNLOAD_SEED` for another first seed.
+/// `SQUALL_DOWNLOAD_RUNS` sets the number of runs, `SQUALL_DOWNLOAD_SEED` the first seed.
 @Suite struct CrashTests {
     private static let runs = number("SQUALL_DOWNLOAD_RUNS") ?? 300
     private static let first = number("SQUALL_DOWNLOAD_SEED") ?? 0
-    /// Seeds that found a defect: a repaired block that a failed synchronization, in a later run, left in memory alone.
+    /// Regression seeds: a repaired block that a failed sync left only in memory.
     private static let found: [UInt64] = [58_634]
     private static let folder = FilePath("/d")
     private static let url = "http://host.example/file"
@@ -24,7 +24,7 @@ import Units
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
 
-    /// What became of a run.
+    /// The result of a run.
     struct Story: Hashable {
         var crashes = 0
         var resumptions = 0
@@ -36,12 +36,12 @@ import Units
         var description: String
     }
 
-    /// What a life of the client came to.
+    /// The result of one life of the client.
     private struct Life: Sendable {
         var result: Result<DownloadSummary, DownloadError>
         var held: Int64 = 0
-        var promised: Int64 = 0
-        /// Whether the promise may be void: the file was about to start over.
+        var committed: Int64 = 0
+        /// Whether the commit may be void: the file was about to restart.
         var isVoid = false
         var resumptions = 0
     }
@@ -68,7 +68,7 @@ import Units
         return (peer, request)
     }
 
-    /// One life of the client, from its start to its success, its failure or the end of its machine.
+    /// One life of the client, from its start to success, failure or crash.
     private func live(
         _ seed: UInt64,
         _ disk: SimulatedDisk,
@@ -91,7 +91,7 @@ import Units
         let environment = DownloadEnvironment(
             configuration: configuration,
             seed: seed,
-            exchange: { _ in SimulatedAttempt(peer: peer) },
+            httpAttempt: { _ in SimulatedAttempt(peer: peer) },
             executor: executor
         )
         let told = Told()
@@ -107,7 +107,7 @@ import Units
                 )
                 let session = DownloadSession(environment, request, url, file, recovered) { event in
                     switch event {
-                    case .restarted: told.restartedAt.withLock { $0 = file.promised }
+                    case .restarted: told.restartedAt.withLock { $0 = file.committed }
                     case .resumed: told.resumptions.withLock { $0 += 1 }
                     default: break
                     }
@@ -119,13 +119,13 @@ import Units
                 } catch {
                     life.result = .failure(error)
                 }
-                life.promised = file.promised
-                life.isVoid = told.restartedAt.withLock { $0 ?? .max } <= life.promised
+                life.committed = file.committed
+                life.isVoid = told.restartedAt.withLock { $0 ?? .max } <= life.committed
                 life.resumptions = told.resumptions.withLock { $0 }
                 await file.close()
                 return life
             } catch {
-                return Life(result: .failure(error), held: -1, promised: -1)
+                return Life(result: .failure(error), held: -1, committed: -1)
             }
         }
         guard let life else { throw Broken(description: "a life came to no end") }
@@ -162,7 +162,7 @@ import Units
             if lived.held >= 0, lived.held < floor {
                 throw Broken(description: "\(floor) bytes were promised, and life \(life) found \(lived.held)")
             }
-            // Of a success on a machine that has stopped nobody hears.
+            // The success of a crashed machine isn't reported.
             if case .success(let summary) = lived.result, !disk.isStopped {
                 disk.restart(after: .power)
                 let file = try bytes("file", on: disk)
@@ -170,7 +170,7 @@ import Units
                     throw Broken(description: "success, and the file is no version of the server's")
                 }
                 guard file.map({ Array(SHA256.hash(data: $0)) }) == summary.sha256 else {
-                    // The folder couldn't be synchronized, so the power takes the new name back.
+                    // The folder couldn't be synced, so the power cut loses the new name.
                     guard faults.chance > 0 else { throw Broken(description: "success, and the file is another one") }
                     floor = 0
                     continue
@@ -184,12 +184,12 @@ import Units
             default: break
             }
             // What a life has only read may be in the system's memory, and nowhere else.
-            if lived.isVoid { floor = 0 } else if lived.promised != lived.held { floor = max(0, lived.promised) }
+            if lived.isVoid { floor = 0 } else if lived.committed != lived.held { floor = max(0, lived.committed) }
             if disk.isStopped {
                 story.crashes += 1
                 disk.restart(after: random.next() % 2 == 0 ? .power : .process)
             }
-            // A crash in the last step leaves the file in its place, and nothing to go on with.
+            // A crash in the last step leaves the complete file, and nothing to resume.
             disk.setFaults(SimulatedDisk.Faults())
             if try bytes(".file.squall-part", on: disk) == nil { floor = 0 }
             if isRotten, life < 12, floor > 0 {
@@ -200,7 +200,7 @@ import Units
         throw Broken(description: "it didn't finish")
     }
 
-    /// Changes a byte of the partial file, as a bad disk does.
+    /// Flips a byte of the partial file, like a bad disk.
     private func flip(_ offset: Int64, on disk: SimulatedDisk) throws {
         let file = try disk.open(Self.folder.appending(".file.squall-part"), .existing)
         defer { file.close() }
@@ -242,7 +242,7 @@ import Units
     }
 }
 
-/// A clock that goes on by a little with each look.
+/// A clock that advances with each reading.
 private final class SimulatedClock: Sendable {
     private let moment = Mutex(Moment.zero)
 

@@ -1,10 +1,10 @@
 import DurableFiles
 import SystemPackage
 
-/// A file system that asks before it changes or synchronizes names.
+/// A file system with a hook before names are changed or synced.
 struct HookedFiles: FileSystem {
     let files: any FileSystem
-    /// Told the call and the path; throws what the call is to throw.
+    /// Called with the call and path; throws the error to inject.
     var hook: @Sendable (_ call: String, _ path: FilePath) throws(FileError) -> Void
 
     func open(_ path: FilePath, _ mode: FileOpening) throws(FileError) -> any OpenFile { try files.open(path, mode) }

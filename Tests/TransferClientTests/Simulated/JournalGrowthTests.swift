@@ -5,7 +5,7 @@ import TransferProtocol
 
 @testable import TransferClient
 
-/// The journal beside a partial file, however long a download takes.
+/// The size of a partial file's journal over a long download.
 @Suite struct JournalGrowthTests {
     private static let folder = FilePath("/d")
     private static let url = "http://host.example/file"
@@ -14,7 +14,7 @@ import TransferProtocol
         JournalSource(url: url, finalURL: finalURL, representation: DownloadRepresentation())
     }
 
-    /// The most bytes that the journal had while `change` was called so often, and what the next run finds of the file.
+    /// The maximum journal size over repeated calls of `change`, and the length recovered by the next run.
     private func growth(
         times: Int,
         _ change: @escaping @Sendable (PartialFile, Int) async throws(DownloadError) -> Void
@@ -63,14 +63,14 @@ import TransferProtocol
         #expect(held == 2_000)
     }
 
-    /// Mirrors with long names take turns: 64 KiB, and a last record of 2 URLs.
+    /// Mirrors with long names alternate: 64 KiB, and a last record with 2 URLs.
     @Test func `a journal is written anew before it grows with the number of mirrors`() throws {
         let (longest, held) = try growth(times: 100) { (file, time) throws(DownloadError) in
             if time == 0 {
                 try await file.append([1])
                 try await file.checkpoint()
             }
-            try await file.learn(Self.source(Self.url + String(repeating: "x", count: 7_000 + time % 2)))
+            try await file.updateSource(Self.source(Self.url + String(repeating: "x", count: 7_000 + time % 2)))
         }
         #expect((60_000...73_000).contains(longest))
         #expect(held == 1)

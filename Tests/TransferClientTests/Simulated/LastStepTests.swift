@@ -7,12 +7,12 @@ import TransferProtocol
 
 @testable import TransferClient
 
-/// The step that gives a complete file its name, and what comes of a failure or a crash there.
+/// The final rename of a complete file, with failures and crashes.
 @Suite struct LastStepTests {
     private static let folder = FilePath("/d")
     private static let file = FilePath("/d/file")
 
-    /// A server without validators and digests, on which nothing fails.
+    /// A reliable server without validators and digests.
     private static func peer(framing: Int) -> SimulatedPeer {
         var habits = SimulatedPeer.Habits()
         habits.tag = 2
@@ -40,7 +40,7 @@ import TransferProtocol
         let environment = DownloadEnvironment(
             configuration: configuration,
             seed: 1,
-            exchange: { _ in SimulatedAttempt(peer: peer) },
+            httpAttempt: { _ in SimulatedAttempt(peer: peer) },
             executor: executor
         )
         let text = "http://host.example/file"
@@ -80,7 +80,7 @@ import TransferProtocol
         return try file.read(Int(file.size()), at: 0)
     }
 
-    /// A file by length, and one up to the end of the connection. Without a validator no range can bring the rest.
+    /// A file with a length, and one delimited by the connection. Without a validator no range can fetch the rest.
     @Test(arguments: [(0, UnverifiedReason.oneResponse), (2, .lengthUnknown)])
     func `a complete file that has no name yet survives the power, and what is known of it`(
         framing: Int,

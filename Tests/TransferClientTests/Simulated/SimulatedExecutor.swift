@@ -1,8 +1,7 @@
 import Synchronization
 import Units
 
-/// Runs the jobs of tasks one after the other on the thread that asks for it, in an order that a seed draws: what runs
-/// side by side elsewhere runs interleaved here, and in the same way each time.
+/// Runs task jobs one at a time on the calling thread, in a seeded order: concurrent work is interleaved reproducibly.
 final class SimulatedExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -18,7 +17,7 @@ final class SimulatedExecutor: TaskExecutor {
         state.withLock { $0.jobs.append(job) }
     }
 
-    /// Runs a task and what it starts, until nothing is left to do.
+    /// Runs a task and its children until nothing is left.
     func run<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value? {
         let result = Result<Value>()
         Task(executorPreference: self) {

@@ -10,12 +10,12 @@ import Units
 
 @testable import TransferClient
 
-/// A server with one file, and the network in between: both fail as a seed draws it.
+/// A server with one file and its network; both fail according to a seed.
 ///
-/// It is honest: a tag or a digest that it tells belongs to the bytes, and a condition is kept to or ignored as a whole.
-/// Everything else may go wrong.
+/// It is honest: its tags and digests match the bytes, and conditions are honoured or ignored as a whole. Everything
+/// else may fail.
 final class SimulatedPeer: Sendable {
-    /// What the server tells of its file.
+    /// The metadata that the server sends.
     struct Habits: Sendable {
         /// Strong, weak, or none.
         var tag = 0
@@ -24,7 +24,7 @@ final class SimulatedPeer: Sendable {
         /// By length, in chunks, or up to the end of the connection.
         var framing = 0
         var knowsRanges = true
-        /// So many requests in a hundred go wrong, and so many change the file before.
+        /// The percentage of requests that fail, and of those preceded by a change of the file.
         var faults: UInt64 = 60
         var changes: UInt64 = 0
     }
@@ -34,7 +34,7 @@ final class SimulatedPeer: Sendable {
         var versions: [[UInt8]]
         var requests = 0
         var repairs = 0
-        /// From this request on everything works, and nothing changes.
+        /// From this request on everything works and the file is stable.
         var calm: Int
     }
 
@@ -53,9 +53,9 @@ final class SimulatedPeer: Sendable {
         return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 24) }
     }
 
-    /// All that the file has been, the newest last.
+    /// All versions of the file, newest last.
     var versions: [[UInt8]] { state.withLock { $0.versions } }
-    /// The requests for damaged blocks alone that were answered so.
+    /// The number of answered requests for damaged blocks.
     var repairs: Int { state.withLock { $0.repairs } }
 
     /// A response: its parts, and how the connection ends.
@@ -64,7 +64,7 @@ final class SimulatedPeer: Sendable {
         var error: (any Error)?
     }
 
-    func answer(_ ask: RequestPlan) throws -> Answer {
+    func answer(_ plan: RequestPlan) throws -> Answer {
         try state.withLock { state in
             state.requests += 1
             func chance(_ percent: UInt64) -> Bool {
@@ -72,7 +72,7 @@ final class SimulatedPeer: Sendable {
             }
             if chance(habits.changes), let newest = state.versions.last {
                 var new = Self.content(&state.random, 3_000)
-                // Often the change is small, or keeps the length.
+                // Most changes are small, or keep the length.
                 if state.random.next() % 2 == 0, !newest.isEmpty {
                     new = newest
                     new[Int(state.random.next() % UInt64(new.count))] ^= 0x55
@@ -85,7 +85,7 @@ final class SimulatedPeer: Sendable {
             guard let content = state.versions.last else { return Self.status(404) }
             var head = fields(content, number: state.versions.count)
             var (status, first, last) = (200, 0, content.count - 1)
-            if let asked = range(ask), habits.knowsRanges, fault != 2, isUnchanged(ask, head) {
+            if let asked = range(plan), habits.knowsRanges, fault != 2, isUnchanged(plan, head) {
                 guard asked.lowerBound < content.count || fault == 3 else {
                     head[.contentRange] = "bytes */\(content.count)"
                     head[.contentLength] = "0"
@@ -94,15 +94,15 @@ final class SimulatedPeer: Sendable {
                 status = 206
                 first = min(asked.lowerBound, max(0, content.count - 1))
                 last = min(content.count - 1, asked.upperBound - 1)
-                // It begins too early, or ends too soon.
+                // Starts too early, or ends too soon.
                 if fault == 4 { first -= Int(state.random.next() % UInt64(first + 1)) }
                 if fault == 5 { last -= Int(state.random.next() % UInt64(max(1, last - first + 1))) }
                 head[.contentRange] = "bytes \(first)-\(last)/\(content.count)"
-                // Some servers leave the validators out of a part.
+                // Some servers omit validators from a 206.
                 if fault == 6 { (head[.eTag], head[.lastModified]) = (nil, nil) }
             }
             var body = first <= last ? Array(content[first...last]) : []
-            if ask == .probe { body = [] }
+            if plan == .probe { body = [] }
             let framing = status == 206 ? 0 : habits.framing
             switch framing {
             case 0: head[.contentLength] = "\(max(0, last - first + 1))"
@@ -114,7 +114,7 @@ final class SimulatedPeer: Sendable {
                 body = Array(body.prefix(Int(state.random.next() % UInt64(body.count + 1))))
                 error = AttemptError(cause: .connectionLost("as the test wants it"))
             }
-            if case .block = ask, status == 206 { state.repairs += 1 }
+            if case .block = plan, status == 206 { state.repairs += 1 }
             var parts: [HTTPResponsePart] = [.head(HTTPResponse(status: .init(code: status), headerFields: head))]
             while !body.isEmpty {
                 let piece = body.prefix(Int(1 + state.random.next() % 700))
@@ -145,19 +145,19 @@ final class SimulatedPeer: Sendable {
         return fields
     }
 
-    private func range(_ ask: RequestPlan) -> Range<Int>? {
-        switch ask {
-        case .whole, .probe: nil
-        case .rest(let first, _): Int(first)..<Int.max
+    private func range(_ plan: RequestPlan) -> Range<Int>? {
+        switch plan {
+        case .full, .probe: nil
+        case .remaining(let first, _): Int(first)..<Int.max
         case .block(let range, _): Int(range.lowerBound)..<Int(range.upperBound)
         }
     }
 
-    private func isUnchanged(_ ask: RequestPlan, _ head: HTTPFields) -> Bool {
-        switch ask {
-        case .rest(_, let validator), .block(_, let validator):
+    private func isUnchanged(_ plan: RequestPlan, _ head: HTTPFields) -> Bool {
+        switch plan {
+        case .remaining(_, let validator), .block(_, let validator):
             [head[.eTag], head[.lastModified]].contains(validator.headerValue)
-        case .whole, .probe: true
+        case .full, .probe: true
         }
     }
 }
@@ -167,12 +167,12 @@ struct SimulatedAttempt: DownloadAttempting {
     let peer: SimulatedPeer
 
     func perform<Outcome: Sendable>(
-        _ ask: RequestPlan,
+        _ plan: RequestPlan,
         at url: DownloadURL,
         with fields: [HTTPField],
         receive: (HTTPAttempt.Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let answer = try peer.answer(ask)
+        let answer = try peer.answer(plan)
         let (parts, source) = HTTPAttempt.Parts.makeTestingStream()
         for part in answer.parts { source.yield(part) }
         source.finish(throwing: answer.error)

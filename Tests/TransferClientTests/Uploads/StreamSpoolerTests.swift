@@ -7,7 +7,7 @@ import TransferProtocol
 
 @testable import TransferClient
 
-/// Streams on their way into a file without a name.
+/// Spooling streams to unnamed files.
 @Suite(.timeLimit(.minutes(5))) struct StreamSpoolerTests {
     private struct Broken: Error, CustomStringConvertible {
         var description = "the tape is torn"
@@ -128,7 +128,7 @@ import TransferProtocol
     }
 }
 
-/// Bytes in chunks of one length, given only when they are asked for.
+/// Bytes in chunks of one length, produced on demand.
 private final class Chunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
@@ -142,7 +142,7 @@ private final class Chunks: AsyncSequence, Sendable {
         self.length = length
     }
 
-    /// The bytes that were given.
+    /// The number of bytes produced.
     var given: Int { count.withLock { $0 } }
 
     struct Iterator: AsyncIteratorProtocol {
@@ -163,7 +163,7 @@ private final class Chunks: AsyncSequence, Sendable {
     }
 }
 
-/// A chunk, and then a wait that no cancellation ends.
+/// A chunk, and then a wait that ignores cancellation.
 private struct DeafChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
@@ -190,7 +190,7 @@ private struct DeafChunks: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(chunks: self) }
 }
 
-/// A file system whose files tell of each write before it happens.
+/// A file system whose files report each write before it happens.
 private struct WatchedFiles: FileSystem {
     let files: any FileSystem
     let beforeWrite: @Sendable (_ written: Int) -> Void

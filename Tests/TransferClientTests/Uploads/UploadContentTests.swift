@@ -56,7 +56,7 @@ import TransferProtocol
         }
     }
 
-    /// Uploads until the server has cut the connection and said where to go on, and is then cancelled.
+    /// Uploads until the server has cut the connection and reported an offset; then cancels.
     private func interrupted(_ folder: UploadFolder, _ request: UploadRequest, from kind: UploadKind) async
         -> AttemptedUpload
     {

@@ -6,7 +6,7 @@ import TransferClient
 import TransferProtocol
 import Units
 
-/// A file to upload, and the folder for the memory of unfinished uploads, gone after the test.
+/// A file to upload and a journal folder, removed after the test.
 struct UploadFolder {
     let folder: TemporaryFolder
 
@@ -17,10 +17,10 @@ struct UploadFolder {
 
     var source: FilePath { FilePath(folder.path + "/source.bin") }
     var journals: FilePath { FilePath(folder.path + "/state/uploads") }
-    /// The names of the journals that are left.
+    /// The names of remaining journals.
     var journalNames: [String] { (try? FileManager.default.contentsOfDirectory(atPath: journals.string)) ?? [] }
 
-    /// How many files in the folder this process has open, files without a name included.
+    /// The number of files in the folder that this process has open, including unnamed ones.
     var openFiles: Int {
         let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return numbers.count { number in
@@ -36,14 +36,14 @@ struct UploadFolder {
     }
 }
 
-/// What an upload of a test sends.
+/// The content of a test upload.
 enum UploadKind: CaseIterable, Sendable {
     case file
     case memory
     case stream
 }
 
-/// An upload of a test: its result, and everything that was told on the way.
+/// A test upload: its result and events.
 struct AttemptedUpload: Sendable {
     var result: Result<UploadSummary, UploadError>
     var events: [UploadEvent]
@@ -61,7 +61,7 @@ struct AttemptedUpload: Sendable {
     }
 }
 
-/// Uploads with waits that take no time, and with many attempts.
+/// Uploads without real backoff and with many attempts.
 func upload(
     _ folder: UploadFolder,
     _ request: UploadRequest,
@@ -91,12 +91,12 @@ func upload(
     return AttemptedUpload(result: result, events: told.withLock { $0 })
 }
 
-/// Uploads until something goes wrong, and is then cancelled.
+/// Uploads until the first failure; then cancels.
 func interruptedUpload(_ folder: UploadFolder, _ request: UploadRequest) async -> AttemptedUpload {
     await upload(folder, request, cancelledOn: { if case .retrying = $0 { true } else { false } })
 }
 
-/// Uploads until an event of this kind, and is then cancelled.
+/// Uploads until an event of this kind; then cancels.
 func upload(
     _ folder: UploadFolder,
     _ request: UploadRequest,
@@ -130,7 +130,7 @@ extension TransferClient {
     }
 }
 
-/// A stream of bytes in chunks of all lengths, empty ones included.
+/// A stream of bytes in chunks of various lengths, including empty ones.
 func chunks(of bytes: [UInt8]) -> AsyncStream<[UInt8]> {
     AsyncStream { continuation in
         var rest = bytes[...]
@@ -143,7 +143,7 @@ func chunks(of bytes: [UInt8]) -> AsyncStream<[UInt8]> {
     }
 }
 
-/// Bytes that tell their place.
+/// Bytes that depend on their position.
 func uploadBytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) &* 31 ^ ($0 >> 16) &* 17) }
 }

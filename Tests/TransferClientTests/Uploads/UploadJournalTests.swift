@@ -7,7 +7,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Uploads that a later run continues, and the files that they leave.
+/// Uploads resumed by a later run, and their files.
 @Suite(.timeLimit(.minutes(5))) struct UploadJournalTests {
     private static let bytes = uploadBytes(900_000)
 
@@ -74,7 +74,7 @@ import TransferProtocol
                 folder,
                 folder.request(server.url),
                 onEvent: { event in
-                    // Both writes leave the length as it is.
+                    // Both writes keep the length.
                     if case .progress = event {
                         try? folder.folder.write(Array(Self.bytes.reversed()), to: folder.source.string)
                     }
@@ -143,7 +143,7 @@ import TransferProtocol
         }
     }
 
-    /// The server sends no 104, so the URL of the upload comes with the response to a creation without content.
+    /// The server sends no 104, so the upload URL comes with the response to an empty creation.
     @Test func `an upload whose URL came with the response to its creation is continued by the next run`() async throws
     {
         var habits = UploadServerHabits()
@@ -174,14 +174,14 @@ import TransferProtocol
             let seen = await upload(
                 folder,
                 folder.request(server.url),
-                // The content waits for the resource as long as it takes.
+                // The content waits for the resource without limit.
                 configure: { configuration in
                     configuration.interimResponseLimit = .seconds(3_600)
                     configuration.clock.sleep = TransferClock.system.sleep
                 },
                 cancelledOn: { event in
                     guard case .resumable = event else {
-                        // Nothing was sent before: the first progress comes after the journal.
+                        // Nothing was sent before: the first progress follows the journal.
                         if case .progress = event { #expect(journals.withLock { $0.count } == 1) }
                         return false
                     }
@@ -196,7 +196,7 @@ import TransferProtocol
         }
     }
 
-    /// The content goes out before the server names the upload, so the journal is empty when its last bytes are sent.
+    /// The content is sent before the server names the upload, so the journal is empty at completion.
     @Test func `a POST whose upload was named after its last bytes isn't sent again by the next run`() async throws {
         var habits = UploadServerHabits()
         habits.informsLate = true

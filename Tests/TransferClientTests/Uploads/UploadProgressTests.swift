@@ -4,7 +4,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// What an upload tells of the server's promises, and what becomes of a broken one.
+/// Acknowledgements of the server in events, and violations of them.
 @Suite(.timeLimit(.minutes(5))) struct UploadProgressTests {
     private static let bytes = uploadBytes(900_000)
 
@@ -16,7 +16,7 @@ import TransferProtocol
             let told = attempted.events.compactMap { event -> (sent: Int64, acknowledged: Int64)? in
                 if case .progress(let sent, let acknowledged, _) = event { (sent, acknowledged) } else { nil }
             }
-            // The server promises every 32 KiB.
+            // The server acknowledges every 32 KiB.
             #expect(told.map(\.acknowledged).max() ?? 0 >= 800_000)
             #expect(zip(told, told.dropFirst()).allSatisfy { $0.acknowledged <= $1.acknowledged && $0.sent <= $1.sent })
             #expect(told.allSatisfy { $0.acknowledged <= $0.sent })

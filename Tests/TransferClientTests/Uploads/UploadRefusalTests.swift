@@ -6,7 +6,7 @@ import Testing
 import TransferClient
 import TransferProtocol
 
-/// Uploads that a server refuses, stalls or answers wrongly.
+/// Uploads with refusals, stalls and invalid responses.
 @Suite(.timeLimit(.minutes(5))) struct UploadRefusalTests {
     private static let bytes = uploadBytes(300_000)
 
@@ -87,10 +87,10 @@ import TransferProtocol
         var habits = UploadServerHabits()
         habits.isDeaf = true
         try await withUploadServer(.dialect(.v10), habits) { server in
-            // More than the buffers of two sockets.
+            // More than two socket buffers.
             let folder = try UploadFolder(uploadBytes(30_000_000))
             let attempted = await upload(folder, folder.request(server.url)) {
-                // Long enough for the server to say where the upload is, on a busy machine too.
+                // Long enough for the server to name the upload, even on a busy machine.
                 $0.stall.window = .seconds(3)
                 $0.retry.maximumAttempts = 1
             }

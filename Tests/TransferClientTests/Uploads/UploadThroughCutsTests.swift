@@ -72,7 +72,7 @@ import TransferProtocol
         habits.cut = { _ in 70_000 }
         try await withUploadServer(.dialect(.v10), habits) { server in
             let folder = try UploadFolder(Self.bytes)
-            // Each cut costs two attempts at most: a connection may be cut before anything of it is acknowledged.
+            // Each cut costs at most two attempts: a connection may be cut before anything is acknowledged.
             let attempted = await upload(folder, folder.request(server.url)) { $0.retry.maximumAttempts = 4 }
             #expect(attempted.error == nil)
             #expect(server.delivered == [Self.bytes])

@@ -2,11 +2,11 @@ import HTTPTypes
 import TransferProtocol
 import Units
 
-/// A server of resumable uploads as a value: it loses connections and answers, forgets uploads, and may lie.
+/// A server of resumable uploads as a value: it loses connections and responses, forgets uploads, and may lie.
 ///
-/// It keeps no bytes: an append at the right offset extends the prefix that it has, every other one is refused.
+/// It stores no bytes: an append at the right offset extends its prefix, any other is refused.
 struct ScriptedUploadPeer {
-    /// The lies of a server; the first isn't one.
+    /// The lies of a server; the first is none.
     enum Lie: Int, CaseIterable {
         case none, offsetGoesDown, otherLocation, otherVersion, offsetBeyondEnd, otherLength, completeTooEarly
     }
@@ -14,7 +14,7 @@ struct ScriptedUploadPeer {
     struct Upload {
         var stored: Int64 = 0
         var isComplete = false
-        /// The highest offset that the client was told.
+        /// The highest offset reported to the client.
         var told: Int64 = 0
     }
 
@@ -28,17 +28,17 @@ struct ScriptedUploadPeer {
     let lie: Lie
     let length: Int64
     let maximumAppend: Int64?
-    /// The share of requests that something befalls.
+    /// The share of requests with a fault.
     let misfortune: Double
     var draws: SeededGenerator
     var uploads: [Int: Upload] = [:]
     var madeUploads = 0
-    /// How many representations the target got whole.
+    /// The number of complete representations at the target.
     var deliveries = 0
     var brokenPromises = 0
     var appendsBelowAcknowledged = 0
 
-    /// The client no longer knows of any promise.
+    /// The client has lost all acknowledgements.
     mutating func forgetPromises() {
         for id in uploads.keys { uploads[id]?.told = 0 }
     }
@@ -97,12 +97,17 @@ struct ScriptedUploadPeer {
         let told = lie == .otherVersion ? UploadDialect.v9 : dialect
         location[.uploadDraftInteropVersion] = told == dialect && lie == .otherVersion ? "4" : told.interopVersionValue
         if !chance(misfortune / 4) {
-            if case .created(let resource) = state.informed(status: 104, fields: location, of: plan, now: 0) {
+            if case .created(let resource) = state.receivedInterimResponse(
+                status: 104,
+                fields: location,
+                of: plan,
+                now: 0
+            ) {
                 persist(resource)
             }
             if lie == .otherLocation {
                 location[.location] = "/uploads/99"
-                _ = state.informed(status: 104, fields: location, of: plan, now: 0)
+                _ = state.receivedInterimResponse(status: 104, fields: location, of: plan, now: 0)
                 return .cut(sent: 0)
             }
         }
@@ -131,7 +136,7 @@ struct ScriptedUploadPeer {
         return take(plan, id, from: from, dialect, &state)
     }
 
-    /// Receives the content of a creation or an append, as far as it comes.
+    /// Receives the content of a creation or an append until it is cut.
     private mutating func take(
         _ plan: UploadRequestPlan,
         _ id: Int,
@@ -149,7 +154,7 @@ struct ScriptedUploadPeer {
             let offset = from + upTo(arrived)
             var progress: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
             UploadFields(offset: offset).write(to: &progress, in: dialect)
-            if case .acknowledged = state.informed(status: 104, fields: progress, of: plan, now: 0) {
+            if case .acknowledged = state.receivedInterimResponse(status: 104, fields: progress, of: plan, now: 0) {
                 let told = uploads[id]?.told ?? 0
                 uploads[id]?.told = max(told, offset)
             }

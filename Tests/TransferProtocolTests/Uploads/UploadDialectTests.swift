@@ -24,7 +24,7 @@ import TransferProtocol
         }
     }
 
-    /// The rows of the table of differences, each with the first version in which it holds.
+    /// The rows of the table of differences, each with the first version that it applies to.
     @Test func `each difference begins with its version`() {
         let differences: [(String, since: UploadDialect, (UploadDialectRules) -> Bool)] = [
             ("progress", .v5, { $0.hasProgressResponses }),

@@ -13,7 +13,7 @@ import Units
         var broken: [String] = []
     }
 
-    /// One upload, with the client killed now and then; `nil` as its end when the retry limit ended it.
+    /// One upload with occasional kills of the client; `nil` if the retry limit ended it.
     private static func run(seed: UInt64, lie: ScriptedUploadPeer.Lie) throws -> Run {
         var draws = SeededGenerator(seed: seed)
         let dialects = UploadDialect.allCases.map { Optional($0) } + [nil]
@@ -54,9 +54,10 @@ import Units
             let reply = run.peer.answer(plan, &state) { kept = $0 }
             if state.acknowledged < acknowledged, state.restarts == restarts { run.broken.append("went back") }
             if draws.nextFraction() < 0.05, !state.isFailed {
-                // Killed: only what was kept is left, and the kept flag is set before the last bytes go.
+                // Killed: only journalled state survives, and the completion flag is journalled before the last bytes
+                // are sent.
                 state = UploadState(parameters, resuming: kept, mayBeComplete: run.peer.deliveries > 0)
-                // What the server promised to the run before isn't kept.
+                // Acknowledgements of the earlier run aren't journalled.
                 run.peer.forgetPromises()
                 if kept == nil, !isRepeatable, run.peer.deliveries > 0 { return run }
                 continue
@@ -92,7 +93,7 @@ import Units
             }
             if case .fail(.violation) = run.end { peersOwn += 1 }
         }
-        // A property of runs that all fail would say nothing.
+        // Runs that all fail would prove nothing.
         switch lie {
         case .none:
             #expect(finished > 1_500)

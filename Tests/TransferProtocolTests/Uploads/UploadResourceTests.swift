@@ -2,7 +2,7 @@ import HTTPTypes
 import Testing
 import TransferProtocol
 
-/// What a run leaves of an upload's resource for the next one.
+/// What a run journals about an upload resource.
 @Suite struct UploadResourceTests {
     private static let length: Int64 = 1_000_000
 
@@ -22,12 +22,12 @@ import TransferProtocol
         return fields
     }
 
-    /// A state that the server has told `/uploads/1` and that asks for the offset, at second 0.
+    /// A state that knows `/uploads/1` and retrieves the offset, at second 0.
     private static func asking(_ dialect: UploadDialect) throws -> (UploadState, UploadRequestPlan) {
         var state = try state(dialect)
         var fields = fields(UploadFields(limits: UploadLimits(lifetime: 1_000)), dialect, location: "/uploads/1")
         fields[.uploadDraftInteropVersion] = dialect.interopVersionValue
-        _ = state.informed(status: 104, fields: fields, of: .create(dialect), now: 0)
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
         _ = state.attemptFailed(.create(dialect), sent: 5, .stalled)
         guard case .send(let plan) = state.nextStep(now: 0) else { throw NoRequest() }
         return (state, plan)
@@ -45,7 +45,7 @@ import TransferProtocol
         #expect(state.resourceToPersist() == nil)
     }
 
-    /// The time of the end that a `HEAD` tells at second 10, against 1,000 in the journal.
+    /// The expiry time in a `HEAD` response at second 10, against 1,000 in the journal.
     @Test(arguments: [(989, false), (990, false), (1_049, false), (1_050, true), (900, true)] as [(Int64, Bool)])
     func `another time of the end is kept when it differs by a minute`(lifetime: Int64, isKept: Bool) throws {
         var (state, ask) = try Self.asking(.v10)
@@ -54,14 +54,14 @@ import TransferProtocol
         #expect(state.resourceToPersist()?.expiresAt == (isKept ? 10 + lifetime : nil))
     }
 
-    @Test func `a resource that has moved is kept, and one that is done isn't`() throws {
+    @Test func `a resource that has urlChanged is kept, and one that is done isn't`() throws {
         var (state, ask) = try Self.asking(.v10)
         #expect(state.decide(on: Self.head(308, [.location: "/other/1"]), to: ask, sent: 0, now: 0) == .proceed)
         #expect(state.resourceToPersist()?.url.text == "http://host.example/other/1")
         var (gone, again) = try Self.asking(.v10)
         #expect(gone.decide(on: Self.head(308, [.location: "/other/1"]), to: again, sent: 0, now: 0) == .proceed)
-        guard case .send(let moved) = gone.nextStep(now: 0) else { throw NoRequest() }
-        #expect(gone.decide(on: Self.head(403), to: moved, sent: 0, now: 0) == .proceed)
+        guard case .send(let urlChanged) = gone.nextStep(now: 0) else { throw NoRequest() }
+        #expect(gone.decide(on: Self.head(403), to: urlChanged, sent: 0, now: 0) == .proceed)
         #expect(gone.resourceToPersist() == nil)
     }
 
@@ -74,7 +74,7 @@ import TransferProtocol
     @Test func `two resources for one creation end the upload`() throws {
         var state = try Self.state(.v10)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
-        _ = state.informed(status: 104, fields: fields, of: .reserve(.v10), now: 0)
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .reserve(.v10), now: 0)
         let other = Self.fields(UploadFields(isComplete: false), .v10, location: "/uploads/2")
         #expect(state.decide(on: Self.head(201, other), to: .reserve(.v10), sent: 0, now: 0) == .proceed)
         #expect(state.nextStep(now: 0) == .fail(.violation(.locationChanged)))
@@ -84,13 +84,13 @@ import TransferProtocol
     @Test func `the target's own response may point anywhere`() throws {
         var state = try Self.state(.v10)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
-        _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
         let final = Self.fields(UploadFields(isComplete: true), .v10, location: "/photos/7")
         #expect(state.decide(on: Self.head(201, final), to: .create(.v10), sent: Self.length, now: 0) == .proceed)
         #expect(state.nextStep(now: 0) == .finish(UploadResult(status: 201, dialect: .v10)))
     }
 
-    /// Drafts 03 to 05 have such a response say that the upload is complete.
+    /// Drafts 03 to 05 flag such a response as complete.
     @Test(arguments: [UploadDialect.v5, .v6])
     func `the flag of a response to a slice is not believed where the draft has it wrong`(dialect: UploadDialect) throws
     {

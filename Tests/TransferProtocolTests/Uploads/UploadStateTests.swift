@@ -24,12 +24,13 @@ import TransferProtocol
         return plan
     }
 
-    /// A state whose creation the server has named `/uploads/1`.
+    /// A state whose creation got the URL `/uploads/1`.
     private static func created(_ dialect: UploadDialect, lifetime: Int64? = nil) throws -> UploadState {
         var state = try state(.only(dialect))
         var fields: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue, .location: "/uploads/1"]
         UploadFields(limits: UploadLimits(lifetime: lifetime)).write(to: &fields, in: dialect)
-        guard case .created = state.informed(status: 104, fields: fields, of: .create(dialect), now: 0) else {
+        guard case .created = state.receivedInterimResponse(status: 104, fields: fields, of: .create(dialect), now: 0)
+        else {
             throw UploadFieldsProblem()
         }
         return state
@@ -41,7 +42,7 @@ import TransferProtocol
     func `a 104 of another version is ignored`(version: String) throws {
         var state = try Self.state()
         let fields: HTTPFields = [.uploadDraftInteropVersion: version, .location: "/uploads/1"]
-        #expect(state.informed(status: 104, fields: fields, of: .create(.v10), now: 0) == .ignored)
+        #expect(state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0) == .ignored)
         #expect(state.resource == nil)
     }
 
@@ -115,7 +116,7 @@ import TransferProtocol
     func `credentials go to the target's origin only`(location: String, isSent: Bool) throws {
         var state = try Self.state(.only(.v10))
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
-        _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
         _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         let ask = try #require(Self.plan(&state))
         let inFields = UploadMetadata(creationFields: [.authorization: "Bearer x", .contentType: "text/plain"])
@@ -180,7 +181,7 @@ import TransferProtocol
         #expect(throws: Never.self) { try RequestField("Content-Type: x") }
     }
 
-    /// What was to be kept secret isn't sent in the clear.
+    /// Secrets aren't sent over plain HTTP.
     @Test(arguments: [
         ("http", "https", true), ("https", "https", true), ("https", "http", false), ("http", "http", true),
     ])
@@ -193,7 +194,7 @@ import TransferProtocol
         #expect(redirected.nextStep(now: 0) == (isFollowed ? .send(.create(.v10)) : .fail(.redirection(status: 307))))
         var created = UploadState(parameters)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: location]
-        _ = created.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = created.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
         #expect((created.resource != nil) == isFollowed)
     }
 

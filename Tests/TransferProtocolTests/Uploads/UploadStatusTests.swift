@@ -3,21 +3,21 @@ import HTTPTypes
 import Testing
 import TransferProtocol
 
-/// What each status of a response about an upload makes the client do, in the newest dialect.
+/// The client's reaction to each status of an upload response, in the newest dialect.
 @Suite struct UploadStatusTests {
     private static let length: Int64 = 1_000_000
 
     /// What a client does next.
     enum Next: Hashable {
-        /// Ask for the offset, at once or after a wait.
+        /// Retrieve the offset, immediately or after a delay.
         case offset(after: Duration? = nil, isImmediate: Bool)
-        /// The same request, after a wait.
+        /// The same request, after a delay.
         case again(after: Duration? = nil)
         /// A new creation.
         case creation
-        /// Ask for the limits.
+        /// Retrieve the limits.
         case limits
-        /// Nothing more.
+        /// Nothing further.
         case failure(UploadFailure)
     }
 
@@ -36,7 +36,7 @@ import TransferProtocol
         UploadResponseHead(status: status, fields: fields, problem: problem)
     }
 
-    /// A state that appends from 7 on, and its request.
+    /// A state that appends from offset 7, and its request.
     private static func appending(isRepeatable: Bool = true) throws -> (UploadState, UploadRequestPlan) {
         var (state, ask) = try asking(isRepeatable: isRepeatable)
         var fields = HTTPFields()
@@ -45,11 +45,11 @@ import TransferProtocol
         return (state, try plan(&state))
     }
 
-    /// A state that asks for the offset, and its request.
+    /// A state that retrieves the offset, and its request.
     private static func asking(isRepeatable: Bool = true) throws -> (UploadState, UploadRequestPlan) {
         var state = try state(isRepeatable: isRepeatable)
         let fields: HTTPFields = [.uploadDraftInteropVersion: "10", .location: "/uploads/1"]
-        _ = state.informed(status: 104, fields: fields, of: .create(.v10), now: 0)
+        _ = state.receivedInterimResponse(status: 104, fields: fields, of: .create(.v10), now: 0)
         _ = state.attemptFailed(.create(.v10), sent: 5, .stalled)
         return (state, try plan(&state))
     }
@@ -106,7 +106,7 @@ import TransferProtocol
         #expect(Self.next(&state, action, after: ask) == expected)
     }
 
-    /// Of a request that mustn't be sent twice only what no target has processed is sent again.
+    /// A request that mustn't be repeated is retried only if the target can't have processed it.
     @Test(
         arguments: [
             (false, 429, .again()), (false, 503, .again()), (false, 500, .failure(.refused(status: 500))),

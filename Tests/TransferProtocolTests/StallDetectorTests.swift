@@ -2,8 +2,8 @@ import Testing
 import TransferProtocol
 import Units
 
-@Suite struct DownloadStallMeterTests {
-    /// The ticks, of 3 s each, after which a body stalls that brings these bytes.
+@Suite struct StallDetectorTests {
+    /// The sample, of 3 s each, at which a body with these bytes counts as stalled.
     private func stalled(_ ticks: [Int64?]) -> [Int] {
         var meter = StallDetector(rule: MinimumThroughput())
         let pause = MinimumThroughput().tick / 10

@@ -3,13 +3,13 @@ import Synchronization
 import TestSockets
 import Testing
 
-/// The questions that a session asks: for credentials, for another URL, whether a response is wanted.
-@Suite(.timeLimit(.minutes(5))) struct QuestionTests {
+/// The callbacks of a session: credentials, replacement URLs, and response checks.
+@Suite(.timeLimit(.minutes(5))) struct ChallengeTests {
     private static let content = bytes(300_000)
     private static let refusal =
         "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"files\"\r\nContent-Length: 0\r\n\r\n"
 
-    /// A server that gives the file to whoever shows `token`, and tells of each refusal.
+    /// A server that serves the file for `token`, and reports each refusal.
     private static func server(
         _ token: String,
         refused: @escaping @Sendable () -> Void = {}
@@ -50,7 +50,7 @@ import Testing
         #expect(challenges.first?.schemes == ["Bearer"])
         #expect(challenges.first?.realm == "files")
         #expect(challenges.first?.wereCredentialsSent == true)
-        // One that comes later is refused once, and given the same.
+        // A later one is refused once and gets the cached credentials.
         var late = TransferRequest(server.url + "/file.bin")
         late.credentials = .bearer("stale")
         _ = try await session.download(late, to: folder.file("late.bin")).value
@@ -108,7 +108,7 @@ import Testing
         defer { mute.finish() }
         let ask: @Sendable (TransferChallenge) async -> TransferCredentials? = { _ in
             begin.yield()
-            // It ends when the task is cancelled, and not before.
+            // It ends only when the task is cancelled.
             for await _ in silence {}
             end.yield()
             return nil
@@ -172,7 +172,7 @@ import Testing
             #expect(error.status == 401)
             #expect(error.token != nil)
         }
-        // A response of `data` is the caller's, whatever its status is.
+        // `data` returns any response, whatever its status.
         let (_, response) = try await session.data(for: request)
         #expect(response.status == 401)
     }

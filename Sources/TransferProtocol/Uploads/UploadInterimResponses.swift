@@ -5,7 +5,7 @@ extension UploadState {
     ///
     /// Only a 104 of the request's own version counts. The first one of a creation brings the resource; an offset is
     /// progress. An unusable `Location` leaves the upload without a resource.
-    public mutating func informed(
+    public mutating func receivedInterimResponse(
         status: Int,
         fields: HTTPFields,
         of plan: UploadRequestPlan,
@@ -14,21 +14,23 @@ extension UploadState {
         guard status == UploadDialectRules.interimStatus, let dialect = plan.dialect,
             UploadFields.interopVersion(of: fields) == dialect.interopVersion
         else { return .ignored }
-        let told = UploadFields(fields, in: dialect)
-        learn(told.limits, now: now)
+        let advertised = UploadFields(fields, in: dialect)
+        applyLimits(advertised.limits, now: now)
         switch plan {
         case .create, .reserve:
-            if let location = fields[.location] { return took(location, dialect, now) }
+            if let location = fields[.location] { return resourceNamed(location, dialect, now) }
             // Without a resource to resume, an acknowledged offset is useless.
             guard created != nil else { return .ignored }
         case .append: break
         case .discoverLimits, .retrieveOffset, .cancel: return .ignored
         }
-        guard dialect.rules.hasProgressResponses, let offset = told.offset else { return .ignored }
+        guard dialect.rules.hasProgressResponses, let offset = advertised.offset else { return .ignored }
         return acknowledge(offset) ?? .acknowledged(acknowledged)
     }
 
-    private mutating func took(_ location: String, _ dialect: UploadDialect, _ now: Int64) -> InterimResponseEffect {
+    private mutating func resourceNamed(_ location: String, _ dialect: UploadDialect, _ now: Int64)
+        -> InterimResponseEffect
+    {
         guard let url = usable(location) else { return .ignored }
         if let created {
             guard created.url != url else { return .ignored }
@@ -36,7 +38,7 @@ extension UploadState {
         }
         let resource = UploadResource(url: url, dialect: dialect, expiresAt: expiry(now))
         created = resource
-        kept = resource
+        persistedResource = resource
         return .created(resource)
     }
 
@@ -64,16 +66,16 @@ extension UploadState {
     }
 
     /// Applies the limits in a response.
-    mutating func learn(_ told: UploadLimits?, now: Int64) {
-        guard let told else { return }
-        limits = told
-        if let most = told.maximumAppendSize { appendSizeLimit = min(appendSizeLimit ?? most, most) }
+    mutating func applyLimits(_ advertised: UploadLimits?, now: Int64) {
+        guard let advertised else { return }
+        limits = advertised
+        if let most = advertised.maximumAppendSize { appendSizeLimit = min(appendSizeLimit ?? most, most) }
         guard let expiresAt = expiry(now) else { return }
         created?.expiresAt = expiresAt
         switch phase {
-        case .asking(var resource):
+        case .retrievingOffset(var resource):
             resource.expiresAt = expiresAt
-            phase = .asking(resource)
+            phase = .retrievingOffset(resource)
         case .appending(var resource, let from):
             resource.expiresAt = expiresAt
             phase = .appending(resource, from: from)
