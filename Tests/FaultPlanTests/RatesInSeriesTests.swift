@@ -95,4 +95,32 @@ struct RatesInSeriesTests {
         pump.run(until: .seconds(3))
         #expect(abs(pump.link.delivered - 1_220_000) <= 2_000, "\(pump.link.delivered)")
     }
+
+    /// A rate of its own and a shared one, or two shared ones, by their bytes a second.
+    static let nearlyEqual: [(first: Bandwidth.Scope, second: Bandwidth.Scope, rates: (Int64, Int64))] = [
+        (.connection, .proxy, (1_000_000, 1_000_000)), (.connection, .proxy, (1_000_000, 1_000_300)),
+        (.connection, .proxy, (1_000_000, 999_700)), (.client, .proxy, (1_000_000, 1_000_000)),
+        (.connection, .connection, (1_000_000, 1_000_300)), (.connection, .proxy, (125_000, 125_000)),
+    ]
+
+    @Test(arguments: nearlyEqual.indices)
+    func `of about the same speed are asked no more often than one of them`(index: Int) {
+        let (first, second, rates) = Self.nearlyEqual[index]
+        let kinds = [
+            Self.bandwidth(Bandwidth(rate: .bytesPerSecond(rates.0)), first),
+            Self.bandwidth(Bandwidth(rate: .bytesPerSecond(rates.1)), second),
+        ]
+        func decisions(_ kinds: [FaultKind]) -> Int {
+            let faults = kinds.enumerated().map { Fault(name: "\($0.offset)", kind: $0.element) }
+            var plan = Plan.of(.of(faults))
+            var pump = Pump(plan.accept(at: .zero, client: "192.0.2.1").downstream, waiting: 1_000_000)
+            pump.run(until: .seconds(20))
+            #expect(pump.link.delivered == 1_000_000)
+            #expect(pump.violations.isEmpty)
+            return pump.decisions
+        }
+        let most = kinds.map { decisions([$0]) }.max() ?? 0
+        let both = decisions(kinds)
+        #expect(both <= 2 * most, "\(both) questions, and \(most) of one rate alone")
+    }
 }

@@ -40,11 +40,13 @@ public final class SharedBucket: Sendable {
     }
 
     /// Reserves a quantum of the `wanted` bytes, or all of them that are due already, and returns how
-    /// many they are and the nanosecond by which they may have passed. `wanted` is above zero. What nobody has used
-    /// before `earliest` is lost, apart from the burst. What the link has left `unused` of earlier reservations counts;
-    /// if that is a quantum or all that is due, nothing is reserved.
+    /// many they are and the nanosecond by which they may have passed. `wanted` is above zero. With `isThrottled` more
+    /// bytes will come at a rate, and a whole quantum is reserved. What nobody has used before `earliest` is lost, apart
+    /// from the burst. What the link has left `unused` of earlier reservations counts; if that is a quantum or all that
+    /// is due, nothing is reserved.
     func reserve(
         _ wanted: Int64,
+        isThrottled: Bool = false,
         at now: Int64,
         since earliest: Int64,
         unused: Int64 = 0
@@ -53,7 +55,7 @@ public final class SharedBucket: Sendable {
         var current = next.load(ordering: .relaxed)
         while true {
             let begin = max(current, floor)
-            let (bytes, end) = reservation(of: wanted, from: begin, at: now, unused: unused)
+            let (bytes, end) = reservation(of: wanted, isThrottled, from: begin, at: now, unused: unused)
             if bytes == 0 { return (0, now) }
             let (exchanged, original) = next.compareExchange(
                 expected: current,
@@ -74,13 +76,15 @@ public final class SharedBucket: Sendable {
     /// begin to at `begin`.
     private func reservation(
         of wanted: Int64,
+        _ isThrottled: Bool,
         from begin: Int64,
         at now: Int64,
         unused: Int64
     ) -> (bytes: Int64, end: Int64) {
         let from = begin.subtractingSaturated(start)
         let due = curve.bytes(from: from, to: now.subtractingSaturated(start))
-        var bytes = min(wanted, max(BandwidthStage.quantum(of: curve.rate(at: from)), due) - unused)
+        let quantum = BandwidthStage.quantum(of: curve.rate(at: from))
+        var bytes = min(isThrottled ? max(wanted, quantum) : wanted, max(quantum, due) - unused)
         guard bytes > 0 else { return (0, now) }
         var end = curve.time(from: from, forBytes: bytes)
         let limit = max(now.subtractingSaturated(start), from).addingSaturated(2 * BandwidthStage.longestQuantum)
@@ -158,7 +162,7 @@ struct SharedBandwidthStage: FaultStage {
             bucket.enter(since: max(unusedUntil, context.catchUp.from))
         }
         recovery = context.catchUp.until
-        takeGrants(upTo: wanted, unused: unused, now: now, &context)
+        takeGrants(upTo: wanted, isThrottled: progress.isThrottled, unused: unused, now: now, &context)
         if wanted <= granted {
             // Whether the sink takes it or not, nobody may count this link among those that want more.
             if progress.isThrottled { unusedAt = now } else { leave() }
@@ -187,8 +191,16 @@ struct SharedBandwidthStage: FaultStage {
     }
 
     /// Takes what is granted by now, and reserves more, less what is left `unused` of what was granted before.
-    private mutating func takeGrants(upTo availableEnd: Int64, unused: Int64, now: Int64, _ context: inout StageContext)
-    {
+    ///
+    /// Behind a rate (`isThrottled`) whole quanta are reserved: byte by byte, two rates of about the same speed would
+    /// ask for each byte by itself.
+    private mutating func takeGrants(
+        upTo availableEnd: Int64,
+        isThrottled: Bool,
+        unused: Int64,
+        now: Int64,
+        _ context: inout StageContext
+    ) {
         while true {
             if reserved > 0 {
                 guard reservedUntil <= now else {
@@ -202,6 +214,7 @@ struct SharedBandwidthStage: FaultStage {
             let earliest = min(now, max(unusedUntil, context.catchUp.from))
             (reserved, reservedUntil) = bucket.reserve(
                 availableEnd - granted,
+                isThrottled: isThrottled,
                 at: now,
                 since: earliest,
                 unused: unused
