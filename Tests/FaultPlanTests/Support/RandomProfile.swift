@@ -111,7 +111,7 @@ struct RandomProfile {
         switch name.rawValue {
         case "outage":
             let recoveries: [Outage.Recovery] = [.immediate, .tcpBackoff(roundTrip: .milliseconds(20))]
-            let how = kinds == .everything ? pick(Outage.Manner.allCases) : .silence
+            let how = kinds == .everything ? pick(Outage.Mode.allCases) : .silence
             return .outage(Outage(how: how, recovery: mayBackOff ? pick(recoveries) : .immediate))
         case "cut":
             return .cut(Cut(position: position(), how: pick([.close, .reset, .silence])))
