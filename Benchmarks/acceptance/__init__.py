@@ -1,0 +1,1 @@
+"""The promises, a file each; the folder itself is what runs them."""
