@@ -152,7 +152,7 @@ import Testing
     /// Fault kinds without a stage of their name: a blackhole outage is the stage of an outage, and connect faults
     /// aren't stages.
     private static let decisions = [
-        "outage": "Stages/OutageStage", "connect": "DialFaults", "connection-limit": "Plan+Admission",
+        "outage": "Stages/OutageStage", "connect": "Connection/DialFaults", "connection-limit": "Plan+Admission",
     ]
 
     @Test(arguments: Repository.files(in: "Sources/FaultProfile/Faults", ending: ".swift").filter { !$0.contains("+") })
