@@ -1,7 +1,7 @@
 import FaultProfile
 import Units
 
-/// The first line of a journal: what is needed to act the same faults again.
+/// The first line of a journal: what a replay needs.
 public struct JournalHeader: Sendable {
     /// A proxy whose faults the journal tells.
     public struct ProxyEntry: Hashable, Sendable {

@@ -36,7 +36,7 @@ struct CorruptTests {
     }
 
     @Test
-    func `at a rate of 100 % acts every byte, and tells of the first thousand`() {
+    func `at a rate of 100 % acts on every byte, and tells of the first thousand`() {
         var link = Link.with(.corrupt(.rate(.always)))
         let output = passed(zeros, through: &link, readSize: 4_096)
         #expect(struck(output).count == zeros.count)

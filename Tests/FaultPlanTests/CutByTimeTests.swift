@@ -15,7 +15,7 @@ struct CutByTimeTests {
     }
 
     @Test(arguments: Cut.Ending.allCases)
-    func `by age acts a busy connection too, at its age`(how: Cut.Ending) throws {
+    func `by age ends a busy connection too, at its age`(how: Cut.Ending) throws {
         let terminators = terminators(.after(.seconds(10)), how)
         let early = Moment.milliseconds(109_999)
         #expect(terminators.event(at: early, lastPassed: early) == nil)

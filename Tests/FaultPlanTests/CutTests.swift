@@ -217,7 +217,7 @@ struct TimedCutTests {
     }
 
     @Test
-    func `acts an idle connection that stands at its offset as soon as it is armed`() {
+    func `ends an idle connection that stands at its offset as soon as it is armed`() {
         let aged = Link.with(.cut(at: 2).when(Condition(ageFrom: .milliseconds(3))))
         #expect(timeline(of: aged, arrivals: "2------|") == "2--X----")
         let phased = Link.with(phases: [.lasting(.milliseconds(2)), .lasting(nil, .cut(at: 0), name: "cutting")])

@@ -54,7 +54,7 @@ struct LiveTests {
         #expect(live.pump.ended == nil)
     }
 
-    @Test func `a corruption or a truncation behind the offset acts nothing`() {
+    @Test func `a corruption or a truncation behind the offset never acts`() {
         var live = LivePump(waiting: 0)
         live.pump.link.bytesTaken(100, now: .zero)
         live.apply(.corrupt(.at(ByteCount(50))), .truncate(at: 60, 5), .corrupt(.at(ByteCount(150)), name: "later"))
@@ -188,7 +188,7 @@ struct LiveTests {
         #expect(!change.changesPhases)
     }
 
-    @Test func `messages and patterns are read for as long as a fault that has acted nothing asks`() {
+    @Test func `messages and patterns are read for as long as a fault that has not acted asks`() {
         let message = Fault(name: "http", kind: .http(.drop(StatusSelection(103...103))))
         let pattern = Fault.cut(.pattern(BytePattern(Array("END".utf8))), name: "pattern")
         var live = LivePump(message, pattern)

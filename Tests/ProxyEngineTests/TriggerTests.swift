@@ -15,7 +15,7 @@ struct TriggerTests {
         try #require(SocketAddress(numericHost: host, port: 0))
     }
 
-    @Test func `a fault for an address acts the clients of that address alone`() async throws {
+    @Test func `a fault for an address acts on the clients of that address alone`() async throws {
         let server = TestServer { $0.sendUntilBroken(Array(repeating: 1, count: 2_000)) }
         defer { server.stop() }
         let condition = Condition(clients: [try AddressRange(parsing: "127.0.0.2")])

@@ -41,7 +41,7 @@ struct MessageReplayTests {
     }
 
     @Test(arguments: [("103", 50), (#""1xx""#, 50), (#""103..299""#, 50), ("104", 150), ("200", 250)])
-    func `acts the response of the status that was meant, not the final one of its number`(
+    func `re-injects into the response of the status that was meant, not the final one of its number`(
         status: String,
         delivered: Int64
     ) throws {
@@ -59,7 +59,7 @@ struct MessageReplayTests {
         #expect(again.delivered == delivered)
     }
 
-    @Test func `acts the final response where no status was meant`() throws {
+    @Test func `re-injects into the final response where no status was meant`() throws {
         let profile = try profile(#"{ "kind": "cut", "stream": "downstream", "at": "50 B", "of": "message" }"#)
         let replayed = ReplayPlan(profile: profile, seed: 3, events: journal(profile).events).everything
         #expect(journal(replayed).delivered == 250)

@@ -55,7 +55,7 @@ struct ReplayPlanTests {
         #expect(journal(replayed, seed: 99).filter { $0.offset != nil } == first.filter { $0.offset != nil })
     }
 
-    @Test func `acts a half-open connection at its byte, and what is about connecting as the profile says`() throws {
+    @Test func `makes a connection half-open at its byte, and what is about connecting as the profile says`() throws {
         let text = """
             { "name": "x", "faults": [
                 { "kind": "half-open", "stream": "downstream", "at": "5 KB", "when": { "chance": "50 %" } },
@@ -76,7 +76,7 @@ struct ReplayPlanTests {
         )
     }
 
-    @Test func `acts nothing of its kind that the journal doesn't tell`() throws {
+    @Test func `re-injects nothing of its kind that the journal doesn't tell`() throws {
         let first = journal(try profile())
         let replayed = ReplayPlan(profile: try profile(), seed: 3, events: []).everything
         #expect(journal(replayed).filter { $0.offset != nil }.isEmpty)

@@ -6,7 +6,7 @@ import Units
 
 @Suite("A condition on messages")
 struct ConditionTests {
-    /// Whether a cut with `condition` acts a request with the answer.
+    /// Whether a cut with `condition` acts on a request with the answer.
     private func events(
         _ condition: HTTPCondition,
         _ request: String = Sent.get("/files/a.bin?x=1", "Range: bytes=5-", "X-Name: one", "X-Name: two"),
