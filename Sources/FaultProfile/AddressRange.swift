@@ -7,7 +7,7 @@ public struct IPAddress: Hashable, Sendable {
     /// The longest text of an address, in bytes: eight groups, the last two as an IPv4 address.
     private static let longestText = 45
 
-    /// The 128 bits of the address; of an IPv4 address, those of the IPv6 address that maps it.
+    /// The 128 bits of the address; an IPv4 address as its IPv4-mapped IPv6 address.
     let bits: UInt128
 
     init(bits: UInt128) {
@@ -121,8 +121,7 @@ public struct AddressRange: Hashable, Sendable {
 
     /// Reads an address ("127.0.0.1", "::1") or a block ("10.0.0.0/8", "fd00::/8").
     ///
-    /// Throws for anything else, and for a block with bits behind its prefix: whoever writes "10.0.0.1/8" may mean
-    /// the one or the other.
+    /// Throws for anything else, and for a block with bits after its prefix, because "10.0.0.1/8" is ambiguous.
     public init(parsing text: String) throws(UnitError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard text.utf8.count <= AddressRange.longestText, let address = IPAddress(parts[0]) else {
@@ -136,7 +135,7 @@ public struct AddressRange: Hashable, Sendable {
             prefix = address.width
             return
         }
-        // What maps an IPv4 address counts its bits behind the 96 that say so.
+        // The prefix of an IPv4-mapped address counts from bit 96.
         let hidden = address.isIPv4 && parts[0].contains(":") ? 96 : 0
         let isDecimal =
             parts[1].utf8.allSatisfy { (48...57).contains($0) } && (parts[1] == "0" || parts[1].first != "0")

@@ -1,16 +1,15 @@
 import Units
 
-/// One fault: what it does, to which direction of which connections.
+/// A fault: its kind, directions and connections.
 public struct Fault: Hashable, Sendable {
-    /// The name that the journal and the draws use. Unique in the profile. Where the profile gives
-    /// none it is the kind ("cut"), numbered from the second of the same kind ("cut-2"), with the
-    /// phase in front ("gone/outage") for a fault of a phase.
+    /// The name, part of the journal and of every draw. Unique in the profile. The default is the kind ("cut"), numbered
+    /// from the second on ("cut-2"), with the phase in front ("gone/outage").
     public var name: String
     /// The directions it acts on.
     public var stream: StreamSelection
     /// The connections it acts on, and when in their lives.
     public var condition: Condition
-    /// What it does.
+    /// The kind and its data.
     public var kind: FaultKind
 
     /// Makes a fault; `name` is unique in its profile.
@@ -34,7 +33,7 @@ public enum StreamSelection: String, Hashable, Sendable, CaseIterable {
 
 /// `when`: which connections a fault acts on. Everything given must hold.
 public struct Condition: Hashable, Sendable {
-    /// The names of the proxies that have the fault; empty is every proxy, see `Profile.narrowed`.
+    /// The names of the proxies that have the fault; empty for all, see `Profile.narrowed`.
     public var proxies: [String]
     /// The connections by number; the first connection that a proxy accepts is number 1.
     public var connections: ConnectionSelection
@@ -44,7 +43,7 @@ public struct Condition: Hashable, Sendable {
     public var ageFrom: Duration
     /// The age of the connection at which the fault is off again; `nil` is never. Above `ageFrom`.
     public var ageUntil: Duration?
-    /// The addresses that the client's is to be one of; empty is any client. One that isn't known is in none of them.
+    /// The allowed client addresses; empty allows any. An unknown address is in no range.
     public var clients: [AddressRange]
     /// The interval of the proxy's clock in which the fault is on; `nil` is always.
     public var clock: ClockWindow?
@@ -86,7 +85,7 @@ public enum ConnectionSelection: Hashable, Sendable {
     case all
     /// From the first to the second, both included.
     case range(ClosedRange<UInt64>)
-    /// Every connection whose number is a multiple of this, which is 1 or more.
+    /// Connections whose number is a multiple of this, 1 or more.
     case every(UInt64)
 
     /// Whether the connection of this number, counted from 1, is among them.

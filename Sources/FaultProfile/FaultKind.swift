@@ -1,4 +1,4 @@
-/// What a fault does: the data of one kind.
+/// The data of a fault, by its kind.
 ///
 /// The registry of kinds is this file: a case, a line in `definition` and a line in `definitions` each. Everything else
 /// about a kind is in the file of its type, see `FaultDefinition`.
@@ -29,7 +29,7 @@ public enum FaultKind: Hashable, Sendable {
         HalfOpen.self,
     ]
 
-    /// The data, as what all kinds have in common.
+    /// The data, by the interface of all kinds.
     var definition: any FaultDefinition {
         switch self {
         case .latency(let latency): latency
@@ -81,7 +81,7 @@ extension FaultKind {
         /// A fault of the kind, in JSON.
         package var example: String { definition.example }
 
-        /// What is known of the kind.
+        /// The definition of the kind.
         var definition: any FaultDefinition.Type {
             guard let definition = definitions.first(where: { $0.word == rawValue }) else {
                 preconditionFailure("a name is made of a word that is in the registry")
@@ -93,21 +93,13 @@ extension FaultKind {
     /// Which kind this is.
     public var name: Name { Name(of: type(of: definition)) }
 
-    /// What it means for a drawing.
+    // See `FaultDefinition` for these.
     package var figures: FaultFigures { definition.figures }
-    /// What its offsets are counted in.
     package var base: OffsetBase { definition.base }
-    /// The bytes that it looks for in the stream.
     package var pattern: BytePattern? { definition.pattern }
-    /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.
     package var ownStream: StreamSelection? { definition.ownStream }
-    /// Whether it acts on HTTP messages even without `when.http`.
     package var isAboutMessages: Bool { definition.isAboutMessages }
-    /// Whether a replay acts it again line by line, at the positions of the journal, in place of the fault itself.
     package var isReplayedByPosition: Bool { definition.isReplayedByPosition }
-    /// Whether what it does ends with the message in which it began.
     package var endsWithMessage: Bool { definition.endsWithMessage }
-
-    /// The fault that acts as a line of a journal tells; `nil` where only the fault of the profile can.
     package func replayed(at event: ReplayedPosition) -> FaultKind? { definition.replayed(at: event) }
 }

@@ -1,6 +1,6 @@
 import Units
 
-/// One thing that is wrong with a profile, with its place and what to do about it.
+/// One problem of a profile, with its place and a remedy.
 public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file's name, as its source gave it.
     public let file: String
@@ -13,8 +13,8 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// What to do about it, as an instruction on one line.
     public let remedy: String
 
-    /// Makes a problem; line and column are counted from 1. What a profile says may be in its clauses: control characters
-    /// become `\u{…}`, so that no line is forged and no terminal told anything.
+    /// Makes a problem; line and column count from 1. The clauses may quote the profile, so control characters become
+    /// `\u{…}`.
     public init(file: String, line: Int, column: Int, what: String, remedy: String) {
         self.file = file
         self.line = line
@@ -29,7 +29,7 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All that is wrong with a profile and the profiles that it extends; never empty.
+/// All problems of a profile and the profiles that it extends; never empty.
 public struct ProfileProblems: Error, Hashable, Sendable, CustomStringConvertible {
     /// At most this many problems are listed, the first ones.
     public static let limit = 100
@@ -39,7 +39,7 @@ public struct ProfileProblems: Error, Hashable, Sendable, CustomStringConvertibl
     /// How many more there are.
     public let omitted: Int
 
-    /// Makes the error of `problems`, at least one, and a number of others, zero or more.
+    /// Makes an error of at least one problem and the number of omitted ones.
     public init(problems: [Problem], omitted: Int = 0) {
         self.problems = problems
         self.omitted = omitted
@@ -82,7 +82,7 @@ struct ProblemList {
 
     private var files: [String] = []
     private var entries: [Entry] = []
-    /// The problems that were added, those that won't be listed among them.
+    /// The number of added problems, including those that won't be listed.
     private(set) var count = 0
     /// The place of the last problem that will be listed, once there are enough: none after it will.
     private var lastListed: SourcePlace?

@@ -5,8 +5,8 @@ extension Profile {
         return allFaults.contains { !$0.condition.proxies.isEmpty }
     }
 
-    /// The profile as the proxy called `name` has it: without what is for others, and with what is its own. A proxy that
-    /// the profile doesn't define has what is for all of them, or for its name.
+    /// The profile of the proxy called `name`: without the faults of other proxies. A proxy that the profile doesn't define
+    /// has the faults for all proxies or for its name.
     public func narrowed(to name: String) -> Profile {
         guard hasFaultsOfProxies else { return self }
         let proxy = proxies.first { $0.name == name }
@@ -23,7 +23,7 @@ extension Profile {
         return result
     }
 
-    /// All of its faults: those that are always on, those of its phases, and those of its proxies.
+    /// All faults, including those of phases and proxies.
     public var allFaults: [Fault] {
         var all = faults + phases.flatMap(\.faults)
         for proxy in proxies {
@@ -34,7 +34,7 @@ extension Profile {
         return all
     }
 
-    /// The profile with every one of its faults replaced by what `change` makes of it.
+    /// The profile with `change` applied to every fault.
     public func mapFaults(_ change: (Fault) -> Fault) -> Profile {
         var result = self
         result.faults = faults.map(change)
@@ -62,7 +62,7 @@ extension [Phase] {
 }
 
 extension [Fault] {
-    /// Those that a proxy has, whatever its name is to them.
+    /// The faults of a proxy, without their conditions on proxies.
     fileprivate func narrowed(to name: String) -> [Fault] {
         compactMap { fault in
             guard fault.condition.admits(proxy: name) else { return nil }
@@ -74,6 +74,6 @@ extension [Fault] {
 }
 
 extension Condition {
-    /// Whether a proxy is among those that it is narrowed to, if it is.
+    /// Whether the condition holds for a proxy.
     func admits(proxy name: String) -> Bool { proxies.isEmpty || proxies.contains(name) }
 }

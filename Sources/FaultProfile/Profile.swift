@@ -1,17 +1,16 @@
 import Units
 
-/// A profile: which faults a proxy inflicts, on which connections and when. Pure data; `FaultPlan`
-/// turns it into behaviour.
+/// A profile: the faults of a proxy, their connections and times. Pure data; `FaultPlan` implements the behaviour.
 public struct Profile: Hashable, Sendable {
-    /// The profile's name, as `squall run NAME` finds it. Never empty.
+    /// The name, as for `squall run NAME`. Never empty.
     public var name: String
     /// What it feels like, in a line.
     public var summary: String
-    /// Where its figures come from; empty when nothing is said. Never taken over by a profile that extends this one.
+    /// The source of its figures; may be empty. Not inherited by `extends`.
     public var source: String
-    /// The seed of every draw; `nil` leaves the choice to whoever runs the profile.
+    /// The seed of every draw; `nil` to choose one at each run.
     public var seed: UInt64?
-    /// Proxies that the profile itself defines; empty when the command line gives them.
+    /// The proxies defined by the profile; empty if the command line gives them.
     public var proxies: [ProxyDefinition]
     /// The faults that are always on. Their order doesn't matter.
     public var faults: [Fault]
@@ -20,7 +19,7 @@ public struct Profile: Hashable, Sendable {
     /// Whether the phases start again after the last. A last phase without a duration never ends.
     public var repeats: Bool
 
-    /// Makes a profile; the limits and rules of each part are stated at its property.
+    /// Makes a profile; the rules are stated at the properties.
     public init(
         name: String,
         summary: String = "",
@@ -42,23 +41,23 @@ public struct Profile: Hashable, Sendable {
     }
 }
 
-/// A proxy that a profile defines by itself.
+/// A proxy defined by a profile.
 public struct ProxyDefinition: Hashable, Sendable {
-    /// The name in the journal and in the seed of its draws. Unique in the profile.
+    /// The name, part of the journal and of every draw. Unique in the profile.
     public var name: String
     /// Where it listens, `host:port` or `unix:path`; port 0 takes a free one.
     public var listen: String
-    /// The permissions of the Unix socket that it listens on; `nil` is 0600.
+    /// The permissions of the Unix socket; `nil` is 0600.
     public var mode: SocketPermissions?
     /// Where it forwards to, `host:port` or `unix:path`.
     public var upstream: String
-    /// The faults that it has beside those of the profile. Their names are unique among all that the proxy has.
+    /// Faults in addition to those of the profile, with names unique on the proxy.
     public var faults: [Fault]
-    /// The phases that it has in place of those of the profile; `nil` if it has none of its own.
+    /// Phases in place of those of the profile; `nil` for the profile's.
     public var phases: [Phase]?
     /// Whether its own phases start again after the last.
     public var repeats: Bool
-    /// The faults and phases that it has in place of the profile's; `nil` is the profile's.
+    /// Faults and phases in place of the profile's; `nil` for the profile's.
     public var profile: ProxyProfile?
 
     /// Makes a definition; addresses aren't checked here.
@@ -83,7 +82,7 @@ public struct ProxyDefinition: Hashable, Sendable {
     }
 }
 
-/// What one proxy has of another profile: its faults and phases.
+/// The faults and phases of another profile, for one proxy.
 public struct ProxyProfile: Hashable, Sendable {
     /// The name of that profile.
     public var name: String
@@ -94,7 +93,7 @@ public struct ProxyProfile: Hashable, Sendable {
     /// Whether they start again after the last.
     public var repeats: Bool
 
-    /// Makes the part of a profile that a proxy has.
+    /// Makes a proxy's profile.
     public init(name: String, faults: [Fault] = [], phases: [Phase] = [], repeats: Bool = false) {
         self.name = name
         self.faults = faults
@@ -103,7 +102,7 @@ public struct ProxyProfile: Hashable, Sendable {
     }
 }
 
-/// A interval of the proxy's time with faults of its own.
+/// An interval of the proxy's clock with faults of its own.
 public struct Phase: Hashable, Sendable {
     /// The phase's name. Unique in the profile.
     public var name: String
@@ -111,7 +110,7 @@ public struct Phase: Hashable, Sendable {
     public var duration: Duration?
     /// How much shorter or longer than `duration` it may last, drawn each time. Zero or more, below `duration`.
     public var jitter: Duration
-    /// The faults that are on in this phase, beside those that always are.
+    /// The faults that are on in this phase, in addition to those outside phases.
     public var faults: [Fault]
 
     /// Makes a phase; `duration` is above zero, or `nil` for ever; `jitter` is below it.

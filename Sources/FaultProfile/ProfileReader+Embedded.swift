@@ -1,7 +1,6 @@
 extension ProfileReader {
-    /// The profile that is the value of `key` in the JSON object of `source`, as a journal's first line has it. It may
-    /// not extend another; what else is in the object isn't looked at. `resolve` is called for the traces that it has,
-    /// with their paths as they are.
+    /// The profile under `key` in the JSON object `source`, as in a journal's first line. It may not extend another; other
+    /// keys are ignored. `resolve` is called for its traces, with unchanged paths.
     ///
     /// Throws everything that is wrong with it, each with its place in the source.
     public static func profile(

@@ -5,11 +5,11 @@ public enum ProfileReader {
     /// Gives the source that a reference means, or why there is none.
     public typealias Resolver = (ProfileReference) -> Result<ProfileSource, ResolutionError>
 
-    /// The profile of `source`, on top of the profiles that it extends.
+    /// The profile of `source`, merged with the profiles that it extends.
     ///
-    /// Throws everything that is wrong with it and with them, each with its place. `resolve` is called
-    /// once for each profile extended, at most `ProfileLimits.extendsDepth` times, once for each that a proxy names, with
-    /// those that it extends, and once for each trace, at most `ProfileLimits.traces` times. Reading the same sources twice gives the same result.
+    /// Throws all problems, each with its place. `resolve` is called once for each extended profile (at most
+    /// `ProfileLimits.extendsDepth`), for each profile named by a proxy and those it extends, and for each trace (at most
+    /// `ProfileLimits.traces`).
     public static func profile(
         from source: ProfileSource,
         resolving resolve: @escaping Resolver
@@ -49,12 +49,12 @@ public enum ProfileReader {
         }
     }
 
-    /// What a file says on top of the profiles that it extends.
+    /// The draft of a file, merged with the profiles that it extends.
     private static func merged(from source: ProfileSource, _ decoder: inout ProfileDecoder) -> ProfileDraft {
         drafts(from: source, &decoder).reversed().reduce(ProfileDraft()) { $1.extending($0) }
     }
 
-    /// What each file says: the profile itself first, the base of all last.
+    /// The drafts of the files: the profile itself first, the last base last.
     private static func drafts(
         from source: ProfileSource,
         _ decoder: inout ProfileDecoder
@@ -93,8 +93,8 @@ public enum ProfileReader {
         return drafts
     }
 
-    /// The root value of a file. Nothing of one that is neither JSON nor begins as a profile is shown in a problem: what
-    /// “extends” names may be any file that the process can read.
+    /// The root value of a file. A file that is neither JSON nor begins like a profile isn't quoted in problems, because
+    /// “extends” may name any readable file.
     private static func root(of source: ProfileSource, file: Int, _ problems: inout ProblemList) -> JSONNode? {
         let isQuotable =
             switch JSONReader.beginning(of: source.bytes) {
@@ -121,8 +121,7 @@ public enum ProfileReader {
         normalized(source.file) + (source.preset.map { "\0\($0)" } ?? "")
     }
 
-    /// A path without "." and "name/.." parts: the same for two spellings of one place, symbolic
-    /// links aside. What that misses is caught by the limit of the depth.
+    /// A path without "." and "name/.." parts. Circles through symbolic links are caught by the depth limit.
     private static func normalized(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {

@@ -1,4 +1,4 @@
-/// The text of a profile, and the name of its file for messages and for what it extends.
+/// The text of a profile and the name of its file.
 public struct ProfileSource: Hashable, Sendable {
     /// The file's path, as messages show it; `extends` with a path starts in its folder.
     public var file: String
@@ -20,7 +20,7 @@ public struct ProfileSource: Hashable, Sendable {
     }
 }
 
-/// What `extends`, or the file of a trace, refers to.
+/// A reference to a profile or a trace.
 public enum ProfileReference: Hashable, Sendable {
     /// A shipped profile by name: `"slow-3g"`.
     case shipped(String)
@@ -29,8 +29,8 @@ public enum ProfileReference: Hashable, Sendable {
     /// A trace: a path as the process can open it, likewise. At most `ProfileLimits.traceBytes` are read.
     case trace(String)
 
-    /// Reads what `extends` says in the file `referrer`: a text with a slash or the ending `.json` is
-    /// a path, absolute or from the folder of that file; any other is the name of a shipped profile.
+    /// Reads the value of `extends` in the file `referrer`: a text with a slash or the ending `.json` is a path, absolute or
+    /// relative to the referrer's folder; any other text is the name of a shipped profile.
     public init(_ text: String, in referrer: String) {
         guard text.contains("/") || text.hasSuffix(".json") else {
             self = .shipped(text)

@@ -1,10 +1,10 @@
 import Units
 
-/// A interval of the proxy's clock, which begins when the proxy starts.
+/// An interval of the proxy's clock, which begins when the proxy starts.
 public struct ClockWindow: Hashable, Sendable {
-    /// The time since the start at which it begins. Zero or more.
+    /// The start. Zero or more.
     public var from: Duration
-    /// The time since the start at which it ends; `nil` is never. Above `from`.
+    /// The end, above `from`; `nil` is never.
     public var until: Duration?
 
     /// Makes a window; `until` is above `from`.
@@ -14,13 +14,13 @@ public struct ClockWindow: Hashable, Sendable {
     }
 }
 
-/// On for a time and off for a time, again and again, on the proxy's clock.
+/// A cycle of on and off times on the proxy's clock.
 public struct DutyCycle: Hashable, Sendable {
-    /// How long it is on. Above zero.
+    /// The on time. Above zero.
     public var on: Duration
-    /// How long it is off then. Above zero.
+    /// The off time after it. Above zero.
     public var off: Duration
-    /// The time since the start of the clock at which it is on for the first time. Zero or more.
+    /// The start of the first on time, from the start of the clock. Zero or more.
     public var offset: Duration
 
     /// Makes a cycle; `on` and `off` are above zero.
@@ -32,10 +32,10 @@ public struct DutyCycle: Hashable, Sendable {
 }
 
 extension Condition {
-    /// Whether the proxy's clock alone decides, if anything does: for all connections alike, at every age.
+    /// Whether only the proxy's clock matters.
     public var isOnClockAlone: Bool { after == nil && isForEverybody }
 
-    /// Whether it applies to all connections alike: only the proxy's clock and other faults decide.
+    /// Whether it applies to all connections alike: only the proxy's clock and other faults matter.
     public var isForEverybody: Bool {
         var rest = self
         rest.clock = nil

@@ -1,48 +1,48 @@
 import Units
 
-/// What a kind of fault is, in the one file of its type: its data, its keys, and what others have to know of it.
+/// The definition of a kind of fault, in the file of its type.
 ///
-/// The keys are a table of `Field`s, from which a fault is read and written, and from which its schema and its page are
-/// made. How the kind acts is in its stage, in the module `FaultPlan`.
+/// The table of `Field`s reads and writes a fault and generates its schema and documentation. The behaviour is in the stage
+/// of the module `FaultPlan`.
 protocol FaultDefinition: Hashable, Sendable {
     /// The word of the kind: "slow-reader".
     static var word: String { get }
     /// The indefinite article of the word.
     static var article: String { get }
-    /// What it does, as a sentence for editors and pages.
+    /// A sentence about the kind, for editors and pages.
     static var summary: String { get }
-    /// The directions that `stream` may name; where `both` isn't among them, it has to be given.
+    /// The allowed values of `stream`, which is required if `both` isn't among them.
     static var streams: [StreamSelection] { get }
-    /// The keys of the kind, without those that every fault has.
+    /// The keys of the kind, without the common ones.
     static var table: ObjectTable<Self> { get }
     /// A fault of the kind, in JSON; a test reads each.
     static var example: String { get }
 
-    /// The bounds of its keys that are its own: what is bounded, by which name, and to what.
+    /// The kind's own limits: description, name in the code and value.
     static var limits: [(text: String, name: String, value: String)] { get }
 
     /// The fault as one of all kinds.
     var kind: FaultKind { get }
-    /// What it means for a drawing.
+    /// Figures for drawings.
     var figures: FaultFigures { get }
-    /// What its offsets are counted in.
+    /// The base of the offsets.
     var base: OffsetBase { get }
-    /// The bytes that it looks for in the stream.
+    /// The pattern to search for in the stream.
     var pattern: BytePattern? { get }
-    /// The one direction that it acts on whatever `stream` says; `nil` where `stream` decides.
+    /// The fixed direction of the kind; `nil` if `stream` decides.
     var ownStream: StreamSelection? { get }
     /// Whether it acts on HTTP messages even without `when.http`.
     var isAboutMessages: Bool { get }
-    /// Why it can't be narrowed to HTTP messages; `nil` where it can.
+    /// Why it can't be narrowed to HTTP messages; `nil` if it can.
     var reasonAgainstMessages: String? { get }
-    /// Whether a replay acts it again line by line, at the positions of the journal, in place of the fault itself.
+    /// Whether a replay repeats its events one by one, at the positions of the journal.
     var isReplayedByPosition: Bool { get }
-    /// Whether what it does ends with the message in which it began, so that its replay is narrowed to messages as well.
+    /// Whether an effect ends with its message, so that a replay is narrowed to the message.
     var endsWithMessage: Bool { get }
 
-    /// Reports what doesn't go together, once every key could be read.
+    /// Reports conflicts between keys, once all could be read.
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder)
-    /// The fault that acts as a line of a journal tells; `nil` where only the fault of the profile can.
+    /// The fault that repeats a journal event; `nil` if only the original fault can.
     func replayed(at event: ReplayedPosition) -> FaultKind?
 }
 
@@ -64,7 +64,7 @@ extension FaultDefinition {
     /// "a cut fault".
     static var title: String { "\(article) \(word) fault" }
 
-    /// All keys of the kind: those of every fault, then its own.
+    /// All keys of the kind: the common ones, then its own.
     static var shape: ObjectShape {
         var shape = table.shape
         shape.title = title
@@ -89,7 +89,7 @@ extension FaultDefinition {
         return shape
     }
 
-    /// The fault that an object gives; `nil` where it can't be made, which has been reported.
+    /// Reads a fault; `nil` if it can't be read, which has been reported.
     static func read(_ context: FaultContext, _ decoder: inout ProfileDecoder) -> FaultKind? {
         var context = context
         guard let fault = table.read(context.object, title: title, &decoder, unread: &context.unread) else {
@@ -99,16 +99,16 @@ extension FaultDefinition {
         return fault.kind
     }
 
-    /// The keys of the kind with their values, as a profile has them.
+    /// The keys of the kind with their values.
     var writtenMembers: [(key: String, value: JSONText)] { Self.table.written(self) }
 }
 
-/// What else a fault says, for the checks of its kind.
+/// The context of a fault for the checks of its kind.
 struct FaultContext {
     let object: CheckedObject
     let stream: StreamSelection
     let condition: Condition
-    /// The keys that have values which can't be read.
+    /// The keys whose values can't be read.
     var unread: Set<String> = []
 
     /// Reports a single direction for a fault that is about whole connections.
@@ -138,11 +138,11 @@ struct FaultContext {
     }
 }
 
-/// What a fault means for a drawing: figures where it has some, and a short line.
+/// Figures and a short text of a fault, for drawings.
 package struct FaultFigures {
     /// "cut at 64 KiB".
     package let text: String
-    /// Whether it acts at one point of a connection and not on all that passes over a interval of time.
+    /// Whether it acts at one point of a connection and not over an interval.
     package var isAtPosition = false
     package var rate: BitRate?
     package var delay = Duration.zero
@@ -153,13 +153,13 @@ package struct FaultFigures {
     package var hasFigures: Bool { rate != nil || delay > .zero || jitter > .zero || outage != nil }
 }
 
-/// Where, by the line of a journal, a fault acted.
+/// The position of a journal event.
 package struct ReplayedPosition {
     /// The position.
     package let at: ByteCount
-    /// What it is counted in.
+    /// The base of the position.
     package let base: OffsetBase
-    /// The longest time that the fault can have been on without a break.
+    /// The longest uninterrupted time of the fault.
     package let longestInterval: Duration
     /// The bit that the fault drew for the position, from 0 to 7.
     package let drawnBit: @Sendable () -> Int

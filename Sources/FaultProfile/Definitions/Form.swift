@@ -1,18 +1,16 @@
 import Units
 
-/// How a value of a profile is read and written.
+/// Reads and writes a value of a profile.
 struct Form<Value: Sendable>: Sendable {
-    /// What a value may be, for messages, the schema and the pages.
+    /// Reads the value of a key; `nil` where it can't be read, which is reported.
+    typealias Read = @Sendable (_ node: JSONNode, _ key: String, inout ProfileDecoder) -> Value?
+
+    /// The allowed values, for messages, the schema and the pages.
     var shape: ValueForm
-    /// The value of a key; `nil` where the object doesn't have it, or has one that can't be read, which is reported.
-    let read: @Sendable (CheckedObject, String, inout ProfileDecoder) -> Value?
+    let read: Read
     let write: @Sendable (Value) -> JSONText
 
-    init(
-        _ shape: ValueForm,
-        read: @escaping @Sendable (CheckedObject, String, inout ProfileDecoder) -> Value?,
-        write: @escaping @Sendable (Value) -> JSONText
-    ) {
+    init(_ shape: ValueForm, read: @escaping Read, write: @escaping @Sendable (Value) -> JSONText) {
         self.shape = shape
         self.read = read
         self.write = write
@@ -25,84 +23,202 @@ struct Form<Value: Sendable>: Sendable {
         return form
     }
 
-    /// The form of a value about which `problem` says what is wrong, if anything; it is reported, and the value holds.
+    /// The form with a check; a problem is reported and the value is kept.
     func checked(_ problem: @escaping @Sendable (Value) -> (what: String, remedy: String)?) -> Form {
         Form(
             shape,
-            read: { object, key, decoder in
-                let value = read(object, key, &decoder)
+            read: { node, key, decoder in
+                let value = read(node, key, &decoder)
                 if let value, let (what, remedy) = problem(value) {
-                    decoder.report(what, remedy: remedy, at: object[key]?.place ?? object.place)
+                    decoder.report(what, remedy: remedy, at: node.place)
                 }
                 return value
             },
             write: write
         )
     }
+
+    /// The form restricted by `condition`; other values are reported and count as unread.
+    func only(
+        _ shape: ValueForm? = nil,
+        where condition: @escaping @Sendable (Value) -> Bool,
+        else problem: @escaping @Sendable (_ key: String, Value) -> (what: String, remedy: String)
+    ) -> Form {
+        Form(
+            shape ?? self.shape,
+            read: { node, key, decoder in
+                guard let value = read(node, key, &decoder) else { return nil }
+                if condition(value) { return value }
+                let (what, remedy) = problem(key, value)
+                decoder.report(what, remedy: remedy, at: node.place)
+                return nil
+            },
+            write: write
+        )
+    }
+
+    /// A text with a value and its unit.
+    fileprivate static func measure(
+        _ shape: ValueForm,
+        _ example: String,
+        _ parse: @escaping @Sendable (String) throws(UnitError) -> Value,
+        text: @escaping @Sendable (Value) -> String
+    ) -> Form {
+        Form(
+            shape,
+            read: { node, key, decoder in decoder.measure(node, key: key, example: example, parse) },
+            write: { .text(text($0)) }
+        )
+    }
 }
 
 extension Form<Duration> {
-    static var duration: Form { Form(.duration, read: { $2.duration($0, $1) }, write: { .text($0.text) }) }
+    static var duration: Form { measure(.duration, "250 ms", Duration.init(parsing:)) { $0.text } }
+
     static var positiveDuration: Form {
-        Form(.positiveDuration, read: { $2.positiveDuration($0, $1) }, write: { .text($0.text) })
+        duration.only(
+            .positiveDuration,
+            where: { $0 > .zero },
+            else: { key, _ in
+                ("\(key.quoted) is zero", "write a duration above zero, such as “250 ms”")
+            }
+        )
     }
-    static var period: Form { Form(.period, read: { $2.period($0, $1) }, write: { .text($0.text) }) }
+
+    /// A repeating time, such as a phase: `ProfileLimits.shortestPeriod` or more.
+    static var period: Form {
+        let shortest = ProfileLimits.shortestPeriod
+        return positiveDuration.only(
+            .period,
+            where: { $0 >= shortest },
+            else: { key, period in
+                let what =
+                    "\(key.quoted) is \(period.text), and the shortest time that comes again and again is \(shortest.text)"
+                return (what, "write \(shortest.text.quoted) or more")
+            }
+        )
+    }
+
+    /// A round trip: above zero, and at most `ProfileLimits.roundTrip`.
     static var roundTrip: Form {
-        Form(.positiveDuration, read: { $2.roundTrip($0, $1) }, write: { .text($0.text) })
-            .described("duration above zero, a day at most")
+        positiveDuration.only(
+            where: { $0 <= ProfileLimits.roundTrip },
+            else: { key, _ in
+                ("\(key.quoted) is longer than a day", "write a round trip, such as “60 ms”")
+            }
+        ).described("duration above zero, a day at most")
     }
 }
 
 extension Form<ByteCount> {
-    static var size: Form { Form(.size, read: { $2.size($0, $1) }, write: { .text($0.text) }) }
+    static var size: Form { measure(.size, "64 KiB", ByteCount.init(parsing:)) { $0.text } }
     static var offset: Form { size.described("offset") }
+
     static var positiveSize: Form {
-        Form(.positiveSize, read: { $2.positiveSize($0, $1) }, write: { .text($0.text) })
+        size.only(
+            .positiveSize,
+            where: { $0 > .zero },
+            else: { key, _ in
+                ("\(key.quoted) is zero", "write a size above zero, such as “64 KiB”")
+            }
+        )
     }
 }
 
 extension Form<ClosedRange<ByteCount>> {
+    /// A list of two sizes, the lower first.
     static var sizeRange: Form {
         Form(
             .sizeRange,
-            read: { object, key, decoder in decoder.sizeRange(object, key).map { $0.low...$0.high } },
+            read: { node, key, decoder in
+                let remedy = "write the lower and the upper offset: “[\"1 MB\", \"10 MB\"]”"
+                guard case .array(let nodes) = node.value else {
+                    decoder.reportType(of: node, expected: "a list of two sizes", key: key, remedy: remedy)
+                    return nil
+                }
+                guard nodes.count == 2 else {
+                    decoder.report("\(key.quoted) has \(nodes.count) values, not two", remedy: remedy, at: node.place)
+                    return nil
+                }
+                let sizes = nodes.compactMap {
+                    decoder.measure($0, key: key, example: "1 MB", ByteCount.init(parsing:))
+                }
+                guard sizes.count == 2 else { return nil }
+                guard sizes[0] <= sizes[1] else {
+                    decoder.report(
+                        "the lower offset, \(sizes[0].text), is above the upper one, \(sizes[1].text)",
+                        remedy: "write the smaller one first",
+                        at: node.place
+                    )
+                    return nil
+                }
+                return sizes[0]...sizes[1]
+            },
             write: { .array([.text($0.lowerBound.text), .text($0.upperBound.text)]) }
         )
     }
 }
 
 extension Form<BitRate> {
-    static var rate: Form { Form(.rate, read: { $2.rate($0, $1) }, write: { .text($0.text) }) }
+    static var rate: Form {
+        measure(.rate, "20 Mbit/s", BitRate.init(parsing:)) { $0.text }
+            .only(
+                where: { $0.bitsPerSecond > 0 },
+                else: { key, _ in
+                    let remedy = "write a rate above zero, or use a “stall” or an “outage” to let nothing pass"
+                    return ("\(key.quoted) is zero", remedy)
+                }
+            )
+    }
 }
 
 extension Form<Probability> {
-    static var chance: Form { Form(.chance, read: { $2.chance($0, $1) }, write: { .text($0.text) }) }
+    static var chance: Form { measure(.chance, "20 %", Probability.init(parsing:)) { $0.text } }
 }
 
 extension Form<Bool> {
-    static var flag: Form { Form(.flag, read: { $2.flag($0, $1) }, write: { .flag($0) }) }
+    static var flag: Form {
+        Form(
+            .flag,
+            read: { node, key, decoder in
+                if case .boolean(let flag) = node.value { return flag }
+                let remedy = "write true or false, without quotes"
+                decoder.reportType(of: node, expected: "true or false", key: key, remedy: remedy)
+                return nil
+            },
+            write: { .flag($0) }
+        )
+    }
+}
+
+extension Form<String> {
+    /// A text of up to `limit` characters.
+    static func text(_ shape: ValueForm = .text, limit: Int = ProfileLimits.textLength) -> Form {
+        Form(shape, read: { $2.text($0, key: $1, limit: limit) }, write: { .text($0) })
+    }
+
+    static var faultName: Form {
+        Form(
+            .faultName,
+            read: { $2.name($0, key: $1, limit: ProfileLimits.faultNameLength) },
+            write: { .text($0) }
+        )
+    }
 }
 
 extension Form<BytePattern> {
     static var pattern: Form {
         let bytes = Form<[UInt8]>.bytes(.pattern, limit: ProfileLimits.patternBytes, of: "a pattern")
-        return Form(
-            .pattern,
-            read: { object, key, decoder in bytes.read(object, key, &decoder).map(BytePattern.init) },
-            write: { $0.written }
-        )
+        return Form(.pattern, read: { bytes.read($0, $1, &$2).map(BytePattern.init) }, write: { $0.written })
     }
 }
 
 extension Form<Int> {
     static func wholeNumber(_ shape: ValueForm, in range: ClosedRange<Int>) -> Form {
-        Form(
+        let bounds = UInt64(range.lowerBound)...UInt64(range.upperBound)
+        return Form(
             shape,
-            read: { object, key, decoder in
-                object[key].flatMap {
-                    decoder.wholeNumber($0, key: key, in: UInt64(range.lowerBound)...UInt64(range.upperBound))
-                }.map { Int($0) }
-            },
+            read: { $2.wholeNumber($0, key: $1, in: bounds).map { Int($0) } },
             write: { .number(UInt64($0)) }
         )
     }
@@ -111,16 +227,12 @@ extension Form<Int> {
 extension Form where Value: RawRepresentable<String> & CaseIterable & SendableMetatype {
     /// One of the words of an enumeration.
     static var choice: Form {
-        Form(
-            .choice(Value.allCases.map(\.rawValue)),
-            read: { $2.choice($0, $1) },
-            write: { .text($0.rawValue) }
-        )
+        Form(.choice(Value.allCases.map(\.rawValue)), read: { $2.choice($0, $1) }, write: { .text($0.rawValue) })
     }
 }
 
 extension Form {
-    /// An object with keys of its own, about which `check` reports what doesn't go together.
+    /// An object with keys of its own; `check` reports conflicts between them.
     static func object(
         _ shape: ValueForm,
         _ table: ObjectTable<Value>,
@@ -128,7 +240,7 @@ extension Form {
     ) -> Form {
         Form(
             shape,
-            read: { object, key, decoder in object[key].flatMap { table.read($0, &decoder, check: check) } },
+            read: { node, _, decoder in table.read(node, &decoder, check: check) },
             write: { .object(table.written($0)) }
         )
     }

@@ -5,41 +5,47 @@ package struct KeyShape: Sendable {
     package let name: String
     package let form: ValueForm
     package let isRequired: Bool
-    /// The default, as a page says it; empty where there is nothing to say.
+    /// The default, for the pages; may be empty.
     package let fallback: String
-    /// What it means, as a clause.
-    package let text: String
+    /// The meaning, as a clause.
+    package fileprivate(set) var text: String
 
-    /// The key with a text about what it means.
-    func meaning(_ text: String) -> KeyShape {
-        KeyShape(name: name, form: form, isRequired: isRequired, fallback: fallback, text: text)
-    }
-
-    static func required(_ name: String, _ form: ValueForm, _ text: String) -> KeyShape {
+    static func required(_ name: String, _ form: ValueForm, _ text: String = "") -> KeyShape {
         KeyShape(name: name, form: form, isRequired: true, fallback: "", text: text)
     }
 
-    static func optional(_ name: String, _ form: ValueForm, fallback: String = "", _ text: String) -> KeyShape {
+    static func optional(_ name: String, _ form: ValueForm, fallback: String = "", _ text: String = "") -> KeyShape {
         KeyShape(name: name, form: form, isRequired: false, fallback: fallback, text: text)
     }
 }
 
 /// An object of a profile: the one table of its keys, for the reader, its messages, the schema and the pages.
 package struct ObjectShape: Sendable {
-    /// What the object is, with its article.
+    /// The object's name with its article.
     var title: String
-    /// What it does, as a sentence; only kinds of faults have one.
+    /// A sentence about a kind of fault; empty for other objects.
     package var summary = ""
     package var keys: [KeyShape]
     /// The name of its definition in the schema.
     package var definition = ""
-    /// The keys of which exactly one is given, if there are such, and one of them with a value.
+    /// Keys of which exactly one must be given, and an example.
     package var oneOf: [String] = []
     var oneOfExample = ""
-    /// What else the schema says of it.
+    /// Further rules of the schema.
     package var rules: [(key: String, value: JSONText)] = []
 
-    /// Whether `word` is one of the keys, or was probably meant to be.
+    /// The object with the meanings of its keys: a line "key: meaning" for each.
+    func explained(_ texts: String) -> ObjectShape {
+        var shape = self
+        for line in texts.split(separator: "\n") {
+            let parts = line.split(separator: ": ", maxSplits: 1)
+            guard let index = keys.firstIndex(where: { $0.name == parts[0] }) else { continue }
+            shape.keys[index].text = String(parts[1])
+        }
+        return shape
+    }
+
+    /// Whether `word` is a key or close to one.
     func hasKey(near word: String) -> Bool {
         let names = keys.map(\.name)
         return names.contains(word) || !Spelling.nearest(to: word, among: names).isEmpty
@@ -62,94 +68,96 @@ extension ObjectShape {
     static let profile = ObjectShape(
         title: "a profile",
         keys: [
-            .optional("$schema", .text, "for editors; Squall passes it over"),
-            .required("name", .name, "a shipped profile is named as its file"),
-            .optional("summary", .text, fallback: "empty", "one line"),
-            .optional(
-                "source",
-                .text,
-                fallback: "empty",
-                "where its figures come from; not inherited by `extends`"
-            ),
-            .optional(
-                "seed",
-                .seed,
-                fallback: "chosen at each run, and printed",
-                "the seed of every draw: the same seed, the same faults at the same bytes. "
-                    + "Stay below 2⁵³ if other programs rewrite the file"
-            ),
-            .optional("extends", .text, "the base, [see below](#extending-a-profile)"),
-            .optional("proxies", .proxies, fallback: "empty", "proxies that `squall run` starts"),
-            .optional("faults", .faults, fallback: "empty", "those that are always on"),
-            .optional("phases", .phases, fallback: "empty", "intervals with faults of their own"),
-            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again"),
+            .optional("$schema", .text), .required("name", .name), .optional("summary", .text, fallback: "empty"),
+            .optional("source", .text, fallback: "empty"),
+            .optional("seed", .seed, fallback: "chosen at each run, and printed"),
+            .optional("extends", .text), .optional("proxies", .proxies, fallback: "empty"),
+            .optional("faults", .faults, fallback: "empty"), .optional("phases", .phases, fallback: "empty"),
+            .optional("repeat", .flag, fallback: "`false`"),
         ],
         definition: "profile"
+    ).explained(
+        """
+        $schema: for editors; Squall passes it over
+        name: a shipped profile is named as its file
+        summary: one line
+        source: where its figures come from; not inherited by `extends`
+        seed: the seed of every draw: the same seed, the same faults at the same bytes. Stay below 2⁵³ if other \
+        programs rewrite the file
+        extends: the base, [see below](#extending-a-profile)
+        proxies: proxies that `squall run` starts
+        faults: those that are always on
+        phases: intervals with faults of their own
+        repeat: whether the phases start again
+        """
     )
 
     static let presetFile = ObjectShape(
         title: "a file of presets",
         keys: [
-            .optional("$schema", .text, "for editors; Squall passes it over"),
-            .required("title", .text, "the tool whose presets they are, as the list of profiles heads them"),
-            .optional("url", .text, fallback: "empty", "where the tool publishes its figures"),
-            .optional("date", .date, fallback: "empty", "when the figures were published"),
-            .optional("source", .text, fallback: "empty", "what the source of every preset begins with"),
-            .optional(
-                "notes",
-                .notes,
-                fallback: "empty",
-                "what a kind of fault stands for, such as what the tool means by its delay: the source of each preset "
-                    + "that has such a fault ends with it"
-            ),
-            .required("presets", .presets, "the presets by the names that `squall run NAME` finds"),
+            .optional("$schema", .text), .required("title", .text), .optional("url", .text, fallback: "empty"),
+            .optional("date", .date, fallback: "empty"), .optional("source", .text, fallback: "empty"),
+            .optional("notes", .notes, fallback: "empty"), .required("presets", .presets),
         ],
         definition: "presetFile"
+    ).explained(
+        """
+        $schema: for editors; Squall passes it over
+        title: the tool whose presets they are, as the list of profiles heads them
+        url: where the tool publishes its figures
+        date: when the figures were published
+        source: what the source of every preset begins with
+        notes: what a kind of fault stands for, such as what the tool means by its delay: the source of each preset that \
+        has such a fault ends with it
+        presets: the presets by the names that `squall run NAME` finds
+        """
     )
 
     static let preset = ObjectShape(
         title: "a preset",
         keys: [
-            .required("summary", .text, "what it feels like, in a line"),
-            .optional("source", .text, fallback: "empty", "where its figures come from, after the source of the file"),
-            .optional("notes", .notes, fallback: "those of the file", "notes in place of those of the file"),
-            .optional("seed", .seed, fallback: "chosen at each run, and printed", "the seed of every draw"),
-            .optional("extends", .text, "the profile this one is based on, as in a profile"),
-            .optional("faults", .faults, fallback: "empty", "those that are always on"),
-            .optional("phases", .phases, fallback: "empty", "its phases, in order"),
-            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
+            .required("summary", .text), .optional("source", .text, fallback: "empty"),
+            .optional("notes", .notes, fallback: "those of the file"),
+            .optional("seed", .seed, fallback: "chosen at each run, and printed"), .optional("extends", .text),
+            .optional("faults", .faults, fallback: "empty"), .optional("phases", .phases, fallback: "empty"),
+            .optional("repeat", .flag, fallback: "`false`"),
         ],
         definition: "preset"
+    ).explained(
+        """
+        summary: one line
+        source: where its figures come from, after the source of the file
+        notes: notes in place of those of the file
+        seed: the seed of every draw
+        extends: the profile this one is based on, as in a profile
+        faults: those that are always on
+        phases: its phases, in order
+        repeat: whether the phases start again
+        """
     )
 
     static let proxy = ObjectShape(
         title: "a proxy",
         keys: [
-            .required("name", .name, "unique in the profile; part of the seed"),
-            .required("listen", .listenAddress, "where it listens; port 0 is any free port"),
-            .optional(
-                "mode",
-                .fileMode,
-                fallback: "`\"0600\"`",
-                "permissions of the Unix socket of `listen`"
-            ),
-            .required("upstream", .upstreamAddress, "where it forwards; port 1 to 65535"),
-            .optional(
-                "profile",
-                .proxyProfile,
-                fallback: "this profile",
-                "its own faults and phases: a shipped profile, a path from this file's folder, or in place"
-            ),
-            .optional("faults", .faults, fallback: "empty", "further faults of this proxy only"),
-            .optional(
-                "phases",
-                .phases,
-                fallback: "those of the profile",
-                "phases of this proxy only"
-            ),
-            .optional("repeat", .flag, fallback: "`false`", "whether its phases start again"),
+            .required("name", .name), .required("listen", .listenAddress),
+            .optional("mode", .fileMode, fallback: "`\"0600\"`"), .required("upstream", .upstreamAddress),
+            .optional("profile", .proxyProfile, fallback: "this profile"),
+            .optional("faults", .faults, fallback: "empty"),
+            .optional("phases", .phases, fallback: "those of the profile"),
+            .optional("repeat", .flag, fallback: "`false`"),
         ],
         definition: "proxy"
+    ).explained(
+        """
+        name: unique in the profile; part of the seed
+        listen: where it listens; port 0 is any free port
+        mode: permissions of the Unix socket of `listen`
+        upstream: where it forwards; port 1 to 65535
+        profile: its own faults and phases: a shipped profile, a path from this file's folder, or in place
+        faults: further faults of this proxy only
+        phases: phases of this proxy only
+        repeat: whether its phases start again
+        """
     )
 
     static let embeddedProfile = ObjectShape(
@@ -158,7 +166,7 @@ extension ObjectShape {
             .required("name", .name, "the profile's name"),
             .optional("faults", .faults, fallback: "empty", "those that are always on"),
             .optional("phases", .phases, fallback: "empty", "its phases, in order"),
-            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again"),
+            .optional("repeat", .flag, fallback: "`false`", "whether the phases start again after the last"),
         ],
         definition: "embeddedProfile"
     )
@@ -166,74 +174,21 @@ extension ObjectShape {
     static let phase = ObjectShape(
         title: "a phase",
         keys: [
-            .required("name", .name, "unique in the profile"),
-            .optional("for", .period, fallback: "for ever, in the last phase only", "how long it lasts"),
-            .optional(
-                "jitter",
-                .duration.described("duration below `for`"),
-                fallback: "`\"0 s\"`",
-                "how much shorter or longer it may last; drawn evenly each time"
-            ),
-            .optional(
-                "faults",
-                .faults,
-                fallback: "empty",
-                "those of this phase, beside those always on"
-            ),
+            .required("name", .name), .optional("for", .period, fallback: "for ever, in the last phase only"),
+            .optional("jitter", .duration.described("duration below `for`"), fallback: "`\"0 s\"`"),
+            .optional("faults", .faults, fallback: "empty"),
         ],
         definition: "phase"
+    ).explained(
+        """
+        name: unique in the profile
+        for: how long it lasts
+        jitter: how much shorter or longer it may last; drawn evenly each time
+        faults: those of this phase, beside those always on
+        """
     )
 
-    static let condition = ObjectShape(
-        title: "“when”",
-        keys: [
-            .optional(
-                "proxy",
-                .proxyNames,
-                fallback: "all",
-                "the proxies that have the fault; not in a proxy's own fault"
-            ),
-            .optional(
-                "connection",
-                .connections,
-                fallback: "all",
-                "connections by number, from 1; `every`: its multiples"
-            ),
-            .optional("chance", .chance, fallback: "`\"100 %\"`", "drawn once for each connection"),
-            .optional(
-                "age",
-                .age,
-                fallback: "at every age",
-                "age of the connection: from, between, until"
-            ),
-            .optional("client", .clients, fallback: "all", "clients by their IP address"),
-            .optional(
-                "clock",
-                .age.described("as `age`"),
-                fallback: "at all times",
-                "the time since the proxy's clock started"
-            ),
-            .optional(
-                "duty",
-                .duty,
-                fallback: "always on",
-                "on and off in turn, on the proxy's clock"
-            ),
-            .optional(
-                "after",
-                .faultName.described("the name of another fault"),
-                fallback: "at once",
-                "on once that fault has acted on this proxy"
-            ),
-            .optional(
-                "http",
-                .httpCondition,
-                fallback: "every byte",
-                "the HTTP messages during which it is on"
-            ),
-        ],
-        definition: "condition"
-    )
+    static let condition = Condition.table.shape
 
     static let connectionStep = step("connection")
     static let requestStep = step("request")

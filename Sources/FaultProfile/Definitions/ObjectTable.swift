@@ -1,16 +1,16 @@
 import Units
 
-/// One key of an object that becomes a `Root`: how it is read into it and written from it, and what it means.
+/// A key of an object that is read into, and written from, a `Root`.
 struct Field<Root: Sendable>: Sendable {
     let shape: KeyShape
-    /// Reads the key, if the object has it; returns whether it had a value that could be read.
+    /// Reads the key; returns whether it had a readable value.
     let read: @Sendable (inout Root, CheckedObject, inout ProfileDecoder) -> Bool
-    /// The value to be written; `nil` leaves the key out.
+    /// The value to write; `nil` omits the key.
     let write: @Sendable (Root) -> JSONText?
 
-    /// A key whose value is a part of the root: `get` gives it, and `nil` where the key is left out.
+    /// A key with a getter and a setter; `get` returns `nil` to omit the key.
     ///
-    /// - Parameter fallback: what holds where the key isn't given, as a page says it.
+    /// - Parameter fallback: the default, for the pages.
     static func part<Value: Sendable>(
         _ name: String,
         _ form: Form<Value>,
@@ -22,7 +22,7 @@ struct Field<Root: Sendable>: Sendable {
         Field(
             shape: KeyShape(name: name, form: form.shape, isRequired: isRequired, fallback: fallback, text: ""),
             read: { root, object, decoder in
-                guard let value = form.read(object, name, &decoder) else { return false }
+                guard let value = decoder.read(form, object, name) else { return false }
                 set(&root, value)
                 return true
             },
@@ -30,7 +30,7 @@ struct Field<Root: Sendable>: Sendable {
         )
     }
 
-    /// A key that has to be given.
+    /// A required key.
     static func required<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,
@@ -39,7 +39,7 @@ struct Field<Root: Sendable>: Sendable {
         part(name, form, isRequired: true, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 })
     }
 
-    /// A key that may be left out, and is where it has the value that then holds.
+    /// A key with a default, omitted when it has that value.
     static func optional<Value: Equatable & Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,
@@ -56,7 +56,7 @@ struct Field<Root: Sendable>: Sendable {
         )
     }
 
-    /// A key that may be left out, and is written all the same.
+    /// A key with a default that is always written.
     static func written<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value> & Sendable,
@@ -66,7 +66,7 @@ struct Field<Root: Sendable>: Sendable {
         part(name, form, fallback: form.marked(value), get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 })
     }
 
-    /// A key that may be left out, and then has no value.
+    /// An optional key without a default.
     static func optional<Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Value?> & Sendable,
@@ -76,7 +76,7 @@ struct Field<Root: Sendable>: Sendable {
         part(name, form, fallback: fallback, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 })
     }
 
-    /// One of several keys that give a value of an enumeration: `make` makes a case of it, and `get` takes it back.
+    /// One of several keys for the cases of an enumeration.
     static func one<Case, Value: Sendable>(
         _ name: String,
         _ path: WritableKeyPath<Root, Case> & Sendable,
@@ -89,7 +89,7 @@ struct Field<Root: Sendable>: Sendable {
 }
 
 extension Form {
-    /// A value as a page shows it: “`"0 s"`”, “`reset`”, “empty”.
+    /// A value for the pages: “`"0 s"`”, “`reset`”, “empty”.
     fileprivate func marked(_ value: Value) -> String {
         switch write(value) {
         case .text(""): "empty"
@@ -100,14 +100,14 @@ extension Form {
     }
 }
 
-/// The keys of an object of a profile: from this one table it is read, written and described.
+/// The keys of an object: reads, writes and describes it.
 struct ObjectTable<Root: Sendable>: Sendable {
     /// The keys for the reader's messages, the schema and the pages.
     let shape: ObjectShape
-    /// What the keys are read into.
+    /// The initial value that keys are read into.
     let blank: Root
     let fields: [Field<Root>]
-    /// The keys that are written before the others.
+    /// Keys written before the others.
     let writtenFirst: [String]
 
     /// Makes a table.
@@ -115,9 +115,9 @@ struct ObjectTable<Root: Sendable>: Sendable {
     /// - Parameters:
     ///   - title: the object with its article; a kind of fault has its own.
     ///   - definition: the name of its definition in the schema.
-    ///   - texts: what each key means: a line for each, with its name and a colon in front.
-    ///   - oneOf: the keys of which exactly one is given, with an example of it.
-    ///   - rules: what else the schema says.
+    ///   - texts: the meanings of the keys, a line "key: meaning" for each.
+    ///   - oneOf: keys of which exactly one must be given, with an example.
+    ///   - rules: further rules of the schema.
     init(
         _ blank: Root,
         title: String = "",
@@ -128,23 +128,21 @@ struct ObjectTable<Root: Sendable>: Sendable {
         writtenFirst: [String] = [],
         _ fields: [Field<Root>]
     ) {
-        let lines = texts.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
-        let texts = Dictionary(uniqueKeysWithValues: lines.map { (String($0[0]), String($0[1])) })
         self.blank = blank
         self.fields = fields
         self.writtenFirst = writtenFirst
         shape = ObjectShape(
             title: title,
-            keys: fields.map { $0.shape.meaning(texts[$0.shape.name] ?? "") },
+            keys: fields.map(\.shape),
             definition: definition,
             oneOf: oneOf?.keys ?? [],
             oneOfExample: oneOf?.example ?? "",
             rules: rules
-        )
+        ).explained(texts)
     }
 
-    /// What an object says whose keys have been checked; `nil` where a key is missing, which has been reported. Keys whose
-    /// values can't be read are added to `unread`.
+    /// Reads an object whose keys have been checked; `nil` if a required key is missing, which has been reported. Keys with
+    /// unreadable values are added to `unread`.
     func read(
         _ object: CheckedObject,
         title: String,
@@ -165,14 +163,14 @@ struct ObjectTable<Root: Sendable>: Sendable {
                 if object[field.shape.name] != nil { unread.insert(field.shape.name) }
                 continue
             }
-            // Of several the first counts.
+            // The first of several counts.
             if !isOneOf || !hasOne { root = changed }
             if isOneOf { hasOne = true }
         }
         return isMissing || !hasOne ? nil : root
     }
 
-    /// The keys of a value, as a profile has them.
+    /// The keys of a value, in JSON.
     func written(_ root: Root) -> [(key: String, value: JSONText)] {
         let members = fields.compactMap { field in field.write(root).map { (key: field.shape.name, value: $0) } }
         guard !writtenFirst.isEmpty else { return members }
@@ -180,7 +178,7 @@ struct ObjectTable<Root: Sendable>: Sendable {
         return first + members.filter { !writtenFirst.contains($0.key) }
     }
 
-    /// The value of a node that has to be an object with these keys.
+    /// Reads a node that must be an object with these keys.
     func read(
         _ node: JSONNode,
         _ decoder: inout ProfileDecoder,

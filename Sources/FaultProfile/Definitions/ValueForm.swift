@@ -1,17 +1,17 @@
 import Units
 
-/// What the value of a key may be: its description and definition in the schema, and an example.
+/// The allowed values of a key: a description, an example and the schema.
 package struct ValueForm: Sendable {
-    /// The name of its definition in the schema; `nil` for a choice, which stands where it is used.
+    /// The name of the definition in the schema; `nil` for a choice, which is inlined.
     package let name: String?
-    /// As a page says it: "duration above zero".
+    /// The description for the pages: "duration above zero".
     package var words: String
-    /// A value of this form as it stands in a profile.
+    /// An example in JSON.
     let example: String
     /// Its definition in the schema.
     package let schema: JSONText
 
-    init(_ name: String?, _ words: String, example: String, _ schema: JSONText) {
+    init(_ name: String?, _ words: String, _ example: String, _ schema: JSONText) {
         self.name = name
         self.words = words
         self.example = example
@@ -25,7 +25,7 @@ package struct ValueForm: Sendable {
         return form
     }
 
-    /// The forms that others are made of, and no key has.
+    /// Forms that are only parts of others.
     package static let parts = [addressRange, proxyName, size, rate, duration, connectionNumber, fields, text]
 
     /// One of the given words.
@@ -35,15 +35,15 @@ package struct ValueForm: Sendable {
         return ValueForm(
             nil,
             list,
-            example: words.map { "\"\($0)\"" }.joined(separator: " or "),
+            words.map { "\"\($0)\"" }.joined(separator: " or "),
             .object([("enum", .array(words.map(JSONText.text)))])
         )
     }
 }
 
 extension JSONText {
-    /// A text, in a schema: of a pattern, which is matched as a whole.
-    fileprivate static func string(_ pattern: String, limit: Int? = nil, least: Int? = nil) -> JSONText {
+    /// A text, in a schema: `pattern` matches it as a whole.
+    fileprivate static func string(_ pattern: String = "", limit: Int? = nil, least: Int? = nil) -> JSONText {
         var members: [(key: String, value: JSONText)] = [("type", .text("string"))]
         if let least { members.append(("minLength", .number(UInt64(least)))) }
         if let limit { members.append(("maxLength", .number(UInt64(limit)))) }
@@ -66,15 +66,15 @@ extension JSONText {
 
     fileprivate static func oneOf(_ values: JSONText...) -> JSONText { .object([("oneOf", .array(values))]) }
 
-    /// What another definition of the schema says.
+    /// A reference to another definition of the schema.
     package static func definition(_ name: String) -> JSONText { .object([("$ref", .text("#/$defs/\(name)"))]) }
 
-    /// That keys have these values, if they are there.
+    /// The rule that keys have these values, if present.
     static func has(_ values: KeyValuePairs<String, String>) -> JSONText {
         .object([("properties", .object(values.map { (key: $0.key, value: .object([("const", .text($0.value))])) }))])
     }
 
-    /// That these keys are there.
+    /// The rule that these keys are present.
     package static func requires(_ keys: String...) -> JSONText {
         .object([("required", .array(keys.map(JSONText.text)))])
     }
@@ -115,55 +115,53 @@ private enum Pattern {
 extension ValueForm {
     /// A value with a unit, which a pattern matches as a whole.
     private static func measure(_ name: String, _ words: String, _ example: String, _ pattern: String) -> ValueForm {
-        ValueForm(name, words, example: "\"\(example)\"", .string(pattern, limit: ProfileLimits.valueLength))
-    }
-
-    private static func list(
-        _ name: String,
-        _ words: String,
-        _ example: String,
-        of definition: String,
-        _ counts: ClosedRange<Int>
-    ) -> ValueForm {
-        ValueForm(name, words, example: example, .list(of: definition, counts))
+        ValueForm(name, words, "\"\(example)\"", .string(pattern, limit: ProfileLimits.valueLength))
     }
 
     /// Bytes: 1 to `limit` of them, as a text or in digits.
     static func bytes(_ name: String, limit: Int, _ example: String) -> ValueForm {
-        ValueForm(
+        let words = #"text, or `{ "hex": "16 03 01" }`, of 1 to \#(limit) bytes"#
+        return ValueForm(
             name,
-            #"text, or `{ "hex": "16 03 01" }`, of 1 to \#(limit) bytes"#,
-            example: "\"\(example)\"",
-            .oneOf(.string("", limit: limit, least: 1), .definition("hexadecimal"))
+            words,
+            "\"\(example)\"",
+            .oneOf(.string(limit: limit, least: 1), .definition("hexadecimal"))
         )
     }
 
     /// An object with a definition of its own.
-    static func object(_ name: String, _ words: String, _ example: String) -> ValueForm {
-        ValueForm(name, words, example: example, .definition(name))
+    private static func object(_ name: String, words: String = "object", _ example: String) -> ValueForm {
+        ValueForm(name, words, example, .definition(name))
     }
 
     private static func name(_ definition: String, _ limit: Int) -> ValueForm {
-        let schema = JSONText.string(Pattern.uncontrolled, limit: limit, least: 1)
-        return ValueForm(definition, "name", example: "\"a-name\"", schema)
+        ValueForm(definition, "name", "\"a-name\"", .string(Pattern.uncontrolled, limit: limit, least: 1))
+    }
+
+    /// An object whose keys are names.
+    private static func map(_ members: [(key: String, value: JSONText)]) -> JSONText {
+        .object([("type", .text("object"))] + members)
     }
 }
 
 // MARK: Values of all objects
 
 extension ValueForm {
-    static let text = ValueForm("text", "text", example: "\"…\"", .string("", limit: ProfileLimits.textLength))
+    static let text = ValueForm("text", "text", "\"…\"", .string(limit: ProfileLimits.textLength))
     static let name = name("name", ProfileLimits.nameLength)
     static let faultName = name("faultName", ProfileLimits.faultNameLength)
-    static let flag = ValueForm("flag", "`true` or `false`", example: "true", .object([("type", .text("boolean"))]))
-    static let seed = ValueForm("seed", "whole number, 0 to 2⁶⁴ − 1", example: "7", .integer(0...UInt64.max))
-    static let duration = measure("duration", "duration", "250 ms", "\(Pattern.number) *\(Pattern.time)")
-    static let positiveDuration = measure(
-        "positiveDuration",
-        "duration above zero",
-        "250 ms",
-        "\(Pattern.positive) *\(Pattern.time)"
+    static let flag = ValueForm("flag", "`true` or `false`", "true", .object([("type", .text("boolean"))]))
+    static let seed = ValueForm("seed", "whole number, 0 to 2⁶⁴ − 1", "7", .integer(0...UInt64.max))
+    static let date = ValueForm(
+        "date",
+        #"`"2024"`, `"2024-06"` or `"2024-06-11"`"#,
+        "\"2024-06\"",
+        .string("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
     )
+
+    static let duration = measure("duration", "duration", "250 ms", "\(Pattern.number) *\(Pattern.time)")
+    static let positiveDuration =
+        measure("positiveDuration", "duration above zero", "250 ms", "\(Pattern.positive) *\(Pattern.time)")
     static let period = measure("period", "duration, at least `\"1 ms\"`", "250 ms", Pattern.period)
     static let size = measure("size", "size", "64 KiB", "\(Pattern.number) *\(Pattern.bytes)")
     static let positiveSize = measure(
@@ -174,97 +172,67 @@ extension ValueForm {
     )
     static let rate = measure("rate", "rate above zero", "20 Mbit/s", Pattern.rate)
     static let chance = measure("chance", "chance", "20 %", Pattern.chance)
-    static let sizeRange = list(
+    static let age = measure("age", #"`"5 s"`, `"5 s..10 s"` or `"..10 s"`"#, "5 s", Pattern.age)
+    static let sizeRange = ValueForm(
         "sizeRange",
         "list of two offsets, the lower first",
         #"["1 MB", "10 MB"]"#,
-        of: "size",
-        2...2
+        .list(of: "size", 2...2)
     )
-    static let connectionNumber = ValueForm(
-        "connectionNumber",
-        "whole number",
-        example: "3",
-        .integer(1...ProfileLimits.connectionNumber)
-    )
+
+    static let connectionNumber =
+        ValueForm("connectionNumber", "whole number", "3", .integer(1...ProfileLimits.connectionNumber))
     static let connections = ValueForm(
         "connections",
         #"`3`, `"1..2"`, `"3.."` or `{ "every": 3 }`"#,
-        example: "3",
+        "3",
         .oneOf(
             .definition("connectionNumber"),
             .string(#"[1-9][0-9]{0,11}\.\.([1-9][0-9]{0,11})?"#),
             .definition("connectionStep")
         )
     )
-    static let age = measure("age", #"`"5 s"`, `"5 s..10 s"` or `"..10 s"`"#, "5 s", Pattern.age)
-    static let addressRange = ValueForm("addressRange", "address", example: "\"10.0.0.0/8\"", .string(Pattern.address))
+    static let addressRange = ValueForm("addressRange", "address", "\"10.0.0.0/8\"", .string(Pattern.address))
     static let clients = ValueForm(
         "clients",
         #"`"127.0.0.1"`, `"10.0.0.0/8"`, `"fd00::/8"`, or a list of 1 to \#(ProfileLimits.clients) such"#,
-        example: "\"10.0.0.0/8\"",
+        "\"10.0.0.0/8\"",
         .oneOf(.definition("addressRange"), .list(of: "addressRange", 1...ProfileLimits.clients))
     )
-    static let listenAddress = ValueForm(
-        "listenAddress",
-        "address",
-        example: "\"127.0.0.1:8080\"",
-        .string(Pattern.address(port: "0|\(Pattern.port)"))
-    )
-    static let upstreamAddress = ValueForm(
-        "upstreamAddress",
-        "address",
-        example: "\"127.0.0.1:80\"",
-        .string(Pattern.address(port: Pattern.port))
-    )
-    static let fileMode = ValueForm(
-        "fileMode",
-        "octal digits, such as `\"0660\"`",
-        example: "\"0660\"",
-        .string("0?[0-7]{3}")
-    )
-    static let proxies = list(
-        "proxies",
-        "list of [proxies](#proxies)",
-        "[ … ]",
-        of: "proxy",
-        0...ProfileLimits.proxies
-    )
-    static let proxyName = ValueForm(
-        "proxyName",
-        "a proxy's name",
-        example: "\"web\"",
-        .string("", limit: ProfileLimits.nameLength, least: 1)
-    )
+    static let listenAddress =
+        ValueForm("listenAddress", "address", "\"127.0.0.1:8080\"", .string(Pattern.address(port: "0|\(Pattern.port)")))
+    static let upstreamAddress =
+        ValueForm("upstreamAddress", "address", "\"127.0.0.1:80\"", .string(Pattern.address(port: Pattern.port)))
+    static let fileMode =
+        ValueForm("fileMode", "octal digits, such as `\"0660\"`", "\"0660\"", .string("0?[0-7]{3}"))
+    static let proxyName =
+        ValueForm("proxyName", "a proxy's name", "\"web\"", .string(limit: ProfileLimits.nameLength, least: 1))
     static let proxyNames = ValueForm(
         "proxyNames",
         "a proxy's name, or a list of 1 to \(ProfileLimits.proxies) such",
-        example: "\"web\"",
+        "\"web\"",
         .oneOf(.definition("proxyName"), .list(of: "proxyName", 1...ProfileLimits.proxies))
     )
     static let proxyProfile = ValueForm(
         "proxyProfile",
         "text, or an object with `name`, `faults`, `phases` and `repeat`",
-        example: "\"slow-3g\"",
-        .oneOf(
-            .string("", limit: ProfileLimits.textLength, least: 1),
-            .definition("embeddedProfile")
-        )
+        "\"slow-3g\"",
+        .oneOf(.string(limit: ProfileLimits.textLength, least: 1), .definition("embeddedProfile"))
     )
-    static let faults = list("faults", "list of [faults](#faults)", "[ … ]", of: "fault", 0...ProfileLimits.faults)
-    static let phases = list("phases", "list of [phases](#phases)", "[ … ]", of: "phase", 0...ProfileLimits.phases)
-    static let date = ValueForm(
-        "date",
-        #"`"2024"`, `"2024-06"` or `"2024-06-11"`"#,
-        example: "\"2024-06\"",
-        .string("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
-    )
+
+    static let proxies =
+        ValueForm("proxies", "list of [proxies](#proxies)", "[ … ]", .list(of: "proxy", 0...ProfileLimits.proxies))
+    static let faults =
+        ValueForm("faults", "list of [faults](#faults)", "[ … ]", .list(of: "fault", 0...ProfileLimits.faults))
+    static let phases =
+        ValueForm("phases", "list of [phases](#phases)", "[ … ]", .list(of: "phase", 0...ProfileLimits.phases))
+    static let condition = object("condition", words: "[condition](#when)", #"{ "connection": 1 }"#)
+    static let duty = object("duty", words: "[object](#duty-cycles)", #"{ "on": "2 s", "off": "8 s" }"#)
     static let notes = ValueForm(
         "notes",
         "object: kinds of faults, and texts",
-        example: #"{ "latency": "Its delay is one-way." }"#,
-        .object([
-            ("type", .text("object")),
+        #"{ "latency": "Its delay is one-way." }"#,
+        map([
             ("propertyNames", .object([("enum", .array(FaultKind.Name.allCases.map { .text($0.rawValue) }))])),
             ("additionalProperties", .definition("text")),
         ])
@@ -272,43 +240,33 @@ extension ValueForm {
     static let presets = ValueForm(
         "presets",
         "object: names, and presets",
-        example: #"{ "my-network": { "summary": "…" } }"#,
-        .object([
-            ("type", .text("object")), ("minProperties", .number(1)),
-            ("maxProperties", .number(UInt64(ProfileLimits.presets))),
+        #"{ "my-network": { "summary": "…" } }"#,
+        map([
+            ("minProperties", .number(1)), ("maxProperties", .number(UInt64(ProfileLimits.presets))),
             ("propertyNames", .definition("name")), ("additionalProperties", .definition("preset")),
         ])
-    )
-    static let condition = object("condition", "[condition](#when)", #"{ "connection": 1 }"#)
-    static let duty = object("duty", "[object](#duty-cycles)", #"{ "on": "2 s", "off": "8 s" }"#)
-    static let httpCondition = object(
-        "httpCondition",
-        "[condition](#http-messages)",
-        #"{ "method": "GET", "path": "/files/*" }"#
     )
 }
 
 // MARK: Values of HTTP
 
 extension ValueForm {
-    static let token = ValueForm(
-        "token",
-        "text",
-        example: "\"GET\"",
-        .string("\(Pattern.token){1,\(ProfileLimits.textLength)}")
-    )
+    static let httpCondition =
+        object("httpCondition", words: "[condition](#http-messages)", #"{ "method": "GET", "path": "/files/*" }"#)
+    static let token =
+        ValueForm("token", "text", "\"GET\"", .string("\(Pattern.token){1,\(ProfileLimits.textLength)}"))
     static let textPattern = ValueForm(
         "textPattern",
         "text, `*` in it for any characters",
-        example: "\"/files/*\"",
+        "\"/files/*\"",
         .string(#"[/*][^\u0000-\u0020\u007F-\u009F]*"#, limit: ProfileLimits.textLength)
     )
     static let fields = ValueForm(
         "fields",
         "object: names of fields, and texts",
-        example: #"{ "Retry-After": "2" }"#,
-        .object([
-            ("type", .text("object")), ("maxProperties", .number(UInt64(ProfileLimits.httpFields))),
+        #"{ "Retry-After": "2" }"#,
+        map([
+            ("maxProperties", .number(UInt64(ProfileLimits.httpFields))),
             ("propertyNames", .string("\(Pattern.token)+", limit: ProfileLimits.nameLength)),
             ("additionalProperties", .string(Pattern.fieldValue, limit: ProfileLimits.textLength)),
         ])
@@ -316,80 +274,65 @@ extension ValueForm {
     static let fieldPatterns = ValueForm(
         "fieldPatterns",
         "object: names of fields, and texts with `*` for any characters",
-        example: #"{ "Range": "bytes=*" }"#,
+        #"{ "Range": "bytes=*" }"#,
         .definition("fields")
     )
     static let status = ValueForm(
         "status",
         #"`206`, `"5xx"` or `"500..504"`"#,
-        example: "503",
+        "503",
         .oneOf(.integer(100...599), .string(#"([1-5]xx|[1-5][0-9]{2}\.\.[1-5][0-9]{2})"#))
     )
-    static let answerStatus = ValueForm("answerStatus", "whole number, 200 to 599", example: "503", .integer(200...599))
+    static let answerStatus = ValueForm("answerStatus", "whole number, 200 to 599", "503", .integer(200...599))
     static let informationalStatus = ValueForm(
         "informationalStatus",
         #"`104`, `"1xx"` or `"102..104"`"#,
-        example: "104",
+        "104",
         .oneOf(.integer(100...199), .string(#"(1xx|1[0-9]{2}\.\.1[0-9]{2})"#))
     )
-    static let answerBody = ValueForm(
-        "answerBody",
-        "text of up to 64 KiB",
-        example: "\"try later\"",
-        .string("", limit: ProfileLimits.answerBytes)
-    )
-    static let answer = object("answer", "object", #"{ "status": 503 }"#)
+    static let answerBody =
+        ValueForm("answerBody", "text of up to 64 KiB", "\"try later\"", .string(limit: ProfileLimits.answerBytes))
+    static let answer = object("answer", #"{ "status": 503 }"#)
 }
 
 // MARK: Values of kinds of faults
 
 extension ValueForm {
-    static let digits = ValueForm(
-        "digits",
-        "text",
-        example: "\"…\"",
-        .string("", limit: ProfileLimits.hexadecimalLength)
-    )
+    static let digits = ValueForm("digits", "text", "\"…\"", .string(limit: ProfileLimits.hexadecimalLength))
     static let pattern = bytes("pattern", limit: ProfileLimits.patternBytes, "END")
     static let cutOffsets = ValueForm(
         "cutOffsets",
         "offset, or a list of 1 to \(ProfileLimits.cutOffsets) of them",
-        example: "\"64 KiB\"",
+        "\"64 KiB\"",
         .oneOf(.definition("size"), .list(of: "size", 1...ProfileLimits.cutOffsets))
     )
-    static let quantiles = list(
+    static let quantiles = ValueForm(
         "quantiles",
         "list of 2 to \(ProfileLimits.quantiles) durations, none below the one before",
         #"["20 ms", "30 ms", "90 ms"]"#,
-        of: "duration",
-        2...ProfileLimits.quantiles
+        .list(of: "duration", 2...ProfileLimits.quantiles)
     )
-    static let steps = list(
+    static let steps = ValueForm(
         "steps",
         "list of 1 to \(ProfileLimits.rateSteps) steps",
         #"[ { "after": "2 s", "rate": "1 Mbit/s" } ]"#,
-        of: "step",
-        1...ProfileLimits.rateSteps
+        .list(of: "step", 1...ProfileLimits.rateSteps)
     )
-    static let spikes = object("spikes", "object", #"{ "every": "10 s", "for": "500 ms", "extra": "300 ms" }"#)
-    static let wave = object("wave", "object", #"{ "low": "1 Mbit/s", "high": "8 Mbit/s", "period": "20 s" }"#)
+    static let spikes = object("spikes", #"{ "every": "10 s", "for": "500 ms", "extra": "300 ms" }"#)
+    static let wave = object("wave", #"{ "low": "1 Mbit/s", "high": "8 Mbit/s", "period": "20 s" }"#)
     static let tracePath = ValueForm(
         "tracePath",
         "path, from the folder of the file that says it",
-        example: "\"traces/12mbit.trace\"",
-        .string("", limit: ProfileLimits.pathLength, least: 1)
+        "\"traces/12mbit.trace\"",
+        .string(limit: ProfileLimits.pathLength, least: 1)
     )
-    static let burstLength = ValueForm(
-        "burstLength",
-        "whole number, 1 to 1,000",
-        example: "5",
-        .integer(1...UInt64(ProfileLimits.burstLength))
-    )
-    static let bit = ValueForm("bit", "0, the lowest, to 7", example: "3", .integer(0...7))
+    static let burstLength =
+        ValueForm("burstLength", "whole number, 1 to 1,000", "5", .integer(1...UInt64(ProfileLimits.burstLength)))
+    static let bit = ValueForm("bit", "0, the lowest, to 7", "3", .integer(0...7))
     static let connectionCount = ValueForm(
         "connectionCount",
         "whole number, 1 to 1,000,000",
-        example: "100",
+        "100",
         .integer(1...UInt64(ConnectionLimit.largest))
     )
 }

@@ -1,18 +1,17 @@
 import Units
 
-/// No more than a rate passes, from the first byte on.
+/// Limits a stream to a rate.
 public struct Bandwidth: Hashable, Sendable {
-    /// The rate: that at the start, where it changes. Above zero.
+    /// The rate, or the rate at the start. Above zero.
     public var rate: BitRate
-    /// What may pass at once after an idle time, and at the start. Zero is none: bytes leave at
-    /// the rate from the first one.
+    /// The bytes that may pass at once at the start and after an idle time; zero for none.
     public var burst: ByteCount
-    /// Who shares the rate.
+    /// The connections that share the rate.
     public var scope: Scope
-    /// How the rate changes as time goes by.
+    /// How the rate changes over time.
     public var course: Course
 
-    /// Who shares a rate. Each direction is apart.
+    /// The connections that share a rate, separately for each direction.
     public enum Scope: String, Hashable, Sendable, CaseIterable {
         /// Each connection has the rate for itself.
         case connection
@@ -24,25 +23,23 @@ public struct Bandwidth: Hashable, Sendable {
         case global
     }
 
-    /// How a rate changes: on the clock of the connection where each has the rate for itself, else on
-    /// that of the proxy, or of the proxies.
+    /// How a rate changes, on the clock of the connection, or of the proxy or proxies that share it.
     public enum Course: Hashable, Sendable {
-        /// It doesn't.
+        /// A constant rate.
         case steady
-        /// Each step takes the place of the rate before it. One or more, each later than the one before
-        /// it. After `repeats`, which is later than the last of them, it all starts over; `nil` is never.
+        /// One or more later rates, in order of time. Starts over after `repeats`, which is later than the last; `nil` is
+        /// never.
         case steps([Step], repeats: Duration?)
-        /// Evenly up from `rate` to `high`, which is above it, within half of a period, and evenly back;
-        /// a period is above zero and at most `longestPeriod`.
+        /// Linearly from `rate` up to `high`, above it, and back within a period, above zero and at most `longestPeriod`.
         case wave(high: BitRate, period: Duration)
     }
 
     /// The longest period of a wave: 24 h.
     public static let longestPeriod = Duration.seconds(86_400)
 
-    /// From a time on, another rate.
+    /// A later rate.
     public struct Step: Hashable, Sendable {
-        /// When, counted from the start. Above zero.
+        /// The time from the start. Above zero.
         public var after: Duration
         /// The rate from then on. Above zero.
         public var rate: BitRate
@@ -54,7 +51,7 @@ public struct Bandwidth: Hashable, Sendable {
         }
     }
 
-    /// Makes a bandwidth; the rules of each part are stated at its property.
+    /// Makes a bandwidth; the rules are stated at the properties.
     public init(
         rate: BitRate,
         burst: ByteCount = .zero,
@@ -120,7 +117,7 @@ extension Bandwidth: FaultDefinition {
     private static let repetition = Form.period
         .described("duration, at least `\"1 ms\"` and longer than the last step's `after`")
 
-    /// A wave as a profile has it.
+    /// A wave in a profile.
     struct Wave: Sendable {
         var low: BitRate
         var high: BitRate
@@ -158,7 +155,7 @@ extension Bandwidth: FaultDefinition {
 
     private static let stepList = Form<[Step]>(
         .steps,
-        read: { object, key, decoder in object[key].flatMap { steps($0, key: key, &decoder) } },
+        read: { steps($0, key: $1, &$2) },
         write: { .array($0.map { .object(Step.table.written($0)) }) }
     )
 

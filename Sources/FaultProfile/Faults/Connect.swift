@@ -1,21 +1,21 @@
 import Units
 
-/// What happens when a client connects, in place of a connection that is there at once.
+/// Replaces the immediate acceptance of a connection.
 public struct Connect: Hashable, Sendable {
-    /// What the client sees of it.
+    /// What the client sees.
     public var how: Mode
 
-    /// What happens to those who connect.
+    /// What happens to a new connection.
     public enum Mode: Hashable, Sendable {
-        /// The client is accepted; the server is connected to, and the client is read, only after a time. The
-        /// time is above zero, and drawn evenly from as much as `jitter` below to as much above it.
+        /// The client is accepted; the server is dialed and the client is read after a time above zero, drawn evenly from
+        /// `jitter` below to `jitter` above it.
         case delay(Duration, jitter: Duration)
-        /// Nobody accepts, for as long as the fault is on. Those that conditions pick are accepted by the
-        /// system alone: nobody reads, and no server is connected to.
+        /// Connections aren't accepted while the fault is on. Those selected by conditions are accepted by the system, but
+        /// not read, and no server is dialed.
         case hang
-        /// Connections are refused. Those that conditions pick are accepted and reset.
+        /// Connections are refused. Those selected by conditions are accepted and reset.
         case refuse
-        /// The client is accepted and sees the end of the stream (FIN) at once; no server is connected to.
+        /// The client is accepted and sees the end of the stream (FIN) at once; no server is dialed.
         case close
     }
 
@@ -33,16 +33,17 @@ extension Connect: FaultDefinition {
     static let table = ObjectTable(
         Connect(how: .hang),
         texts: """
-            how: late, unanswered, refused, or closed at once; see [the table](faults.md#connect)
-            for: required with `delay`, and only then: how long the proxy neither connects to the server nor reads
-            jitter: with `delay`: how far each connection's draw may lie from `for`, evenly; never below zero
+            how: see below
+            for: with `delay`, which needs it, and only then: how long the server isn't connected to, nor the client read
+            jitter: with `delay`: drawn evenly for each connection, from as much below `for` to as much above; below zero \
+            counts as zero
             """,
         rules: [("if", .has(["how": "delay"])), ("then", .requires("for"))],
         [
             .part("how", .choice, isRequired: true) {
                 $0.how.word
             } set: {
-                $0.how = $1.manner
+                $0.how = $1.mode
             },
             .part("for", .positiveDuration) {
                 if case .delay(let time, _) = $0.how { time } else { nil }
@@ -64,8 +65,8 @@ extension Connect: FaultDefinition {
         case refuse
         case close
 
-        /// What happens, before its time is known.
-        var manner: Mode {
+        /// The mode, before its time is known.
+        var mode: Mode {
             switch self {
             case .delay: .delay(.zero, jitter: .zero)
             case .hang: .hang
@@ -105,7 +106,7 @@ extension Connect: FaultDefinition {
         checkAge(context, &decoder)
     }
 
-    /// Reports an age at which no connection begins, and an end of what doesn't last.
+    /// Reports conditions on age that can't apply to a new connection.
     private func checkAge(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
         let condition = context.condition
         if condition.ageFrom > .zero {

@@ -1,20 +1,20 @@
 import Units
 
-/// A server whose table of connections is full: no more than so many are open at a time.
+/// Limits the number of open connections of the proxy.
 public struct ConnectionLimit: Hashable, Sendable {
     /// The connections of the proxy that may be open at a time: 1 to `largest`.
     public var limit: Int
-    /// What happens to one more.
+    /// What happens to a further connection.
     public var how: Mode
 
     /// The largest limit: a million.
     public static let largest = 1_000_000
 
-    /// What happens to a client for whom there is no room.
+    /// What happens to a connection beyond the limit.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// It is accepted and reset.
         case refuse
-        /// It waits in the system's queue, accepted by nobody, until a connection ends.
+        /// It waits in the backlog until another ends.
         case hang
     }
 

@@ -1,19 +1,17 @@
 import Units
 
-/// Bits of the stream are flipped; its length stays as it is.
-///
-/// In each byte that is acted, one bit is flipped: drawn by the byte's offset, unless it is given.
+/// Flips bits of the stream: one in each selected byte, drawn by the byte's offset unless given.
 public struct Corrupt: Hashable, Sendable {
-    /// Which bytes are acted.
+    /// The bytes to corrupt.
     public var position: Position
-    /// What the position's offsets are counted in; `connection` for a rate.
+    /// The base of the offsets; `connection` for a rate.
     public var base: OffsetBase
-    /// The bit that is flipped, from 0, the lowest, to 7; `nil` where it is drawn.
+    /// The bit to flip, from 0, the lowest, to 7; `nil` to draw it.
     public var bit: Int?
 
     /// Where bits are flipped.
     public enum Position: Hashable, Sendable {
-        /// In the byte behind this many bytes.
+        /// The byte after this many bytes.
         case at(ByteCount)
         /// In one byte at an offset drawn for each connection or message, evenly, both ends included.
         case between(ByteCount, ByteCount)
@@ -72,7 +70,7 @@ extension Corrupt: FaultDefinition {
     var isReplayedByPosition: Bool {
         switch position {
         case .at, .between: true
-        // The journal isn't told of all of them; with the seed they are the same again.
+        // Not all flips are in the journal; the seed reproduces them.
         case .rate: false
         }
     }

@@ -1,12 +1,12 @@
 import Units
 
-/// Exactly so many bytes pass, or so much time, then the connection ends.
+/// Ends the connection after an exact number of bytes or a time.
 public struct Cut: Hashable, Sendable {
     /// Where the connection ends.
     public var position: Position
     /// How it ends.
     public var how: Ending
-    /// What the position's offsets are counted in; `connection` where it has none.
+    /// The base of the offsets; `connection` if there are none.
     public var base: OffsetBase
 
     /// Where a cut is made. Offsets are zero or more; zero ends the connection before its first byte.
@@ -24,7 +24,7 @@ public struct Cut: Hashable, Sendable {
         case after(Duration)
         /// When for this long no byte has passed in either direction. Above zero; both directions end.
         case idle(Duration)
-        /// Behind the first of these bytes in the stream.
+        /// After the first match in the stream.
         case pattern(BytePattern)
     }
 
@@ -34,7 +34,7 @@ public struct Cut: Hashable, Sendable {
         case close
         /// The receiver sees a reset (RST), after everything before the cut has reached it.
         case reset
-        /// Neither end is told: nothing passes any more, in either direction, until the ends give up.
+        /// Blackholes both directions, without an end or a reset, until the peers give up.
         case silence
     }
 
@@ -102,10 +102,8 @@ extension Cut: FaultDefinition {
     /// An offset, or a list of them.
     private static let offsets = Form<Position>(
         .cutOffsets,
-        read: { object, key, decoder in
-            guard let node = object[key], case .array = node.value else {
-                return decoder.size(object, key).map(Position.at)
-            }
+        read: { node, key, decoder in
+            guard case .array = node.value else { return Form.size.read(node, key, &decoder).map(Position.at) }
             let limit = ProfileLimits.cutOffsets
             guard let nodes = decoder.list(node, key: key, limit: limit, of: "offsets in this cut") else { return nil }
             guard !nodes.isEmpty else {

@@ -8,11 +8,11 @@ public enum HTTPFault: Hashable, Sendable {
     case drop(StatusSelection)
 }
 
-/// What a client is answered in the server's place.
+/// The answer that the proxy gives in the server's place.
 public struct HTTPAnswer: Hashable, Sendable {
     /// The status code, 200 to 599.
     public var status: Int
-    /// Fields beside those that the proxy gives (`Connection`, `Content-Length`), in order.
+    /// Fields in addition to `Connection` and `Content-Length`, in order.
     public var fields: [Field]
     /// The content, as UTF-8; empty with 204 and 304, which have none.
     public var body: String
@@ -63,11 +63,7 @@ extension HTTPFault: FaultDefinition {
         ]
     )
 
-    private static let informational = Form<StatusSelection>(
-        .informationalStatus,
-        read: { object, key, decoder in object[key].flatMap { decoder.status($0, in: 100...199) } },
-        write: { $0.written }
-    ).checked { codes in
+    private static let informational = Form.status(.informationalStatus, in: 100...199).checked { codes in
         guard codes.range == 101...101 else { return nil }
         return ("101 ends HTTP on its connection, and can't be dropped", "write another code, such as 104")
     }
@@ -122,21 +118,13 @@ extension HTTPAnswer {
 
     private static let header = Form<[Field]>(
         .fields,
-        read: { object, key, decoder in
-            object[key].map { node in
-                decoder.httpFields(node, key: key).map { Field(name: $0.name, value: $0.value) }
-            }
+        read: { node, key, decoder in
+            decoder.httpFields(node, key: key).map { Field(name: $0.name, value: $0.value) }
         },
         write: { .object($0.map { (key: $0.name, value: .text($0.value)) }) }
     )
 
-    private static let content = Form<String>(
-        .answerBody,
-        read: { object, key, decoder in
-            object[key].flatMap { decoder.text($0, key: key, limit: ProfileLimits.answerBytes) }
-        },
-        write: { .text($0) }
-    )
+    private static let content = Form.text(.answerBody, limit: ProfileLimits.answerBytes)
 
     fileprivate static func check(_ answer: HTTPAnswer, _ object: CheckedObject, _ decoder: inout ProfileDecoder) {
         for name in ["Content-Length", "Transfer-Encoding", "Connection"]

@@ -1,11 +1,11 @@
 import Units
 
-/// One direction of a connection goes silent for good, its end included, while the other goes on.
+/// Blackholes one direction of a connection for good, including its end.
 public struct HalfOpen: Hashable, Sendable {
-    /// From where on nothing passes.
+    /// Where the direction is blackholed.
     public var point: Point
 
-    /// Where a direction goes silent.
+    /// Where a direction is blackholed.
     public enum Point: Hashable, Sendable {
         /// After this many bytes, zero or more, counted as in `Cut`.
         case at(ByteCount)

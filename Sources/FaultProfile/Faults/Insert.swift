@@ -1,20 +1,20 @@
 import Units
 
-/// Bytes are put into the stream, and the rest goes on behind them: an advertisement, or the page of a captive portal.
+/// Inserts bytes into the stream, as an advertisement or a captive portal does.
 public struct Insert: Hashable, Sendable {
-    /// Where the bytes are put in.
+    /// Where the bytes are inserted.
     public var position: Position
     /// The bytes: 1 to `largest` of them.
     public var bytes: [UInt8]
 
-    /// The most bytes that an insertion has: 4 KiB.
+    /// The most bytes of an insertion: 4 KiB.
     public static let largest = 4_096
 
-    /// Where bytes are put in.
+    /// Where bytes are inserted.
     public enum Position: Hashable, Sendable {
-        /// Behind this many bytes, counted as in `Cut`.
+        /// After this many bytes, counted as in `Cut`.
         case at(ByteCount)
-        /// Behind the first of these bytes in the stream.
+        /// After the first match in the stream.
         case pattern(BytePattern)
     }
 

@@ -1,19 +1,18 @@
 import Units
 
-/// Every byte arrives later: by `delay`, give or take what is drawn around it. The order of bytes is kept.
+/// Delays every byte by `delay` with jitter. Bytes keep their order.
 public struct Latency: Hashable, Sendable {
-    /// How much later, in one direction. Zero or more; above zero with `logNormal`.
+    /// The delay in one direction. Zero or more; above zero with `logNormal`.
     public var delay: Duration
-    /// How far a draw may lie from `delay` (uniform), or its standard deviation (the others). Zero or
-    /// more; of no account with `quantiles`.
+    /// The largest deviation from `delay` (uniform) or the standard deviation (others). Zero or more; unused with `quantiles`.
     public var jitter: Duration
     /// How draws are distributed around `delay`.
     public var distribution: Distribution
-    /// How much a draw takes after the one before it: 0 is not at all, 1 is one draw for all bytes.
+    /// The correlation of successive draws: 0 is none, 1 is one draw for all bytes.
     public var correlation: Probability
-    /// What no draw falls below. Zero or more.
+    /// The lower bound of draws. Zero or more.
     public var minimum: Duration
-    /// Times at which more is added.
+    /// Times with an extra delay.
     public var spikes: Spikes?
 
     /// How draws are distributed.
@@ -27,18 +26,17 @@ public struct Latency: Hashable, Sendable {
         case pareto
         /// The log-normal one with the mean `delay` and the standard deviation `jitter`.
         case logNormal
-        /// Equally spaced quantiles of what is added to `delay`, from the smallest to the largest, two or
-        /// more, none below the one before; evenly between each two.
+        /// Equally spaced quantiles of the addition to `delay`, ascending, two or more; linear in between.
         case quantiles([Duration])
     }
 
-    /// Times of the connection's life at which bytes are delayed by more.
+    /// Periodic times of the connection with an extra delay.
     public struct Spikes: Hashable, Sendable {
-        /// From the beginning of one to that of the next. The first begins at a drawn age.
+        /// The period. The first spike begins at a drawn age.
         public var every: Duration
-        /// How long one lasts: above zero, below `every`.
+        /// The length of a spike: above zero, below `every`.
         public var duration: Duration
-        /// What is added for the bytes that come meanwhile. Above zero.
+        /// The extra delay of bytes that come during a spike. Above zero.
         public var extra: Duration
 
         /// Makes spikes; each duration is above zero, `duration` is below `every`.
@@ -130,7 +128,7 @@ extension Latency: FaultDefinition {
 
     private static let quantileTable = Form<[Duration]>(
         .quantiles,
-        read: { object, key, decoder in object[key].flatMap { quantiles($0, key: key, &decoder) } },
+        read: { quantiles($0, key: $1, &$2) },
         write: { .array($0.map { .text($0.text) }) }
     )
 

@@ -1,12 +1,10 @@
 import Units
 
-/// Packets are lost on the way, as a stream shows it: it stalls, goes on in a burst, and gets slower. No byte
-/// is lost.
+/// Packet loss as seen in a stream: stalls, bursts and a lower rate. No byte is lost.
 ///
-/// Which segments of 1,448 bytes are lost is drawn by their position in the stream. `burst` 1 draws each for
-/// itself; more is the model of Gilbert: a good state that loses nothing and a bad one that loses all, with
-/// the chances p from good to bad and r from bad to good of each segment. Of a mean loss L and a mean burst B
-/// they are r = 1/B and p = L/(B·(1 − L)), so B has to be L/(1 − L) or more (E. N. Gilbert, "Capacity of a
+/// Lost segments of 1,448 bytes are drawn by position. With `burst` 1 losses are independent; otherwise Gilbert's model: a
+/// good state without loss and a bad one that loses all, with the transition chances p and r per segment. For a mean loss L
+/// and a mean burst B, r = 1/B and p = L/(B·(1 − L)), so B must be L/(1 − L) or more (E. N. Gilbert, "Capacity of a
 /// burst-noise channel", 1960).
 public struct Loss: Hashable, Sendable {
     /// The share of segments that are lost. Below one.

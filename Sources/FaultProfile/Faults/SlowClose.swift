@@ -1,8 +1,8 @@
 import Units
 
-/// The end of a stream (FIN or reset) comes late, behind a pause in which nothing happens.
+/// Delays the end of a stream (FIN or reset).
 public struct SlowClose: Hashable, Sendable {
-    /// How much later than the last byte the end comes. Above zero.
+    /// The delay after the last byte. Above zero.
     public var delay: Duration
 
     /// Makes a slow close.

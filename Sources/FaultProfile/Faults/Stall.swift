@@ -1,12 +1,12 @@
 import Units
 
-/// Bytes up to an offset pass; the next one waits, then all goes on.
+/// Holds the byte at an offset for a time.
 public struct Stall: Hashable, Sendable {
     /// The bytes that pass first.
     public var at: ByteCount
-    /// What `at` is counted in.
+    /// The base of `at`.
     public var base: OffsetBase
-    /// How long the next byte waits, from the moment it could pass. Above zero.
+    /// How long the next byte waits, from when it could pass. Above zero.
     public var duration: Duration
 
     /// Makes a stall; `at` is zero or more, `duration` above zero.

@@ -1,25 +1,23 @@
 import Units
 
-/// Bytes pass when a recorded trace of a link gave an opportunity, and wait in a queue in front of it
-/// until then. The trace starts with the connection and over again at its end. No byte is ever lost:
-/// what finds the queue full stays with the sender.
+/// Passes bytes at the opportunities of a recorded trace; they wait in a queue until then. The trace starts with the
+/// connection and repeats. No byte is lost: with a full queue bytes stay with the sender.
 public struct Trace: Hashable, Sendable {
     /// The bytes that may pass at each opportunity.
     public static let opportunitySize = ByteCount(1_500)
 
-    /// The file that the opportunities were read from: a path as the process can open it.
+    /// The path of the trace's file.
     public var file: String
-    /// When up to 1,500 B may pass: milliseconds since the trace began, none before the one in front of
-    /// it, several at one time for more. Never empty; the last one is above zero, and is the length of
-    /// the trace as well.
+    /// The opportunities to pass up to 1,500 B, in milliseconds from the start of the trace, ascending; equal times allow
+    /// more. Never empty; the last, above zero, is the length of the trace.
     public var opportunities: [UInt32]
-    /// The bytes that wait at most: 1,500 or more. The more, the longer each waits.
+    /// The size of the queue: 1,500 B or more.
     public var queue: ByteCount
 
-    /// What `queue` is where a profile doesn't say: 256 KiB.
+    /// The default queue: 256 KiB.
     public static let defaultQueue = ByteCount.kibibytes(256)
 
-    /// Makes a trace; the rules of each part are stated at its property.
+    /// Makes a trace; the rules are stated at the properties.
     public init(file: String, opportunities: [UInt32], queue: ByteCount = defaultQueue) {
         self.file = file
         self.opportunities = opportunities
@@ -54,16 +52,14 @@ extension Trace: FaultDefinition {
 
     private static let times = Form<(file: String, opportunities: [UInt32])>(
         .tracePath,
-        read: { object, key, decoder in
-            guard let node = object[key],
-                let file = decoder.text(node, key: key, limit: ProfileLimits.pathLength)
-            else { return nil }
+        read: { node, key, decoder in
+            guard let file = decoder.text(node, key: key, limit: ProfileLimits.pathLength) else { return nil }
             guard !file.isEmpty else {
                 decoder.report("“file” is empty", remedy: "write the path of a trace", at: node.place)
                 return nil
             }
             guard let opportunities = decoder.trace(file, at: node.place) else { return nil }
-            // With the folder of the profile, so that it is a path from the folder that the process runs in.
+            // Made relative to the working directory.
             return (ProfileReference.path(ofFile: file, in: decoder.file), opportunities)
         },
         write: { .text($0.file) }

@@ -1,12 +1,12 @@
 import Units
 
-/// Bytes vanish from the stream, and the rest goes on as if nothing had happened: a broken middlebox.
+/// Removes bytes from the stream, as a broken middlebox does.
 public struct Truncate: Hashable, Sendable {
-    /// The bytes that pass first: those of the connection that vanish don't count.
+    /// The offset of the removed bytes; bytes removed before don't count.
     public var at: ByteCount
-    /// What `at` is counted in.
+    /// The base of `at`.
     public var base: OffsetBase
-    /// How many bytes behind them vanish. Above zero.
+    /// The number of removed bytes. Above zero.
     public var bytes: ByteCount
 
     /// Makes a truncation; `at` is zero or more, `bytes` above zero.

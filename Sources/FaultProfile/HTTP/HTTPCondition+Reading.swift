@@ -14,49 +14,50 @@ extension HTTPCondition {
             chance: drawn once for each request and its response
             """,
         [
-            .optional("method", \.method, method, fallback: "any"),
+            .optional("method", \.method, .text(.token), fallback: "any"),
             .optional("path", \.path, path, fallback: "any"),
             .optional("header", \.fields, header, default: [], fallback: "any"),
             .optional("status", \.status, status, fallback: "any"),
-            .optional("request", \.requests, requests, default: .all, fallback: "all"),
+            .optional("request", \.requests, .ordinals, default: .all, fallback: "all"),
             .optional("chance", \.chance, .chance, default: .always),
         ]
     )
 
-    private static let method = Form<String>(.token, read: { $2.token($0, $1) }, write: { .text($0) })
-    private static let path = Form(.textPattern, read: { path($0, $1, &$2) }, write: { .text($0.text) })
+    private static let path = Form(
+        .textPattern,
+        read: { Form.text().read($0, $1, &$2).map(TextPattern.init) },
+        write: { .text($0.text) }
+    )
     private static let header = Form<[FieldPattern]>(
         .fieldPatterns,
-        read: { object, key, decoder in
-            object[key].map { node in
-                decoder.httpFields(node, key: key).map { FieldPattern(name: $0.name, value: TextPattern($0.value)) }
-            }
+        read: { node, key, decoder in
+            decoder.httpFields(node, key: key).map { FieldPattern(name: $0.name, value: TextPattern($0.value)) }
         },
         write: { .object($0.map { (key: $0.name, value: .text($0.value.text)) }) }
     )
-    private static let status = Form<StatusSelection>(
-        .status,
-        read: { object, key, decoder in object[key].flatMap { decoder.status($0, in: 100...599) } },
-        write: { $0.written }
-    )
-    private static let requests = Form<ConnectionSelection>(
-        .connections,
-        read: { object, key, decoder in object[key].flatMap { decoder.ordinals($0, key: key) } },
-        write: { $0.written ?? .text("1..") }
-    )
+    private static let status = Form<StatusSelection>.status(.status, in: 100...599)
 
-    private static func path(_ object: CheckedObject, _ key: String, _ decoder: inout ProfileDecoder) -> TextPattern? {
-        guard let text = decoder.text(object, key) else { return nil }
-        if text.hasPrefix("/") || text.hasPrefix("*"), !text.hasSpaceOrControl { return TextPattern(text) }
-        decoder.report(
-            "\(text.quoted) is no path",
-            remedy: "begin it with “/”, as “/files/*”, and write no spaces",
-            at: object.place(of: key)
-        )
-        return nil
+    /// Reports a method or a path that no request has.
+    static func check(_ condition: HTTPCondition, _ object: CheckedObject, _ decoder: inout ProfileDecoder) {
+        if let method = condition.method, !method.isToken {
+            decoder.report(
+                "\(method.quoted) is no value of “method”",
+                remedy: "write letters, digits and “-”, without spaces",
+                at: object.place(of: "method")
+            )
+        }
+        if let path = condition.path?.text,
+            path.hasSpaceOrControl || !path.hasPrefix("/") && !path.hasPrefix("*")
+        {
+            decoder.report(
+                "\(path.quoted) is no path",
+                remedy: "begin it with “/”, as “/files/*”, and write no spaces",
+                at: object.place(of: "path")
+            )
+        }
     }
 
-    /// What is wrong with this condition on a fault of this kind and stream.
+    /// Reports what is wrong with this condition on a fault of this kind and stream.
     func check(_ kind: FaultKind, stream: StreamSelection, at place: SourcePlace, _ decoder: inout ProfileDecoder) {
         if let reason = kind.definition.reasonAgainstMessages {
             decoder.report(
@@ -87,27 +88,26 @@ extension HTTPCondition {
 }
 
 extension StatusSelection {
-    /// Whether one of `others` is among these codes, other than 101, which is never dropped.
+    /// Whether any of `others` is among these codes, except 101, which is never dropped.
     fileprivate func dropsAny(of others: StatusSelection) -> Bool {
         range.contains { $0 != 101 && others.range.contains($0) }
     }
 }
 
-extension ProfileDecoder {
-    /// A token: a method, or the name of a field (RFC 9110, section 5.6.2).
-    mutating func token(_ object: CheckedObject, _ key: String) -> String? {
-        guard let text = text(object, key) else { return nil }
-        if text.isToken { return text }
-        report(
-            "\(text.quoted) is no value of \(key.quoted)",
-            remedy: "write letters, digits and “-”, without spaces",
-            at: object.place(of: key)
+extension Form<StatusSelection> {
+    /// Codes from a range: `503`, `"5xx"`, `"500..504"`.
+    static func status(_ shape: ValueForm, in allowed: ClosedRange<Int>) -> Form {
+        Form(
+            shape,
+            read: { node, _, decoder in decoder.status(node, in: allowed) },
+            write: { $0.range.count == 1 ? .number(UInt64($0.range.lowerBound)) : .text($0.text) }
         )
-        return nil
     }
+}
 
+extension ProfileDecoder {
     /// A status code, or codes: 503, “5xx”, “500..504”.
-    mutating func status(_ node: JSONNode, in allowed: ClosedRange<Int>) -> StatusSelection? {
+    fileprivate mutating func status(_ node: JSONNode, in allowed: ClosedRange<Int>) -> StatusSelection? {
         let (low, high) = (allowed.lowerBound, allowed.upperBound)
         let remedy = "write \(high < 200 ? "104 or “1xx”" : "503, “5xx” or “500..504”")"
         switch node.value {
@@ -121,11 +121,7 @@ extension ProfileDecoder {
             {
                 return StatusSelection(range)
             }
-            report(
-                "\(text.quoted) are no codes from \(low) to \(high)",
-                remedy: remedy,
-                at: node.place
-            )
+            report("\(text.quoted) are no codes from \(low) to \(high)", remedy: remedy, at: node.place)
             return nil
         case .object, .array, .boolean, .null, .unreadable:
             reportType(of: node, expected: "a status code, or codes", key: "status", remedy: remedy)
@@ -146,7 +142,7 @@ extension ProfileDecoder {
         return low...high
     }
 
-    /// An object whose keys are names of fields and whose values are texts.
+    /// Reads an object of field names and texts.
     mutating func httpFields(_ node: JSONNode, key: String) -> [(name: String, value: String)] {
         guard case .object(let members) = node.value else {
             reportType(

@@ -9,7 +9,7 @@ public struct HTTPCondition: Hashable, Sendable {
     public var method: String?
     /// The path of the request's target; with a “?” in the pattern, the path and the query. `nil` is any.
     public var path: TextPattern?
-    /// Fields of the request that must be there with such a value. Names are compared without letter case.
+    /// Required fields of the request with patterns for their values. Names ignore case.
     public var fields: [FieldPattern]
     /// The status of the response; `nil` is any.
     public var status: StatusSelection?
@@ -18,11 +18,11 @@ public struct HTTPCondition: Hashable, Sendable {
     /// The chance that the fault acts on a request and its response, drawn once for each from the seed.
     public var chance: Probability
 
-    /// A field by its name, and what its value must be like.
+    /// A pattern for the value of a field.
     public struct FieldPattern: Hashable, Sendable {
         /// The field's name.
         public var name: String
-        /// What one of its values must be like.
+        /// The pattern that one of the values must match.
         public var value: TextPattern
 
         /// Makes a pattern of a field.
@@ -50,9 +50,9 @@ public struct HTTPCondition: Hashable, Sendable {
     }
 }
 
-/// A text in which `*` stands for any characters, or none.
+/// A text pattern in which `*` matches any characters, or none.
 public struct TextPattern: Hashable, Sendable {
-    /// The pattern as it stands in the profile.
+    /// The pattern as in the profile.
     public var text: String
 
     /// Makes a pattern.
@@ -60,16 +60,15 @@ public struct TextPattern: Hashable, Sendable {
         self.text = text
     }
 
-    /// Whether `candidate` is like the pattern from its first character to its last; takes time in proportion to
-    /// the product of their lengths at most.
+    /// Whether the whole of `candidate` matches; takes at most time proportional to the product of the lengths.
     public func matches(_ candidate: String) -> Bool { matches(candidate.utf8.span) }
 
-    /// Whether the UTF-8 of a text is like the pattern, in the same way.
+    /// The same for the UTF-8 of a text.
     public func matches(_ candidate: Span<UInt8>) -> Bool {
         let pattern = text.utf8.span
         let star = UInt8(ascii: "*")
         var (index, position) = (0, 0)
-        // Where the last star stands, and up to where it has been taken to reach.
+        // The last star, and the end of its match so far.
         var retry: (index: Int, position: Int)?
         while position < candidate.count {
             if index < pattern.count, pattern[index] == star {
@@ -101,7 +100,7 @@ public struct StatusSelection: Hashable, Sendable {
         self.range = range
     }
 
-    /// As a profile has it: `503`, `5xx`, `500..504`.
+    /// The text in a profile: `503`, `5xx`, `500..504`.
     public var text: String {
         let (low, high) = (range.lowerBound, range.upperBound)
         if low == high { return String(low) }

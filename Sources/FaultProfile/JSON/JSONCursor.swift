@@ -1,4 +1,4 @@
-/// Walks over the characters of a text and keeps count of lines and columns.
+/// A cursor over the characters of a text, with line and column.
 struct JSONCursor {
     private let scalars: [Unicode.Scalar]
     private let file: Int
@@ -21,7 +21,7 @@ struct JSONCursor {
     /// Where the character here is.
     var place: SourcePlace { SourcePlace(file: file, place: current) }
 
-    /// Goes to the next character. A line ends with LF, CR LF or CR.
+    /// Advances by one character. A line ends with LF, CR LF or CR.
     mutating func advance() {
         guard let scalar else { return }
         index += 1
@@ -33,14 +33,14 @@ struct JSONCursor {
         }
     }
 
-    /// Goes on by one character if it is `expected`.
+    /// Advances if the character is `expected`.
     mutating func skip(_ expected: Unicode.Scalar) -> Bool {
         guard scalar == expected else { return false }
         advance()
         return true
     }
 
-    /// Takes characters for as long as `condition` holds.
+    /// Takes characters while `condition` holds.
     mutating func take(while condition: (Unicode.Scalar) -> Bool) -> String {
         var view = String.UnicodeScalarView()
         while let scalar, condition(scalar) {

@@ -7,7 +7,7 @@ struct JSONNode: Sendable {
     var members: [JSONMember] { if case .object(let members) = value { members } else { [] } }
 }
 
-/// A JSON value. Numbers stay texts: what they are worth is for their reader to say.
+/// A JSON value. Numbers stay texts until they are used.
 enum JSONValue: Sendable {
     case object([JSONMember])
     case array([JSONNode])
@@ -15,10 +15,10 @@ enum JSONValue: Sendable {
     case number(String)
     case boolean(Bool)
     case null
-    /// Something that isn't JSON and has been reported; nobody needs to report it again.
+    /// Invalid JSON, already reported.
     case unreadable
 
-    /// What this is, with its article, for a message.
+    /// The type with its article, for messages.
     var form: String {
         switch self {
         case .object: "an object"

@@ -1,7 +1,7 @@
 import Units
 
 extension JSONReader {
-    /// The members of the object that begins here with its brace.
+    /// Reads the object that begins here.
     mutating func object() throws(Stopped) -> JSONValue {
         let start = cursor.place
         cursor.advance()
@@ -28,7 +28,7 @@ extension JSONReader {
         return .object(members)
     }
 
-    /// The elements of the list that begins here with its bracket.
+    /// Reads the list that begins here.
     mutating func array() throws(Stopped) -> JSONValue {
         let start = cursor.place
         cursor.advance()
@@ -39,7 +39,7 @@ extension JSONReader {
         return .array(elements)
     }
 
-    /// Passes the comma before the next member or element, or the closing mark; says which it was.
+    /// Skips the comma before the next value or the closing mark; returns whether a value follows.
     private mutating func hasNext(
         before closing: Unicode.Scalar,
         of container: String,

@@ -1,7 +1,7 @@
 import Units
 
 extension JSONReader {
-    /// The text that begins here with its quote. One in single quotes is read and reported.
+    /// Reads the text that begins here; single quotes are reported.
     mutating func text() throws(Stopped) -> String {
         let start = cursor.place
         guard let quote = cursor.scalar else { return "" }
@@ -35,7 +35,7 @@ extension JSONReader {
         report("a control character stands in a text", remedy: "write “\(escape)” or delete it")
     }
 
-    /// The character that the escape sequence here stands for; `nil` when it is none, which is reported.
+    /// The character of an escape sequence; `nil` if it is invalid, which is reported.
     private mutating func escape() -> Unicode.Scalar? {
         let place = cursor.place
         cursor.advance()
@@ -80,7 +80,7 @@ extension JSONReader {
         return "\u{FFFD}"
     }
 
-    /// The second half of a surrogate pair, if that is what comes next.
+    /// The second half of a surrogate pair, if it comes next.
     private mutating func trailingSurrogate() -> UInt16? {
         var ahead = self
         ahead.cursor.advance()

@@ -1,7 +1,7 @@
 import Units
 
 extension JSONReader {
-    /// The number or the word that begins here: all that stands outside of quotes.
+    /// Reads the unquoted number or word that begins here.
     mutating func word() -> JSONValue {
         let place = cursor.place
         let word = bareText()
@@ -36,8 +36,7 @@ extension JSONReader {
         return .unreadable
     }
 
-    /// Takes a word with what follows it at once as in “20Mbit/s”, “10.0.0.0/8” and “fd00::1”: no JSON goes on so, and what
-    /// comes behind is read as well. A comment ends it.
+    /// Takes a word with following signs, as in “20Mbit/s”, “10.0.0.0/8” and “fd00::1”, up to a comment. Never valid JSON.
     private mutating func bareText() -> String {
         var text = cursor.take { $0.isWordCharacter }
         while let sign = cursor.scalar, sign == ":" || sign == "/" {

@@ -1,13 +1,12 @@
 import Units
 
-/// Reads a JSON document (RFC 8259) with the place of every value, and reports what isn't JSON:
-/// as much of it at once as can be told apart.
+/// Reads a JSON document (RFC 8259) with the place of every value, and reports as many syntax errors as possible at once.
 ///
-/// Bounds: as many bytes as its caller says, `deepestNesting` objects and lists in each other.
+/// The caller limits the bytes; the nesting is limited by `deepestNesting`.
 package struct JSONReader {
     package static let deepestNesting = 64
 
-    /// Thrown where nothing after a reported problem can be made sense of.
+    /// Thrown after a reported problem from which reading can't recover.
     struct Stopped: Error {}
 
     var cursor: JSONCursor
@@ -19,8 +18,8 @@ package struct JSONReader {
         self.problems = problems
     }
 
-    /// The document's value, with problems of repairable kinds mended; `nil` when it can't be made
-    /// sense of. Every problem is added to `problems`, under the number `file`.
+    /// The document's value, with recoverable errors repaired; `nil` if it can't be read. Every problem is added to
+    /// `problems` for the file number `file`.
     static func read(
         _ bytes: [UInt8],
         file: Int,
@@ -43,17 +42,17 @@ package struct JSONReader {
         return node
     }
 
-    /// How a text begins.
+    /// The beginning of a text.
     enum Beginning {
-        /// With white space and comments, and with nothing behind them.
+        /// Only white space and comments.
         case nothing
-        /// With the brace of an object, and its first key where one comes next.
+        /// An object, with its first key if there is one.
         case object(String?)
-        /// With anything else.
+        /// Anything else.
         case other
     }
 
-    /// How the text of `bytes` begins, of which 64 KiB are looked at.
+    /// The beginning of `bytes`, of which 64 KiB are read.
     static func beginning(of bytes: [UInt8]) -> Beginning {
         var problems = ProblemList()
         let file = problems.addFile("")
@@ -98,7 +97,7 @@ package struct JSONReader {
         return node
     }
 
-    /// The value that begins here, which isn't white space.
+    /// Reads the value that begins here.
     mutating func value() throws(Stopped) -> JSONNode {
         let place = cursor.place
         guard let scalar = cursor.scalar else { throw stop("the file ends where a value is due", remedy: "add it") }
@@ -129,7 +128,7 @@ package struct JSONReader {
         return try read(&self)
     }
 
-    /// Passes white space, and comments after reporting them.
+    /// Skips white space and, after reporting them, comments.
     mutating func skipSpace() throws(Stopped) {
         while let scalar = cursor.scalar {
             if scalar.isJSONSpace {
@@ -165,8 +164,7 @@ package struct JSONReader {
     }
 }
 
-/// The characters of UTF-8 text without a byte order mark. The first invalid sequence is reported;
-/// each becomes U+FFFD.
+/// Decodes UTF-8 without a byte order mark. Invalid sequences become U+FFFD; the first is reported.
 private func decodedUTF8(_ bytes: [UInt8], file: Int, problems: inout ProblemList) -> [Unicode.Scalar] {
     var iterator = bytes.makeIterator()
     var decoder = Unicode.UTF8()

@@ -24,9 +24,7 @@ extension Form<[UInt8]> {
     static func bytes(_ shape: ValueForm, limit: Int, of title: String) -> Form {
         Form(
             shape,
-            read: { object, key, decoder in
-                object[key].flatMap { decoder.bytes($0, key: key, limit: limit, of: title) }
-            },
+            read: { $2.bytes($0, key: $1, limit: limit, of: title) },
             write: { BytePattern($0).written }
         )
     }

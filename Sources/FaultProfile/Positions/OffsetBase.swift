@@ -1,6 +1,6 @@
 import Units
 
-/// What the offsets of a fault are counted in.
+/// The base that offsets of a fault count from.
 public enum OffsetBase: String, Hashable, Sendable, CaseIterable {
     /// The bytes that the link has passed on since the connection was accepted.
     case connection
@@ -13,12 +13,12 @@ public enum OffsetBase: String, Hashable, Sendable, CaseIterable {
     /// range begins where its `Content-Range` says, that of an upload where `Content-Range` or `Upload-Offset` does.
     case resource
 
-    /// " of the body", behind an offset.
+    /// " of the body", after an offset.
     var words: String { self == .connection ? "" : " of the \(rawValue)" }
 }
 
 extension Field {
-    /// The key `of`: what offsets count.
+    /// The key `of`: the base of offsets.
     static func base(_ path: WritableKeyPath<Root, OffsetBase> & Sendable) -> Field {
         .optional("of", path, .choice, default: .connection)
     }

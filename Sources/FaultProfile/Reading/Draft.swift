@@ -1,19 +1,19 @@
-/// A fault as a file gives it: it may have no name yet.
+/// A fault as read from a file, perhaps without a name.
 struct FaultDraft {
-    /// The name that the file gives, if any.
+    /// The given name, if any.
     let givenName: String?
-    /// Where the name stands, or the fault where it has none.
+    /// The place of the name, or of the fault without one.
     let place: SourcePlace
     let stream: StreamSelection
     let condition: Condition
-    /// Where the name of the fault that it comes after stands, if it says one.
+    /// The place of the value of `after`.
     let afterPlace: SourcePlace?
-    /// Where the proxies that it is narrowed to stand, if it is.
+    /// The places of the names in `when.proxy`.
     let proxyPlaces: [SourcePlace]
     let kind: FaultKind
 }
 
-/// A phase as a file gives it.
+/// A phase as read from a file.
 struct PhaseDraft {
     let name: String
     let place: SourcePlace
@@ -22,31 +22,31 @@ struct PhaseDraft {
     let faults: [FaultDraft]
 }
 
-/// A proxy, and where its name and its addresses stand.
+/// A proxy as read from a file.
 struct ProxyDraft {
     /// Its name and its addresses.
     let definition: ProxyDefinition
-    /// What it has beside the profile, or in place of it.
+    /// The faults that it has in addition to the profile.
     let faults: [FaultDraft]
     let phases: [PhaseDraft]?
     let repeats: Bool
-    /// The profile that it has in place of the one that it stands in, if it says one.
+    /// The profile that replaces the surrounding one for this proxy.
     var profile: ProfileDraft?
-    /// The name or the path of that, and where it stands, as long as it hasn't been read.
+    /// The reference to that profile, until it is read.
     var reference: (text: String, file: String, place: SourcePlace)?
     let place: SourcePlace
     let listenPlace: SourcePlace
     let upstreamPlace: SourcePlace
 }
 
-/// What one file says; `nil` where it says nothing, and its base may.
+/// The content of one file; `nil` values may come from its base.
 struct ProfileDraft {
     var name: String?
     var summary: String?
     var source: String?
-    /// Sentences that the source ends with where the profile has a fault of their kind.
+    /// Sentences added to the source if the profile has a fault of their kind.
     var notes: [(kind: FaultKind.Name, text: String)] = []
-    /// Where the source stands.
+    /// The place of the source.
     var sourcePlace: SourcePlace?
     var seed: UInt64?
     var extends: (reference: String, place: SourcePlace)?
@@ -55,8 +55,8 @@ struct ProfileDraft {
     var phases: [PhaseDraft]?
     var repeats: Bool?
 
-    /// This profile on top of its base: what it gives counts, and its faults come after the base's,
-    /// except that one of the same given name takes the place of the base's.
+    /// This profile merged with its base: its values take precedence, and its faults are added to the base's, replacing
+    /// those of the same given name.
     func extending(_ base: ProfileDraft) -> ProfileDraft {
         ProfileDraft(
             name: name ?? base.name,

@@ -1,6 +1,6 @@
 import Units
 
-/// The faults that come after others, to be checked when all names are known.
+/// Checks `after` conditions once all names are known.
 struct FaultOrder {
     private struct Link {
         let name: String
@@ -11,7 +11,7 @@ struct FaultOrder {
     private var names: [String] = []
     private var links: [Link] = []
 
-    /// Notes a fault, the name of the one that it comes after, and where that stands.
+    /// Adds a fault, the name that it comes after, and the place of that.
     mutating func add(_ name: String, after: String?, at place: SourcePlace) {
         names.append(name)
         if let after { links.append(Link(name: name, after: after, place: place)) }

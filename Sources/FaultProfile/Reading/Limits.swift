@@ -2,8 +2,8 @@
 public enum ProfileLimits {
     /// Bytes of a file: 1 MiB.
     public static let fileBytes = 1 << 20
-    /// Bytes of a text that a profile is embedded in: 64 MiB, as of a journal. What was read of several files, and is
-    /// written with other escapes, is longer than a file may be.
+    /// Bytes of a text with an embedded profile: 64 MiB, as of a journal. A profile merged of several files is longer than a
+    /// file may be.
     public static let embeddingBytes = 64 << 20
     /// Faults of a profile with all its phases and bases.
     public static let faults = 256
@@ -29,8 +29,7 @@ public enum ProfileLimits {
     public static let burstLength = 1_000
     /// A round trip: a day, more than it takes to Pluto and back.
     public static let roundTrip = Duration.seconds(86_400)
-    /// The shortest time that comes again and again: 1 ms. Bytes leave by the millisecond, so no shorter one shows, and
-    /// each change costs a wake-up of every connection that it concerns.
+    /// The shortest repeating time: 1 ms, the granularity of links. Each change wakes every connection concerned.
     public static let shortestPeriod = Duration.milliseconds(1)
     /// Presets of a file.
     public static let presets = 256
@@ -38,7 +37,7 @@ public enum ProfileLimits {
     public static let extendsDepth = 8
     /// Bytes of the pattern of one cut.
     public static let patternBytes = 256
-    /// Characters of bytes that are written in digits: 4 KiB of them, with a space behind each.
+    /// Characters of bytes in hexadecimal digits: 4 KiB of bytes, separated by spaces.
     public static let hexadecimalLength = 12_288
     /// Fields that one `when.http` names, or that one answer has.
     public static let httpFields = 32

@@ -1,38 +1,78 @@
 import Units
 
-extension ProfileDecoder {
-    /// `when`: the connections that a fault acts on.
-    mutating func condition(_ node: JSONNode) -> Condition {
-        var condition = Condition()
-        guard let object = object(node, .condition) else { return condition }
-        condition.proxies = object["proxy"].map { proxyNames($0) } ?? []
-        if let connections = object["connection"].flatMap({ ordinals($0, key: "connection") }) {
-            condition.connections = connections
-        }
-        if let chance = chance(object, "chance") { condition.chance = chance }
-        if let node = object["age"], let (from, until) = window(node, key: "age", noun: "age", article: "an") {
-            condition.ageFrom = from
-            condition.ageUntil = until
-        }
-        condition.clients = object["client"].map { clients($0) } ?? []
-        if let node = object["clock"], let (from, until) = window(node, key: "clock", noun: "time", article: "a") {
-            condition.clock = ClockWindow(from: from, until: until)
-        }
-        condition.duty = object["duty"].flatMap { duty($0) }
-        condition.after = name(object, "after", limit: ProfileLimits.faultNameLength)
-        condition.http = object["http"].flatMap { HTTPCondition.table.read($0, &self) }
-        return condition
+extension Condition {
+    static let table = ObjectTable(
+        Condition(),
+        title: "“when”",
+        definition: "condition",
+        texts: """
+            proxy: the proxies that have the fault; not in a proxy's own fault
+            connection: connections by number, from 1; `every`: its multiples
+            chance: drawn once for each connection
+            age: age of the connection: from, between, until
+            client: clients by their IP address
+            clock: the time since the proxy's clock started
+            duty: on and off in turn, on the proxy's clock
+            after: on once that fault has acted on this proxy
+            http: the HTTP messages during which it is on
+            """,
+        [
+            .optional("proxy", \.proxies, .proxyNames, default: [], fallback: "all"),
+            .optional("connection", \.connections, .ordinals, default: .all, fallback: "all"),
+            .optional("chance", \.chance, .chance, default: .always),
+            .optional("age", \.age, .window("age", "an"), fallback: "at every age"),
+            .optional("client", \.clients, .clients, default: [], fallback: "all"),
+            .optional("clock", \.clock, .window("time", "a").described("as `age`"), fallback: "at all times"),
+            .optional("duty", \.duty, .object(.duty, DutyCycle.table), fallback: "always on"),
+            .optional("after", \.after, .faultName.described("the name of another fault"), fallback: "at once"),
+            .optional(
+                "http",
+                \.http,
+                .object(.httpCondition, HTTPCondition.table, check: HTTPCondition.check),
+                fallback: "every byte"
+            ),
+        ]
+    )
+
+    /// `ageFrom` and `ageUntil` as one interval; `nil` where every age is in it.
+    private var age: ClockWindow? {
+        get { ageFrom > .zero || ageUntil != nil ? ClockWindow(from: ageFrom, until: ageUntil) : nil }
+        set { (ageFrom, ageUntil) = (newValue?.from ?? .zero, newValue?.until) }
     }
+}
+
+extension Form<ConnectionSelection> {
+    /// Connections, or requests, by number: `3`, `"1..2"`, `"3.."`, `{ "every": 3 }`.
+    static var ordinals: Form {
+        Form(.connections, read: { $2.ordinals($0, key: $1) }, write: { $0.written ?? .text("1..") })
+    }
+}
+
+extension Form<ClockWindow> {
+    /// An interval of time, whose ends are called `noun`: `"5 s"`, `"5 s..10 s"`, `"..10 s"`.
+    fileprivate static func window(_ noun: String, _ article: String) -> Form {
+        Form(
+            .age,
+            read: { $2.window($0, key: $1, noun: noun, article: article) },
+            write: { window in
+                guard let until = window.until else { return .text(window.from.text) }
+                return .text(window.from > .zero ? "\(window.from.text)..\(until.text)" : "..\(until.text)")
+            }
+        )
+    }
+}
+
+extension ProfileDecoder {
+    /// `when`: the connections that a fault acts on. What can't be read is reported, and left out.
+    mutating func condition(_ node: JSONNode) -> Condition { Condition.table.read(node, &self) ?? Condition() }
 
     private static let ordinalRemedy = "write 3, “1..2”, “3..” or { \"every\": 3 }"
 
-    /// Connections, or requests, by number.
-    mutating func ordinals(_ node: JSONNode, key: String) -> ConnectionSelection? {
+    fileprivate mutating func ordinals(_ node: JSONNode, key: String) -> ConnectionSelection? {
         let allowed = 1...ProfileLimits.connectionNumber
         switch node.value {
         case .number:
-            guard let number = wholeNumber(node, key: key, in: allowed) else { return nil }
-            return .range(number...number)
+            return wholeNumber(node, key: key, in: allowed).map { .range($0...$0) }
         case .object:
             let shape = key == "request" ? ObjectShape.requestStep : .connectionStep
             guard let object = object(node, shape), let step = object["every"] else { return nil }
@@ -40,12 +80,8 @@ extension ProfileDecoder {
         case .text(let text):
             return ordinalRange(text, key: key, at: node.place)
         case .array, .boolean, .null, .unreadable:
-            reportType(
-                of: node,
-                expected: "a number, a range or a step",
-                key: key,
-                remedy: ProfileDecoder.ordinalRemedy
-            )
+            let expected = "a number, a range or a step"
+            reportType(of: node, expected: expected, key: key, remedy: ProfileDecoder.ordinalRemedy)
             return nil
         }
     }
@@ -71,12 +107,12 @@ extension ProfileDecoder {
         return number
     }
 
-    private mutating func window(
+    fileprivate mutating func window(
         _ node: JSONNode,
         key: String,
         noun: String,
         article: String
-    ) -> (from: Duration, until: Duration?)? {
+    ) -> ClockWindow? {
         let remedy = "write “5 s” (from then on), “5 s..10 s” or “..10 s”"
         let text: String
         switch node.value {
@@ -91,22 +127,20 @@ extension ProfileDecoder {
             report("\(text.quoted) is not \(article) \(noun)", remedy: remedy, at: node.place)
             return nil
         }
-        do {
-            let from = try first.isEmpty ? .zero : Duration(parsing: first)
-            let until = try last.isEmpty ? nil : Duration(parsing: last)
-            if let until, until <= from {
-                report(
-                    "the \(noun) \(text.quoted) ends where it begins, or before",
-                    remedy: "write the smaller \(noun) first",
-                    at: node.place
-                )
-                return nil
-            }
-            return (from, until)
+        var window = ClockWindow()
+        do throws(UnitError) {
+            if !first.isEmpty { window.from = try Duration(parsing: first) }
+            if !last.isEmpty { window.until = try Duration(parsing: last) }
         } catch {
             report(error, at: node.place)
             return nil
         }
+        if let until = window.until, until <= window.from {
+            let what = "the \(noun) \(text.quoted) ends where it begins, or before"
+            report(what, remedy: "write the smaller \(noun) first", at: node.place)
+            return nil
+        }
+        return window
     }
 
     /// What stands before and after the first "..".

@@ -2,7 +2,7 @@ import Units
 
 /// Files of presets.
 extension ProfileDecoder {
-    /// What the preset `name` says in a file of presets; `nil` where the file has none of that name, which is reported.
+    /// The draft of the preset `name`; `nil` if the file has none of that name, which is reported.
     mutating func preset(_ name: String, of node: JSONNode) -> ProfileDraft? {
         guard let file = object(node, .presetFile) else { return nil }
         for key in ["$schema", "title", "url"] { _ = text(file, key) }

@@ -1,7 +1,7 @@
 import Units
 
 extension ProfileDecoder {
-    /// What a file says, from its root value; all of its problems are reported.
+    /// The draft of a file, from its root value; all problems are reported.
     mutating func profile(_ node: JSONNode) -> ProfileDraft {
         var draft = ProfileDraft()
         if case .object(let members) = node.value, !members.isEmpty,
@@ -37,7 +37,7 @@ extension ProfileDecoder {
         draft.summary = text(object, "summary")
         draft.source = text(object, "source")
         draft.seed = object["seed"].flatMap { wholeNumber($0, key: "seed", in: 0...UInt64.max) }
-        draft.repeats = flag(object, "repeat")
+        draft.repeats = read(.flag, object, "repeat")
         if let node = object["extends"], let reference = text(object, "extends") {
             if reference.isEmpty {
                 report("“extends” is empty", remedy: "write the name of a shipped profile or a path", at: node.place)
@@ -62,7 +62,7 @@ extension ProfileDecoder {
                 continue
             }
             let name = name(object)
-            let duration = period(object, "for")
+            let duration = read(.period, object, "for")
             let faults = object["faults"].flatMap { self.faults($0) } ?? []
             if object["for"] == nil && index < nodes.count - 1 {
                 report(
@@ -84,7 +84,7 @@ extension ProfileDecoder {
 
     /// How much the length of a phase varies: by less than the length, which must be given.
     private mutating func jitter(_ object: CheckedObject, of duration: Duration?) -> Duration {
-        guard let jitter = self.duration(object, "jitter"), let node = object["jitter"] else { return .zero }
+        guard let jitter = read(.duration, object, "jitter"), let node = object["jitter"] else { return .zero }
         if object["for"] == nil {
             report(
                 "a phase that lasts for ever has no “jitter”",
@@ -111,7 +111,7 @@ extension ProfileDecoder {
     private mutating func fault(_ node: JSONNode) -> FaultDraft? {
         guard let name = kind(of: node), let object = object(node, .fault(name)) else { return nil }
         let givenName = self.name(object, limit: ProfileLimits.faultNameLength)
-        let stream = choice(object, "stream", StreamSelection.self) ?? .both
+        let stream = read(Form<StreamSelection>.choice, object, "stream") ?? .both
         let condition = object["when"].map { self.condition($0) } ?? Condition()
         let context = FaultContext(object: object, stream: stream, condition: condition)
         let kind = name.definition.read(context, &self)
@@ -131,7 +131,7 @@ extension ProfileDecoder {
         }
     }
 
-    /// The kind of a fault, which decides what its other keys are.
+    /// The kind of a fault, which determines its other keys.
     private mutating func kind(of node: JSONNode) -> FaultKind.Name? {
         let shape = ObjectShape(title: "a fault", keys: [.required("kind", .choice([]), "what it does")])
         let kinds = FaultKind.Name.allCases.map(\.rawValue.quoted).joined(separator: ", ")
@@ -149,6 +149,6 @@ extension ProfileDecoder {
             return nil
         }
         let object = CheckedObject(shape: shape, place: node.place, members: members)
-        return choice(object, "kind", FaultKind.Name.self)
+        return read(Form<FaultKind.Name>.choice, object, "kind")
     }
 }

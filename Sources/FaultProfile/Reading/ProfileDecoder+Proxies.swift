@@ -1,4 +1,4 @@
-/// `proxies`, and what only one of them has.
+/// `proxies` and their own faults.
 extension ProfileDecoder {
     mutating func proxies(_ node: JSONNode) -> [ProxyDraft]? {
         let nodes = list(node, key: "proxies", limit: ProfileLimits.proxies, of: "proxies")
@@ -19,7 +19,7 @@ extension ProfileDecoder {
             guard let place = fault.proxyPlaces.first else { continue }
             report("a fault of one proxy is for no other", remedy: "delete “proxy” in its “when”", at: place)
         }
-        let repeats = flag(object, "repeat") ?? false
+        let repeats = read(.flag, object, "repeat") ?? false
         if repeats, object["phases"] == nil {
             report(
                 "“repeat” of a proxy is about its own phases, and it has none",
@@ -56,49 +56,15 @@ extension ProfileDecoder {
         )
     }
 
-    /// The profile of a proxy that stands in place.
+    /// A proxy's profile given in place.
     private mutating func embeddedProfile(_ node: JSONNode) -> ProfileDraft? {
         guard let object = object(node, .embeddedProfile) else { return nil }
         var draft = ProfileDraft()
         draft.name = name(object)
         draft.faults = object["faults"].flatMap { faults($0) }
         draft.phases = object["phases"].flatMap { phases($0) }
-        draft.repeats = flag(object, "repeat")
+        draft.repeats = read(.flag, object, "repeat")
         return draft
-    }
-
-    /// `when.proxy`: one name, or a list of them.
-    mutating func proxyNames(_ node: JSONNode) -> [String] {
-        switch node.value {
-        case .text:
-            return proxyName(node).map { [$0] } ?? []
-        case .array(let nodes):
-            if nodes.isEmpty {
-                report("“proxy” is an empty list", remedy: "write the name of a proxy, or delete it", at: node.place)
-            }
-            let names = list(node, key: "proxy", limit: ProfileLimits.proxies, of: "proxies in “when”") ?? []
-            return names.compactMap { proxyName($0) }
-        case .object, .number, .boolean, .null, .unreadable:
-            let expected = "the name of a proxy, or a list of such"
-            reportType(of: node, expected: expected, key: "proxy", remedy: "write “\"web\"” or “[\"web\", \"api\"]”")
-            return []
-        }
-    }
-
-    private mutating func proxyName(_ node: JSONNode) -> String? {
-        guard let name = text(node, key: "proxy", limit: ProfileLimits.nameLength) else { return nil }
-        if name.isEmpty { report("“proxy” is empty", remedy: "write the name of a proxy", at: node.place) }
-        return name.isEmpty ? nil : name
-    }
-
-    /// Where the names of `when.proxy` stand, as many as `proxyNames` gives.
-    func places(ofProxies when: JSONNode) -> [SourcePlace] {
-        guard case .object(let members) = when.value, let node = members.first(where: { $0.key == "proxy" })?.node
-        else {
-            return []
-        }
-        guard case .array(let nodes) = node.value else { return [node.place] }
-        return nodes.map(\.place)
     }
 
     /// Reads the profiles that proxies name, each once. Faults of theirs that couldn't be read have been reported.

@@ -1,11 +1,13 @@
 import Units
 
 extension ProfileDecoder {
-    /// A text of up to `ProfileLimits.textLength` characters.
-    mutating func text(_ object: CheckedObject, _ key: String) -> String? {
-        guard let node = object[key] else { return nil }
-        return text(node, key: key, limit: ProfileLimits.textLength)
+    /// The value of a key in a form; `nil` where the object doesn't have the key, or has a value that can't be read.
+    mutating func read<Value>(_ form: Form<Value>, _ object: CheckedObject, _ key: String) -> Value? {
+        object[key].flatMap { form.read($0, key, &self) }
     }
+
+    /// A text of up to `ProfileLimits.textLength` characters.
+    mutating func text(_ object: CheckedObject, _ key: String) -> String? { read(.text(), object, key) }
 
     /// A name: 1 to `limit` characters, none of them a control character.
     mutating func name(
@@ -13,7 +15,11 @@ extension ProfileDecoder {
         _ key: String = "name",
         limit: Int = ProfileLimits.nameLength
     ) -> String? {
-        guard let node = object[key], let name = text(node, key: key, limit: limit) else { return nil }
+        object[key].flatMap { name($0, key: key, limit: limit) }
+    }
+
+    mutating func name(_ node: JSONNode, key: String, limit: Int) -> String? {
+        guard let name = text(node, key: key, limit: limit) else { return nil }
         return isName(name, key: key, limit: limit, at: node.place) ? name : nil
     }
 
@@ -35,21 +41,9 @@ extension ProfileDecoder {
             reportType(of: node, expected: "a text", key: key, remedy: "write it in double quotes")
             return nil
         }
-        guard text.unicodeScalars.count <= limit else {
-            report(
-                "\(key.quoted) has \(text.unicodeScalars.count) characters, more than \(limit)",
-                remedy: "shorten it",
-                at: node.place
-            )
-            return nil
-        }
-        return text
-    }
-
-    mutating func flag(_ object: CheckedObject, _ key: String) -> Bool? {
-        guard let node = object[key] else { return nil }
-        if case .boolean(let flag) = node.value { return flag }
-        reportType(of: node, expected: "true or false", key: key, remedy: "write true or false, without quotes")
+        let count = text.unicodeScalars.count
+        if count <= limit { return text }
+        report("\(key.quoted) has \(count) characters, more than \(limit)", remedy: "shorten it", at: node.place)
         return nil
     }
 
@@ -65,62 +59,7 @@ extension ProfileDecoder {
         return nil
     }
 
-    mutating func duration(_ object: CheckedObject, _ key: String) -> Duration? {
-        measure(object, key, example: "250 ms", Duration.init(parsing:))
-    }
-
-    mutating func positiveDuration(_ object: CheckedObject, _ key: String) -> Duration? {
-        guard let duration = duration(object, key), let node = object[key] else { return nil }
-        if duration > .zero { return duration }
-        report("\(key.quoted) is zero", remedy: "write a duration above zero, such as “250 ms”", at: node.place)
-        return nil
-    }
-
-    /// A time that comes again and again, as a phase does: `ProfileLimits.shortestPeriod` or more.
-    mutating func period(_ object: CheckedObject, _ key: String) -> Duration? {
-        guard let period = positiveDuration(object, key), let node = object[key] else { return nil }
-        let shortest = ProfileLimits.shortestPeriod
-        if period >= shortest { return period }
-        report(
-            "\(key.quoted) is \(period.text), and the shortest time that comes again and again is \(shortest.text)",
-            remedy: "write \(shortest.text.quoted) or more",
-            at: node.place
-        )
-        return nil
-    }
-
-    /// A round trip: above zero, and at most `ProfileLimits.roundTrip`.
-    mutating func roundTrip(_ object: CheckedObject, _ key: String) -> Duration? {
-        guard let roundTrip = positiveDuration(object, key), let node = object[key] else { return nil }
-        if roundTrip <= ProfileLimits.roundTrip { return roundTrip }
-        report("\(key.quoted) is longer than a day", remedy: "write a round trip, such as “60 ms”", at: node.place)
-        return nil
-    }
-
-    mutating func size(_ object: CheckedObject, _ key: String) -> ByteCount? {
-        measure(object, key, example: "64 KiB", ByteCount.init(parsing:))
-    }
-
-    mutating func positiveSize(_ object: CheckedObject, _ key: String) -> ByteCount? {
-        guard let size = size(object, key), let node = object[key] else { return nil }
-        if size > .zero { return size }
-        report("\(key.quoted) is zero", remedy: "write a size above zero, such as “64 KiB”", at: node.place)
-        return nil
-    }
-
-    mutating func rate(_ object: CheckedObject, _ key: String) -> BitRate? {
-        guard let rate = measure(object, key, example: "20 Mbit/s", BitRate.init(parsing:)), let node = object[key]
-        else { return nil }
-        if rate.bitsPerSecond > 0 { return rate }
-        report(
-            "\(key.quoted) is zero",
-            remedy: "write a rate above zero, or use a “stall” or an “outage” to let nothing pass",
-            at: node.place
-        )
-        return nil
-    }
-
-    /// Tells when not exactly one of `keys` is given.
+    /// Reports when not exactly one of `keys` is given.
     mutating func checkOneOf(_ keys: [String], of object: CheckedObject, title: String, example: String) {
         let given = keys.filter { object[$0] != nil }
         let list = keys.map(\.quoted).joined(separator: ", ")
@@ -133,45 +72,6 @@ extension ProfileDecoder {
                 at: object.place(of: given[1])
             )
         }
-    }
-
-    /// A list of two sizes, the lower first.
-    mutating func sizeRange(_ object: CheckedObject, _ key: String) -> (low: ByteCount, high: ByteCount)? {
-        guard let node = object[key] else { return nil }
-        let remedy = "write the lower and the upper offset: “[\"1 MB\", \"10 MB\"]”"
-        guard case .array(let nodes) = node.value else {
-            reportType(of: node, expected: "a list of two sizes", key: key, remedy: remedy)
-            return nil
-        }
-        guard nodes.count == 2 else {
-            report("\(key.quoted) has \(nodes.count) values, not two", remedy: remedy, at: node.place)
-            return nil
-        }
-        let sizes = nodes.compactMap { measure($0, key: key, example: "1 MB", ByteCount.init(parsing:)) }
-        guard sizes.count == 2 else { return nil }
-        guard sizes[0] <= sizes[1] else {
-            report(
-                "the lower offset, \(sizes[0].text), is above the upper one, \(sizes[1].text)",
-                remedy: "write the smaller one first",
-                at: node.place
-            )
-            return nil
-        }
-        return (sizes[0], sizes[1])
-    }
-
-    mutating func chance(_ object: CheckedObject, _ key: String) -> Probability? {
-        measure(object, key, example: "20 %", Probability.init(parsing:))
-    }
-
-    private mutating func measure<Value>(
-        _ object: CheckedObject,
-        _ key: String,
-        example: String,
-        _ parse: (String) throws(UnitError) -> Value
-    ) -> Value? {
-        guard let node = object[key] else { return nil }
-        return measure(node, key: key, example: example, parse)
     }
 
     /// A value with a unit. A bare number is reported with the units that it may have meant.
@@ -188,10 +88,19 @@ extension ProfileDecoder {
             reportType(of: node, expected: "a text with a unit", key: key, remedy: "write one such as “\"\(example)\"”")
             return nil
         }
+        return parsed(text, at: node.place, parse)
+    }
+
+    /// What `parse` makes of a text; `nil` where it throws, which is reported.
+    mutating func parsed<Value>(
+        _ text: String,
+        at place: SourcePlace,
+        _ parse: (String) throws(UnitError) -> Value
+    ) -> Value? {
         do {
             return try parse(text)
         } catch {
-            report(error, at: node.place)
+            report(error, at: place)
             return nil
         }
     }

@@ -1,51 +1,88 @@
 import Units
 
-extension ProfileDecoder {
-    /// The addresses of `client`: one, or a list of them.
-    mutating func clients(_ node: JSONNode) -> [AddressRange] {
-        switch node.value {
-        case .text(let text):
-            return [addressRange(text, at: node.place)].compactMap { $0 }
-        case .array(let nodes):
-            if nodes.isEmpty {
-                report("“client” is an empty list", remedy: "write an address, or delete the key", at: node.place)
-            }
-            let first = list(node, key: "client", limit: ProfileLimits.clients, of: "addresses") ?? []
-            return first.compactMap { node in
-                guard case .text(let text) = node.value else {
-                    reportNoAddress(node)
+extension Form<[AddressRange]> {
+    /// `client`: one address or block, or a list of them.
+    static var clients: Form {
+        Form(
+            .clients,
+            read: { node, key, decoder in
+                decoder.oneOrMore(
+                    node,
+                    key,
+                    limit: ProfileLimits.clients,
+                    of: "addresses",
+                    empty: "write an address, or delete the key",
+                    expected: ("an address", "write “\"10.0.0.0/8\"”, or a list of such")
+                ) { node, text, decoder in decoder.parsed(text, at: node.place, AddressRange.init(parsing:)) }
+            },
+            write: { $0.count == 1 ? .text($0[0].text) : .array($0.map { .text($0.text) }) }
+        )
+    }
+}
+
+extension Form<[String]> {
+    /// `when.proxy`: one name, or a list of them.
+    static var proxyNames: Form {
+        Form(
+            .proxyNames,
+            read: { node, key, decoder in
+                decoder.oneOrMore(
+                    node,
+                    key,
+                    limit: ProfileLimits.proxies,
+                    of: "proxies in “when”",
+                    empty: "write the name of a proxy, or delete it",
+                    expected: ("the name of a proxy, or a list of such", "write “\"web\"” or “[\"web\", \"api\"]”"),
+                    elementsAre: ("a text", "write it in double quotes")
+                ) { node, name, decoder in
+                    guard decoder.text(node, key: key, limit: ProfileLimits.nameLength) != nil else { return nil }
+                    if !name.isEmpty { return name }
+                    decoder.report("\(key.quoted) is empty", remedy: "write the name of a proxy", at: node.place)
                     return nil
                 }
-                return addressRange(text, at: node.place)
-            }
-        case .object, .number, .boolean, .null, .unreadable:
-            reportNoAddress(node)
-            return []
-        }
+            },
+            write: { $0.count == 1 ? .text($0[0]) : .array($0.map { .text($0) }) }
+        )
     }
+}
 
-    private mutating func addressRange(_ text: String, at place: SourcePlace) -> AddressRange? {
-        do {
-            return try AddressRange(parsing: text)
-        } catch {
-            report(error, at: place)
+extension ProfileDecoder {
+    /// The values of a text, or of a list of texts; those for which `read` returns `nil` are omitted.
+    fileprivate mutating func oneOrMore<Value>(
+        _ node: JSONNode,
+        _ key: String,
+        limit: Int,
+        of what: String,
+        empty remedy: String,
+        expected: (what: String, remedy: String),
+        elementsAre: (what: String, remedy: String)? = nil,
+        _ read: (JSONNode, String, inout ProfileDecoder) -> Value?
+    ) -> [Value] {
+        let nodes: [JSONNode]
+        var element = expected
+        if case .array(let elements) = node.value {
+            if elements.isEmpty { report("\(key.quoted) is an empty list", remedy: remedy, at: node.place) }
+            nodes = list(node, key: key, limit: limit, of: what) ?? []
+            element = elementsAre ?? expected
+        } else {
+            nodes = [node]
+        }
+        return nodes.compactMap { node in
+            if case .text(let text) = node.value { return read(node, text, &self) }
+            reportType(of: node, expected: element.what, key: key, remedy: element.remedy)
             return nil
         }
     }
 
-    private mutating func reportNoAddress(_ node: JSONNode) {
-        let remedy = "write “\"10.0.0.0/8\"”, or a list of such"
-        reportType(of: node, expected: "an address", key: "client", remedy: remedy)
-    }
-
-    /// `duty`: a time on and a time off.
-    mutating func duty(_ node: JSONNode) -> DutyCycle? {
-        DutyCycle.table.read(node, &self)
-    }
-
-    /// Where the value of `after` stands in a condition.
+    /// The place of the value of `after` in a condition.
     func place(ofAfter condition: JSONNode) -> SourcePlace? {
-        guard case .object(let members) = condition.value else { return nil }
-        return members.first { $0.key == "after" }?.node.place
+        condition.members.first { $0.key == "after" }?.node.place
+    }
+
+    /// The places of the names in `when.proxy`.
+    func places(ofProxies condition: JSONNode) -> [SourcePlace] {
+        guard let node = condition.members.first(where: { $0.key == "proxy" })?.node else { return [] }
+        guard case .array(let nodes) = node.value else { return [node.place] }
+        return nodes.map(\.place)
     }
 }

@@ -12,13 +12,13 @@ struct CheckedObject {
         self.members = Dictionary(members.map { ($0.key, $0) }) { first, _ in first }
     }
 
-    /// The value of a key of the shape; `nil` where the object doesn't have it.
+    /// The value of a key; `nil` if the object doesn't have it.
     subscript(key: String) -> JSONNode? {
         precondition(shape.keys.contains { $0.name == key }, "\(shape.title) has no key “\(key)” in its table of keys.")
         return members[key]?.node
     }
 
-    /// Where a key stands, or the object where it doesn't have it.
+    /// The place of a key, or of the object without it.
     func place(of key: String) -> SourcePlace { members[key]?.place ?? place }
 }
 
@@ -31,7 +31,7 @@ struct ProfileDecoder {
     let resolve: ProfileReader.Resolver
     /// The file that is being read.
     var file = ""
-    /// Whether there are faults that couldn't be read, so that a name which nobody has may be one of theirs.
+    /// Whether faults couldn't be read, so that an unknown name may be one of theirs.
     var hasLostFaults = false
     /// Whether there are proxies that couldn't be read.
     var hasLostProxies = false
@@ -55,7 +55,7 @@ struct ProfileDecoder {
         problems.add(error.problem, remedy: error.remedy, at: place)
     }
 
-    /// Reports that a value is of another type than `expected`, such as "a text".
+    /// Reports a value of a type other than `expected`, such as "a text".
     mutating func reportType(of node: JSONNode, expected: String, key: String, remedy: String) {
         if case .unreadable = node.value { return }
         report("\(key.quoted) is \(expected), not \(node.value.form)", remedy: remedy, at: node.place)
@@ -91,7 +91,7 @@ struct ProfileDecoder {
         return CheckedObject(shape: shape, place: node.place, members: members)
     }
 
-    /// The elements of a list; those beyond `limit` are left out, and reported.
+    /// The elements of a list; those beyond `limit` are reported and omitted.
     mutating func list(_ node: JSONNode, key: String, limit: Int, of what: String) -> [JSONNode]? {
         guard case .array(let nodes) = node.value else {
             reportType(of: node, expected: "a list", key: key, remedy: "write “[ … ]”")
@@ -104,9 +104,8 @@ struct ProfileDecoder {
     }
 
     /// One of the cases of an enumeration by its word.
-    mutating func choice<Choice>(_ object: CheckedObject, _ key: String, _: Choice.Type = Choice.self) -> Choice?
+    mutating func choice<Choice>(_ node: JSONNode, _ key: String) -> Choice?
     where Choice: RawRepresentable<String> & CaseIterable {
-        guard let node = object[key] else { return nil }
         let words = Choice.allCases.map(\.rawValue)
         let list = words.map(\.quoted).joined(separator: ", ")
         guard case .text(let word) = node.value else {

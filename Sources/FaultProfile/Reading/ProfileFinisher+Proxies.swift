@@ -1,6 +1,6 @@
 import Units
 
-/// What only some of the proxies of a profile have.
+/// Faults of single proxies.
 extension ProfileFinisher {
     /// Reports names in `when.proxy` that none of the profile's proxies has. Where the profile has none, the command line
     /// gives a name.
@@ -20,12 +20,12 @@ extension ProfileFinisher {
         }
     }
 
-    /// `profile` with its proxies, whose own faults are given their names: each unique among all that its proxy has.
+    /// `profile` with its proxies, whose own faults get names that are unique on their proxy.
     mutating func adding(_ proxies: [ProxyDraft], to profile: Profile, _ names: Names) -> Profile {
         var result = profile
         for draft in proxies {
             let proxy = draft.definition.name
-            // What the proxy has of the profile around it.
+            // The faults that the proxy takes from the profile.
             var shared = draft.profile == nil ? profile.faults : []
             if draft.profile == nil, draft.phases == nil { shared += profile.phases.flatMap(\.faults) }
             shared.removeAll { !$0.condition.admits(proxy: proxy) }

@@ -1,7 +1,6 @@
 import Units
 
-/// Makes a profile of what its files say together: gives every fault its name, and checks what only
-/// shows in the whole, which is unique names and the number of faults.
+/// Makes a profile of a merged draft: names the faults, and checks names, addresses and the number of faults.
 struct ProfileFinisher {
     /// The names of faults that are taken, where.
     typealias Names = [String: SourcePlace]
@@ -34,7 +33,7 @@ struct ProfileFinisher {
             repeats: draft.repeats ?? false
         )
         finisher.checkProxyNames(in: draft)
-        // Beyond the limit their order waits until some are deleted: to compare so many takes too long.
+        // Beyond the limit the order isn't checked, because it takes too long.
         if finisher.faultCount <= ProfileLimits.faults { finisher.order.check(&finisher.decoder) }
         let result = finisher.adding(proxies, to: profile, names)
         decoder = finisher.decoder
@@ -52,8 +51,8 @@ struct ProfileFinisher {
         }
     }
 
-    /// That no two proxies listen on one address, and none forwards to itself. Names of a machine that mean the same aren't
-    /// looked up; what they come to is told when the proxies start.
+    /// Reports proxies that listen on one address or forward to themselves. Host names aren't resolved; those conflicts are
+    /// reported at start.
     private mutating func checkAddresses(_ proxies: [ProxyDraft]) {
         var first: [String: SourcePlace] = [:]
         for proxy in proxies {
@@ -114,7 +113,7 @@ struct ProfileFinisher {
         }
     }
 
-    /// Checks the order of the faults that are added while `body` runs, beside others of these names.
+    /// Checks the order of the faults added by `body`, together with others of these names.
     mutating func checkingOrder<Result>(beside names: [String], _ body: (inout ProfileFinisher) -> Result) -> Result {
         order = FaultOrder()
         for name in names { order.add(name, after: nil, at: SourcePlace(file: 0, place: Place())) }

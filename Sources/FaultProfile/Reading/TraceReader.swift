@@ -14,7 +14,7 @@ enum TraceReader {
             )
             return nil
         }
-        // What comes behind too many lines is one more.
+        // Everything after the limit counts as one more line.
         var lines = bytes.split(
             separator: UInt8(ascii: "\n"),
             maxSplits: ProfileLimits.traceLines + 1,

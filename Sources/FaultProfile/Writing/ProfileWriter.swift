@@ -2,7 +2,7 @@ import Units
 
 /// Writes profiles as JSON that `ProfileReader` reads back to the same value.
 ///
-/// What the profile has from others, by `extends`, is in it; every fault has its name; what has its default is left out.
+/// Extended profiles are included, every fault has its name, and defaults are omitted.
 public enum ProfileWriter {
     /// The profile as a file, with line ends.
     public static func text(of profile: Profile) -> String { json(of: profile).readable + "\n" }
@@ -30,7 +30,7 @@ public enum ProfileWriter {
             members.append(("profile", .object([("name", .text(profile.name))] + own)))
         }
         members += self.members(proxy.faults, proxy.phases ?? [], repeats: proxy.repeats)
-        // Phases that are none take the place of those of the profile as well.
+        // An empty list replaces the profile's phases as well.
         if proxy.phases?.isEmpty == true { members.append(("phases", .array([]))) }
         return .object(members)
     }
@@ -61,43 +61,14 @@ public enum ProfileWriter {
         ]
         if fault.stream != .both { members.append(("stream", .text(fault.stream.rawValue))) }
         members += fault.kind.definition.writtenMembers
-        if fault.condition != Condition() { members.append(("when", condition(fault.condition))) }
+        let condition = Condition.table.written(fault.condition)
+        if !condition.isEmpty { members.append(("when", .object(condition))) }
         return .object(members)
-    }
-
-    private static func condition(_ condition: Condition) -> JSONText {
-        var members: [(key: String, value: JSONText)] = []
-        if condition.proxies.count > 1 {
-            members.append(("proxy", .array(condition.proxies.map { .text($0) })))
-        } else if let proxy = condition.proxies.first {
-            members.append(("proxy", .text(proxy)))
-        }
-        if let numbers = condition.connections.written { members.append(("connection", numbers)) }
-        if condition.chance < .always { members.append(("chance", .text(condition.chance.text))) }
-        if condition.ageFrom > .zero || condition.ageUntil != nil {
-            members.append(("age", window(from: condition.ageFrom, until: condition.ageUntil)))
-        }
-        if condition.clients.count > 1 {
-            members.append(("client", .array(condition.clients.map { .text($0.text) })))
-        } else if let client = condition.clients.first {
-            members.append(("client", .text(client.text)))
-        }
-        if let clock = condition.clock { members.append(("clock", window(from: clock.from, until: clock.until))) }
-        if let duty = condition.duty { members.append(("duty", .object(DutyCycle.table.written(duty)))) }
-        if let after = condition.after { members.append(("after", .text(after))) }
-        if let http = condition.http { members.append(("http", .object(HTTPCondition.table.written(http)))) }
-        return .object(members)
-    }
-
-    /// "5 s", "5 s..10 s", "..10 s".
-    private static func window(from: Duration, until: Duration?) -> JSONText {
-        guard let until else { return .text(from.text) }
-        return .text(from > .zero ? "\(from.text)..\(until.text)" : "..\(until.text)")
     }
 }
 
 extension ConnectionSelection {
-    /// As a profile has it; `nil` for all.
+    /// The JSON value; `nil` for all.
     var written: JSONText? {
         switch self {
         case .all: nil
