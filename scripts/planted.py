@@ -47,7 +47,7 @@ BUGS = [
     ("a listener without descriptors never accepts again", "Sources/ProxyEngine/Listening/Listener.swift",
      "            if !isRefusing { listenAgain(sockets) }\n", ""),
     ("an end overtakes the last bytes", "Sources/FaultPlan/Link.swift",
-     "passing.progress.hasEnded && delivered == endOffset ? takeEnd()", "passing.progress.hasEnded ? takeEnd()"),
+     "result.progress.hasEnded && delivered == endOffset ? takeEnd()", "result.progress.hasEnded ? takeEnd()"),
 ]
 
 

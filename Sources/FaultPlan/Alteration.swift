@@ -1,44 +1,42 @@
 import FaultProfile
 import Units
 
-/// What is done to bytes that were just taken from the source.
+/// A change to bytes that were just taken from the source.
 public enum Alteration: Hashable, Sendable {
-    /// The byte at `index` among them is combined with `mask` by exclusive or.
+    /// XORs the byte at `index` with `mask`.
     case flip(index: Int64, mask: UInt8)
-    /// The `count` bytes from `index` on vanish, and those behind them move up.
+    /// Removes `count` bytes at `index`.
     case drop(index: Int64, count: Int64)
-    /// These bytes are put in front of the one at `index`, or behind the last.
+    /// Inserts bytes at `index`, or after the last byte.
     case insert(index: Int64, bytes: [UInt8])
 }
 
-/// How a kind of fault changes bytes, by their offsets alone.
+/// A fault that changes bytes, chosen by their offsets alone.
 protocol AlteringStage: Sendable {
-    /// Whether bytes vanish by it, and aren't just changed.
+    /// Whether the fault removes bytes.
     static var drops: Bool { get }
-    /// Whether bytes come in by it. Such a fault acts behind a byte, and doesn't wait for the next one.
+    /// Whether the fault inserts bytes. It acts after a byte, without waiting for the next one.
     static var inserts: Bool { get }
-    /// Whether it acts at a rate: bytes that pass while it is off are spared in any number, and none is missed.
+    /// Whether the fault acts at a rate, so that bytes which pass while it is off are skipped.
     var hasRate: Bool { get }
-    /// What it has worked out so far, see `Link.work`.
+    /// The work done so far, see `Link.work`.
     var work: Int { get }
 
-    /// The offset of the next byte that is to be changed, when `vanished` bytes have vanished before it; beyond all
-    /// others where there is none.
+    /// The offset of the next byte to change, given that `vanished` bytes were removed before it; `Int64.max` if none.
     func next(vanished: Int64) -> Int64
-    /// Changes the byte at `next`, which is the one at `index`, of which `available` bytes, the first included, are at
-    /// hand.
+    /// Changes the byte at `next`, which is at `index` in the chunk; `available` bytes start there.
     mutating func alter(index: Int64, available: Int64) -> Altered
-    /// The fault was off when the byte at `next` came.
+    /// Skips the byte at `next`, which came while the fault was off.
     mutating func miss()
-    /// Tells of a position that was found in the stream.
+    /// Takes a position found in the stream.
     mutating func note(_ mark: Mark)
-    /// Bytes of the source have vanished by another fault: those at these positions.
+    /// Another fault removed the source bytes at these positions.
     mutating func vanished(_ range: Range<Int64>)
-    /// The bytes before `offset` pass while the fault, which has a rate, is off.
+    /// Bytes before `offset` pass while the fault, which has a rate, is off.
     mutating func spare(before offset: Int64)
-    /// Skips the bytes that were spared, which `next` needs to be right.
+    /// Skips the spared bytes, so that `next` is right again.
     mutating func skipSpared()
-    /// Leaves out what only bytes show, see `Link.simplify`.
+    /// Omits effects that only show in the bytes, see `Link.simplify`.
     mutating func simplify()
 }
 
@@ -53,21 +51,21 @@ extension AlteringStage {
     mutating func simplify() {}
 }
 
-/// What is done to a byte, and what the journal is told, if anything.
+/// A change and its journal entry, if it has one.
 struct Altered {
     let alteration: Alteration
-    let told: Effect?
+    let reported: Effect?
 
-    /// What an alteration is told in the journal.
+    /// The journal entry of a change.
     struct Effect {
         var effect: FaultEvent.Effect
         var place: MessageAim.Target?
-        /// The request whose response it is, where no offset counts.
+        /// The request whose response was changed, for a change without an offset.
         var request: MessagePlace?
     }
 }
 
-/// A question to a fault that changes bytes, as `StageCall` is one to a stage.
+/// A call to a fault that changes bytes, as `StageCall` is one to a stage.
 protocol AltererCall {
     associatedtype Argument
     associatedtype Answer
@@ -128,7 +126,7 @@ extension Alterer {
         static func call(_ stage: inout some AlteringStage, _: Void) { stage.simplify() }
     }
 
-    /// Whether bytes vanish by it; see `AlteringStage` for this and the others.
+    /// See `AlteringStage` for all of these.
     mutating func drops() -> Bool { call(Drops.self, ()) }
     mutating func inserts() -> Bool { call(Inserts.self, ()) }
     mutating func hasRate() -> Bool { call(HasRate.self, ()) }

@@ -1,22 +1,21 @@
 import FaultProfile
 
-/// A fault that acted: what the journal is told. Which connection and direction it was is known to
-/// whoever took the event from the link.
+/// One action of a fault on a link, for the journal. The connection and the direction are known to the link's owner.
 public struct FaultEvent: Hashable, Sendable {
     /// The identity of the fault, see `Plan.fault`: in the first generation of a plan its index in `Plan.faults`.
     public var fault: Int
-    /// The offset at which the fault acted, where its position is what decided; `nil` where time did.
+    /// The offset at which the fault acted; `nil` if time decided and not a position.
     public var offset: Int64?
-    /// What the offset is counted in, and of which request, where that isn't the connection.
+    /// The base of the offset and its request; `nil` if the offset counts from the start of the connection.
     public var place: MessagePlace?
-    /// What it did.
+    /// What the fault did.
     public var effect: Effect
 
-    /// What a fault does when it acts.
+    /// The effect of a fault.
     public enum Effect: Hashable, Sendable {
         /// Bytes are delayed from here on.
         case delays
-        /// Bytes are held to a rate from here on.
+        /// Bytes are limited to a rate from here on.
         case limits
         /// The connection was ended after `offset` bytes.
         case cuts(Cut.Ending)
@@ -24,7 +23,7 @@ public struct FaultEvent: Hashable, Sendable {
         case stalls
         /// Segments are lost from here on; the first of them begins at `offset`.
         case loses
-        /// The connection to the server comes late: its first packets were lost, or a delay has it so.
+        /// The connection to the server is made late, by a delay or a lost handshake.
         case connectsLate
         /// Nothing passes.
         case silences
@@ -34,25 +33,25 @@ public struct FaultEvent: Hashable, Sendable {
         case refuses
         /// A bit of the byte at `offset` was flipped.
         case corrupts
-        /// Bytes behind `offset` vanished.
+        /// Bytes after `offset` were removed.
         case truncates
-        /// Bytes were put in behind `offset`.
+        /// Bytes were inserted at `offset`.
         case inserts
-        /// Bytes are handed over in slices from here on.
+        /// Writes are sliced from here on.
         case slices
         /// A request was answered in the server's place.
         case answers
-        /// An informational response vanished.
+        /// An informational response was dropped.
         case drops
-        /// The stream isn't HTTP that is read, so that faults of messages don't act on it.
+        /// The stream isn't readable HTTP, so faults on messages don't apply.
         case isNoHTTP(UnreadReason)
-        /// Who connects is accepted by nobody.
+        /// A new connection isn't accepted.
         case hangs
-        /// The end of the stream waits.
+        /// The end of the stream is held back.
         case closesLate
     }
 
-    /// Makes a fault event of the fault of the identity `fault`.
+    /// Makes an event of the fault with the identity `fault`.
     public init(fault: Int, offset: Int64?, place: MessagePlace? = nil, effect: Effect) {
         self.fault = fault
         self.offset = offset

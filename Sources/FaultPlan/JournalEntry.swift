@@ -1,23 +1,23 @@
 import Units
 
-/// One line of the journal: a fault that acted, where and when.
+/// One line of the journal: what a fault did, where and when.
 public struct JournalEntry: Hashable, Sendable {
-    /// When, on the proxy's monotonic clock.
+    /// The time, on the proxy's monotonic clock.
     public var moment: Moment
     /// The proxy's name.
     public var proxy: String
-    /// The connection's number, from 1; `nil` where the whole proxy is concerned.
+    /// The connection's number, from 1; `nil` for an event of the whole proxy.
     public var connection: UInt64?
-    /// The direction; `nil` where both are concerned.
+    /// The direction; `nil` for both.
     public var direction: Direction?
     /// The fault's name in the profile.
     public var fault: String
-    /// The offset at which it acted, where a position decided; `nil` where the clock did, because
-    /// then the offset depends on how fast the machine happened to be.
+    /// The offset at which the fault acted; `nil` if the clock decided, because the offset then depends on the
+    /// machine's speed.
     public var offset: Int64?
-    /// What the offset is counted in, and of which request, where that isn't the connection.
+    /// The base of the offset and its request; `nil` if the offset counts from the start of the connection.
     public var place: MessagePlace?
-    /// What it did.
+    /// What the fault did.
     public var effect: FaultEvent.Effect
 
     /// Makes an entry out of its parts.
@@ -43,15 +43,15 @@ public struct JournalEntry: Hashable, Sendable {
 }
 
 extension FaultEvent.Effect {
-    /// The word for a stream that isn't read as HTTP, whatever the reason.
+    /// The journal's word for a stream that isn't read as HTTP.
     public static let unreadWord = "isn't HTTP"
 
-    /// Why the stream isn't read, if it isn't.
+    /// Why the stream isn't read as HTTP; `nil` for other effects.
     public var reason: UnreadReason? {
         if case .isNoHTTP(let reason) = self { reason } else { nil }
     }
 
-    /// The word that the journal uses for it.
+    /// The journal's word for the effect.
     public var word: String {
         switch self {
         case .delays: "delays"

@@ -3,19 +3,19 @@ import Units
 
 /// The first line of a journal: what a replay needs.
 public struct JournalHeader: Sendable {
-    /// A proxy whose faults the journal tells.
+    /// A proxy of the journal.
     public struct ProxyEntry: Hashable, Sendable {
-        /// Its name, part of every draw.
+        /// The proxy's name, which is part of every draw.
         public var name: String
         /// The seed of every draw.
         public var seed: UInt64
         /// Where it forwards to, `host:port` or `unix:path`.
         public var upstream: String
-        /// The time on its clock when the journal began, in milliseconds, negative if the clock was yet to start; `nil`
-        /// if the clock starts when the proxy does.
+        /// The proxy's clock when the journal began, in milliseconds; negative before the clock's start, `nil` if the
+        /// clock starts with the proxy.
         public var clock: Int64?
 
-        /// Makes an entry out of its parts.
+        /// Makes an entry.
         public init(name: String, seed: UInt64, upstream: String, clock: Int64? = nil) {
             self.name = name
             self.seed = seed
@@ -23,8 +23,7 @@ public struct JournalHeader: Sendable {
             self.clock = clock
         }
 
-        /// When the clock starts for a proxy that is to be where this one was, if it is `now`; `nil` if the clock
-        /// starts when the proxy does.
+        /// The clock start that puts a proxy at this entry's time `now`; `nil` if the clock starts with the proxy.
         public func clockStart(at now: Moment) -> Moment? {
             guard let clock else { return nil }
             let (nanoseconds, overflow) = clock.multipliedReportingOverflow(by: -1_000_000)
@@ -32,32 +31,32 @@ public struct JournalHeader: Sendable {
         }
     }
 
-    /// A trace of the profile, whose file isn't in the journal.
+    /// A trace file of the profile; its content isn't in the journal.
     public struct TraceEntry: Hashable, Sendable {
         /// The file, as the profile of the header names it.
         public var file: String
-        /// The SHA-256 of its times, in digits and each with a line end, in hexadecimal digits.
+        /// The SHA-256, in hexadecimal, of the trace's times in decimal, one a line.
         public var digest: String
 
-        /// Makes an entry out of its parts.
+        /// Makes an entry.
         public init(file: String, digest: String) {
             self.file = file
             self.digest = digest
         }
     }
 
-    /// The version of the program that wrote it.
+    /// The version of the program that wrote the journal.
     public var version: String
-    /// The profile, with what it has from others.
+    /// The profile, with everything it extends.
     public var profile: Profile
-    /// The SHA-256 of `ProfileWriter.canonicalText` of the profile, in hexadecimal digits.
+    /// The SHA-256, in hexadecimal, of `ProfileWriter.canonicalText` of the profile.
     public var digest: String
     /// The proxies.
     public var proxies: [ProxyEntry]
-    /// The traces of the profile, a file each.
+    /// The trace files of the profile.
     public var traces: [TraceEntry]
 
-    /// Makes a header out of its parts.
+    /// Makes a header.
     public init(
         version: String,
         profile: Profile,
@@ -72,7 +71,7 @@ public struct JournalHeader: Sendable {
         self.traces = traces
     }
 
-    /// The line, without its end: the keys in alphabetical order, but for those of the profile.
+    /// The line without its line feed; keys in alphabetical order, except in the profile.
     public var line: String {
         let proxies = proxies.map { proxy in
             JSONText.object(

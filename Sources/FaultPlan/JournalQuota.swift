@@ -1,18 +1,17 @@
 import Units
 
-/// Which entries a journal takes, so that no profile fills a disk: so many in a second of a fault, and of all together.
+/// Limits the entries of a journal by fault and in total in each second, so that no profile fills a disk.
 ///
-/// Entries that are left out are counted by fault, and told once the second is over. A value without a clock: the
-/// moments of the entries are what counts.
+/// Dropped entries are counted by fault and reported when the second is over. Time is that of the entries.
 public struct JournalQuota: Sendable {
-    /// Entries of a fault of one proxy in a second: 2,000, what a corruption by rate tells of one connection.
+    /// Entries of one fault of a proxy in a second: 2,000, twice what a corruption reports of one connection.
     public static let faultLimit = 2_000
     /// Entries of all faults in a second: 4,000, less than 1 MB of lines.
     public static let limit = 4_000
-    /// The first entries of a fault in a second, which are taken however many others come: 10.
+    /// Entries of a fault in a second that are always taken: 10.
     public static let quietLimit = 10
 
-    /// Entries of a fault that were left out.
+    /// Dropped entries of a fault.
     public struct Omission: Hashable, Sendable {
         /// The proxy's name.
         public let proxy: String
@@ -31,17 +30,17 @@ public struct JournalQuota: Sendable {
     private var taken = 0
     private var takenOf: [Source: Int] = [:]
     private var omitted: [Source: Int] = [:]
-    /// The entries that were left out so far.
+    /// The number of dropped entries so far.
     public private(set) var omissions = 0
 
-    /// A quota of which nothing is used.
+    /// Makes an unused quota.
     public init() {}
 
-    /// Whether an entry is taken, and what was left out in the second before, if that is over now.
+    /// Whether an entry is taken, and what was dropped in the previous second if that is over.
     public mutating func take(_ entry: JournalEntry) -> (isTaken: Bool, omissions: [Omission]) {
         var ended: [Omission] = []
         let second = entry.moment.nanoseconds / 1_000_000_000
-        // Loops may tell of a second that has just passed; it counts with the one that has begun.
+        // A late entry of the previous second counts in the current one.
         if second > self.second {
             ended = takeOmissions()
             (self.second, taken) = (second, 0)
@@ -59,7 +58,7 @@ public struct JournalQuota: Sendable {
         return (true, ended)
     }
 
-    /// What was left out and hasn't been told yet, in the order of the names.
+    /// Takes the unreported dropped entries, in the order of names.
     public mutating func takeOmissions() -> [Omission] {
         guard !omitted.isEmpty else { return [] }
         defer { omitted.removeAll() }

@@ -1,77 +1,75 @@
 import FaultProfile
 import Units
 
-/// How a stream ends: by itself, or by a cut.
+/// How a stream ends.
 public enum Ending: Hashable, Sendable {
-    /// In order: FIN.
+    /// An orderly end: FIN.
     case finish
-    /// By a reset: RST.
+    /// A reset: RST.
     case reset
-    /// By a cut of the profile; the connection is over in both directions.
+    /// A cut by a fault, which ends the connection in both directions.
     case cut(Cut.Ending)
-    /// In front of a request, by its number on the connection from 1, that is answered in the server's place by the
-    /// fault of this identity, see `Plan.fault`.
+    /// The proxy answers a request in the server's place: its number on the connection, from 1, and the identity of the
+    /// fault, see `Plan.fault`.
     case answer(request: Int64, fault: Int)
 }
 
-/// What a link lets happen at a moment.
+/// What a link permits at a moment.
 public struct Decision: Hashable, Sendable {
-    /// How many more bytes may be taken from the source now.
+    /// The bytes that may be taken from the source now.
     public var readLimit: Int64
-    /// The offset up to which bytes may be handed to the sink.
+    /// The offset up to which bytes may be delivered to the sink.
     public var writeOffset: Int64
-    /// Set, once in a link's life, when every byte before the end has been handed over and the end
-    /// itself is due.
+    /// Set once in a link's life: all bytes have been delivered and the end is due.
     public var end: Ending?
-    /// When to ask again if nothing else happens; `distantFuture` when only an event can change the answer.
+    /// When to ask again if nothing happens; `distantFuture` if only an event can change the answer.
     public var wake: Moment
 }
 
 /// One direction of one connection: a queue of bytes, seen as positions, and the faults on it.
 ///
-/// A link never sees a byte, a socket or a clock. Whoever moves the bytes tells it what came
-/// (`bytesArrived`, `sourceEnded`) and what went (`bytesDelivered`), and asks it what may happen now
-/// (`decide`). The same positions at the same moments give the same answers.
+/// A link never sees a byte, a socket or a clock. The pump reports what came (`bytesArrived`, `sourceEnded`) and what went
+/// (`bytesDelivered`), and asks what may happen now (`decide`). The same positions at the same moments give the same
+/// answers.
 ///
-/// Without faults it is a handful of numbers; all that only faults need is in memory of its own (`LinkFaults`).
+/// Without faults a link is a few numbers; the state of faults is allocated apart (`LinkFaults`).
 public struct Link: Sendable {
-    /// What `decide` is told when bytes wait in front of the link and nobody has counted them.
+    /// Passed to `decide` when an unknown number of bytes waits in front of the link.
     public static let uncounted: Int64 = 1 << 40
-    /// The bytes that a link holds at most if nothing else is said: 8 MiB.
+    /// The default limit of held bytes: 8 MiB.
     public static let defaultHoldLimit = ByteCount.mebibytes(8)
-    /// What a position or a message that a fault remembers takes of that limit: 64 bytes.
+    /// What a remembered position or message takes of that limit: 64 bytes.
     static let positionCost: Int64 = 64
 
     /// Bytes taken from the source.
     public private(set) var arrived: Int64 = 0
-    /// Bytes handed to the sink.
+    /// Bytes delivered to the sink.
     public private(set) var delivered: Int64 = 0
-    /// Faults that acted and have not been taken yet.
+    /// Fault events that haven't been taken yet.
     public private(set) var events: [FaultEvent] = []
     let holdLimit: Int64
-    /// The faults, if there are any: one element or none. They are changed in place, without a count of references.
+    /// The faults: one element or none, so that they are changed in place without reference counting.
     var faults: ContiguousArray<LinkFaults> = []
     /// Whether one of the faults is a stage.
     private(set) var hasStages: Bool
-    /// Which direction it is.
+    /// The direction of the link.
     public let direction: Direction
-    /// Whether `decide` wants a count of the bytes that wait in front of the link; if not, any
-    /// positive number (`uncounted`) stands for "some".
+    /// Whether `decide` needs the number of waiting bytes; if not, `uncounted` stands for "some".
     public private(set) var measuresAvailability: Bool
-    /// Whether the link takes bytes in before it may hand them over, as a delay does; if not, bytes are
-    /// best left where they are until they may pass.
+    /// Whether the link takes bytes in before they may leave, as a delay does; if not, bytes are best left with the
+    /// source until they may pass.
     public private(set) var takesAhead: Bool
-    /// Whether bytes have left their sender when the link has taken them in, and only take time to arrive.
+    /// Whether bytes taken in count as sent and only need time to arrive.
     private var delays: Bool
-    /// Whether it counts when bytes came, and not only when they were taken: whoever knows tells by `noteArrival`.
+    /// Whether arrival times matter, see `noteArrival`.
     public private(set) var countsFromArrival: Bool
-    /// Whether `nextAlteration` is to be asked about what is taken from the source.
+    /// Whether `nextAlteration` must be called for bytes taken from the source.
     public private(set) var altersBytes: Bool
-    /// Whether `decide` has handed out the end.
+    /// Whether `decide` has returned the end.
     public private(set) var isFinished = false
-    /// Whether a fault holds whatever is left of the stream for good, its end included.
+    /// Whether a fault holds the rest of the stream for good, including its end.
     public private(set) var isBlackholed = false
-    /// Whether a fault let nothing pass when `decide` was last asked, and may do so later.
+    /// Whether a fault let nothing pass at the last `decide`, but may later.
     public private(set) var isPaused = false
     private var sourceEnding = SourceEnding.none
 
@@ -105,7 +103,7 @@ public struct Link: Sendable {
         ]
     }
 
-    /// Has other stages from here on: `traits` is what they ask for.
+    /// Takes the traits of other stages.
     mutating func follow(_ traits: LinkTraits, hasStages: Bool, altersBytes: Bool) {
         self.hasStages = hasStages
         self.altersBytes = altersBytes
@@ -113,48 +111,46 @@ public struct Link: Sendable {
         takesAhead = traits.takesAhead
         delays = traits.delays
         countsFromArrival = traits.countsFromArrival
-        // A fault that still holds all of the stream says so when it is asked next.
+        // A fault that still holds the stream says so at the next call.
         isBlackholed = false
         isPaused = false
     }
 
-    /// Whether no fault is on this link: every byte may pass at any time.
+    /// Whether the link has no fault, so every byte may pass at any time.
     public var isTransparent: Bool { !hasStages && !altersBytes }
 
-    /// Whether nothing can happen, whatever the time is, before bytes or an end come: no stage has a say, no byte is
-    /// held, and the source hasn't ended.
+    /// Whether nothing can happen before bytes or an end come: no stages, no held bytes, no end.
     public var isAtRest: Bool { !hasStages && arrived == delivered && sourceEnding == .none }
 
-    /// How the source ended, once it has.
+    /// How the source ended, if it has.
     public var sourceEnd: Ending? { sourceEnding.ending }
 
     /// Whether the link may hold another byte.
     public var hasRoom: Bool { room > 0 }
 
-    /// The bytes that the link may take. What faults remember of the messages in it takes its share, so that short
-    /// messages need no more memory than long ones.
+    /// The bytes that the link may take. Remembered messages take their share, so that many short messages need no
+    /// more memory than a long one.
     private var room: Int64 {
         guard takesAhead, held > 0 else { return holdLimit - held }
         return max(0, holdLimit - held - Int64(faults[0].rememberedPositions) * Link.positionCost)
     }
 
-    /// Bytes taken from the source and not handed over yet.
+    /// Bytes taken from the source and not yet delivered.
     public var held: Int64 { arrived - delivered }
 
-    /// What is to be done to the `count` bytes, more than 0, that were just taken from the source, before
-    /// `bytesArrived` tells of those that are left; `nil` when nothing is.
+    /// The next change to the `count` bytes, above 0, that were just taken from the source; `nil` if there is none.
     ///
-    /// To be asked until it says `nil`, with the count that is left each time, and includes what was put in. The answers go
-    /// through the bytes from the first to the last.
+    /// To be called before `bytesArrived`, until it returns `nil`, each time with the remaining count, including inserted
+    /// bytes. The changes are in the order of the bytes.
     public mutating func nextAlteration(of count: Int64, now: Moment) -> Alteration? {
         guard altersBytes else { return nil }
         return faults[0].nextAlteration(of: count, behind: arrived, now: now, &events)
     }
 
-    /// `count` bytes, more than 0, were taken from the source by a simulation, which has no bytes to change: those
-    /// that vanish are left out, and those that come in are counted.
+    /// Takes `count` bytes, above 0, in a simulation, which has no bytes to change: removed bytes are subtracted and
+    /// inserted ones added.
     ///
-    /// - Returns: what was done to them.
+    /// - Returns: the changes.
     @discardableResult
     public mutating func bytesTaken(_ count: Int64, now: Moment) -> [Alteration] {
         var left = count
@@ -171,88 +167,84 @@ public struct Link: Sendable {
         return alterations
     }
 
-    /// The messages that faults which change bytes remember: those among the bytes that come next.
+    /// The number of messages remembered by faults that change bytes.
     var rememberedMessages: Int { faults.isEmpty ? 0 : faults[0].rememberedMessages }
 
-    /// The positions and messages that stages remember until they have passed.
+    /// The number of positions and messages that stages remember.
     var rememberedPositions: Int { faults.isEmpty ? 0 : faults[0].rememberedPositions }
 
-    /// The positions that wait for their bytes to arrive.
+    /// The number of positions whose bytes haven't arrived.
     var waitingMarks: Int { faults.isEmpty ? 0 : faults[0].waitingMarks }
 
-    /// Tells of a position in the bytes that were just taken from the source, before `nextAlteration` and
-    /// `bytesArrived` are told of those. Positions come in their order.
+    /// Notes a position in the bytes that were just taken from the source. Called before `nextAlteration` and
+    /// `bytesArrived`, in the order of positions.
     public mutating func note(_ mark: Mark) {
         if !faults.isEmpty { faults[0].note(mark, behind: arrived, &events) }
     }
 
-    /// `count` bytes, more than 0, were taken from the source.
+    /// Notes that `count` bytes, above 0, were taken from the source.
     public mutating func bytesArrived(_ count: Int64) {
         precondition(sourceEnding == .none, "bytes can't arrive after the end of their stream")
         arrived += count
         if !faults.isEmpty { faults[0].takeMarks() }
     }
 
-    /// Of the bytes that were just taken from the source none is left: `nextAlteration` had all of them vanish.
+    /// Notes that `nextAlteration` removed all bytes that were just taken from the source.
     public mutating func bytesVanished() {
         if !faults.isEmpty { faults[0].takeMarks() }
     }
 
-    /// The bytes that `bytesArrived` has just told of, all of them, had come by `arrival`, and have waited to be taken
-    /// since. A delay counts from there, unless a fault or the memory of the link made them wait. Without it bytes come
-    /// when `decide` is asked next.
+    /// Notes that the bytes of the last `bytesArrived` had come by `arrival`. A delay counts from there, unless a fault
+    /// or a full link made them wait. Without this call bytes come at the next `decide`.
     public mutating func noteArrival(_ arrival: Moment) {
         if countsFromArrival { faults[0].noteArrival(arrival) }
     }
 
-    /// Bytes are taken from `now` on; what had come before, has waited for something else than a delay.
+    /// Notes that bytes are taken from `now` on; a delay doesn't count from before.
     public mutating func begin(at now: Moment) {
         if countsFromArrival { faults[0].begin(at: now) }
     }
 
-    /// The source has ended; its end is a position behind its last byte. A second end is ignored.
+    /// Notes the end of the source, a position after its last byte. A second end is ignored.
     public mutating func sourceEnded(_ ending: Ending) {
         if sourceEnding == .none { sourceEnding = SourceEnding(ending) }
     }
 
-    /// `count` bytes were handed to the sink.
+    /// Notes that `count` bytes were delivered to the sink.
     public mutating func bytesDelivered(_ count: Int64) {
         delivered += count
         precondition(delivered <= arrived, "a link can't hand over more than it took")
     }
 
-    /// The sink takes nothing at `now`, so that no byte moves before it does, and the link is not late when it is asked next.
+    /// The sink takes nothing at `now`. No byte moves before it does, so the next `decide` isn't late.
     ///
-    /// - Returns: the moment at which `decide` is to be asked even so, because a fault begins or ends.
+    /// - Returns: the time at which `decide` must be called even so, because a fault begins or ends.
     public mutating func sinkIsFull(at now: Moment) -> Moment {
         faults.isEmpty ? .distantFuture : faults[0].sinkIsFull(at: now)
     }
 
-    /// The bytes that rates would have let pass, and didn't, because `decide` was asked later than a rate makes up for.
+    /// The bytes that rates lost because `decide` was called later than they catch up on.
     public var lostBytes: Int64 { faults.isEmpty ? 0 : faults[0].lostBytes }
 
-    /// Leaves out what only bytes show, for a forecast: where a write ends, and corruptions that the journal isn't told
-    /// of. Slices then make up for pauses that they are asked about late. To be called before the first byte.
+    /// Omits effects that only show in the bytes, for a forecast: the ends of writes, and corruptions beyond the
+    /// journal's limit. Slices then catch up on pauses. Must be called before the first byte.
     public mutating func simplify() {
         if !faults.isEmpty { faults[0].simplify() }
     }
 
-    /// How late after `now` `decide` may be asked on a simplified link, in nanoseconds, without more or less passing than
-    /// if it were asked in time.
+    /// How late after `now` `decide` may be called on a simplified link, in nanoseconds, with the same result.
     public mutating func latenessAllowance(at now: Moment) -> Int64 {
         faults.isEmpty ? .max : faults[0].latenessAllowance(at: now)
     }
 
-    /// What the faults have worked out so far beside the answers of `decide`, so that a forecast can end in time: losses,
-    /// slices, and bytes to change.
+    /// The work of faults so far beside `decide` (losses, slices, bytes to change), so that a forecast can stop in time.
     public mutating func work() -> Int { faults.isEmpty ? 0 : faults[0].work() }
 
-    /// What may happen at `now`, with `available` bytes waiting in front of the link: their count, or
-    /// `uncounted`; 0 is none. `now` never goes back.
+    /// What may happen at `now` with `available` bytes waiting in front of the link, or `uncounted`. `now` never goes
+    /// back.
     ///
-    /// To be asked again after every `bytesArrived`, `bytesDelivered` and `sourceEnded`, when bytes
-    /// have come to wait in front of the link, and at `Decision.wake`. The end of the source is no
-    /// byte: it may be reported whatever `readLimit` is.
+    /// To be called again after every `bytesArrived`, `bytesDelivered` and `sourceEnded`, when bytes come to wait in
+    /// front of the link, and at `Decision.wake`. The end of the source may be reported whatever `readLimit` is.
     public mutating func decide(available: Int64, now: Moment) -> Decision {
         if !hasStages || isFinished { return decideWithoutFaults() }
         let hasEnded = sourceEnding != .none
@@ -260,7 +252,7 @@ public struct Link: Sendable {
         let availableEnd = hasEnded ? position : position.addingSaturated(available)
         let progress = StreamProgress(position: position, availableEnd: availableEnd, hasEnded: hasEnded)
         let settled = delays ? min(arrived, faults[0].sentLimit) : delivered
-        let passing = faults[0].advance(
+        let result = faults[0].advance(
             progress,
             hasRoom: hasRoom,
             delivered: delivered,
@@ -268,24 +260,24 @@ public struct Link: Sendable {
             now: now,
             &events
         )
-        if passing.isBlackholed { isBlackholed = true }
-        isPaused = passing.isPaused
-        let endOffset = passing.stop ?? (hasEnded ? arrived : nil)
-        let writeOffset = min(passing.progress.bytes, endOffset ?? .max, passing.writeLimit)
+        if result.isBlackholed { isBlackholed = true }
+        isPaused = result.isPaused
+        let endOffset = result.stop ?? (hasEnded ? arrived : nil)
+        let writeOffset = min(result.progress.bytes, endOffset ?? .max, result.writeLimit)
         let readLimit =
             endOffset == nil
-            ? max(0, min((passing.readEnd ?? passing.progress.availableEnd) - arrived, room)) : 0
-        let end = passing.progress.hasEnded && delivered == endOffset ? takeEnd() : nil
-        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: passing.wake)
+            ? max(0, min((result.readEnd ?? result.progress.availableEnd) - arrived, room)) : 0
+        let end = result.progress.hasEnded && delivered == endOffset ? takeEnd() : nil
+        return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: result.wake)
     }
 
-    /// The faults that acted since this was last called, in the order in which they did.
+    /// The fault events since the last call, in order.
     public mutating func takeEvents() -> [FaultEvent] {
         defer { events.removeAll(keepingCapacity: true) }
         return events
     }
 
-    /// Gives back what the link shares with others. To be called once, when its connection is over.
+    /// Releases what the link shares with others. To be called once, when its connection is over.
     public mutating func close() {
         if !faults.isEmpty { faults[0].leave() }
     }
@@ -307,7 +299,7 @@ public struct Link: Sendable {
     }
 }
 
-/// What the stages of a link ask for, taken together.
+/// The combined traits of a link's stages.
 struct LinkTraits {
     let measuresAvailability: Bool
     let takesAhead: Bool
@@ -322,7 +314,7 @@ struct LinkTraits {
     }
 }
 
-/// How the source of a link ended, in a byte.
+/// How the source of a link ended, in one byte.
 private enum SourceEnding {
     case none
     case finish

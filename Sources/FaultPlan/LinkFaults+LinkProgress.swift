@@ -1,31 +1,31 @@
 import Units
 
 extension LinkFaults {
-    /// What the stages say in one round.
+    /// The combined result of all stages in one call.
     struct LinkProgress {
-        /// How far the stream may have come behind the last of them.
+        /// How far the stream may have come after the last stage.
         var progress: StreamProgress
-        /// Up to where bytes may be taken in, as far as the stages that hold them say, if there are any.
+        /// The offset up to which bytes may be taken in; `nil` if no stage holds bytes.
         var readEnd: Int64?
-        /// Up to where they may be handed over at a time.
+        /// The offset up to which bytes may be written at a time.
         var writeLimit = Int64.max
         /// When to ask again.
         var wake = Moment.distantFuture
         /// The offset at which a fault ends the stream.
         var stop: Int64?
-        /// Whether nothing passes any more.
+        /// Whether a fault has blackholed the stream for good.
         var isBlackholed = false
-        /// Whether nothing passes for now.
+        /// Whether a fault lets nothing pass for now.
         var isPaused = false
 
-        /// Whether a sender limits what is taken in: what the stages behind it have no room for waits in its buffer.
+        /// Whether a sender's buffer limits what is taken in, whatever later stages have room for.
         private var isBuffered = false
 
         init(_ progress: StreamProgress) {
             self.progress = progress
         }
 
-        /// What the first stage that holds bytes could take in, if all of them have room for it.
+        /// Limits what is taken in by the room of a stage that holds bytes.
         mutating func take(_ availableEnd: Int64, upTo limit: Int64, isSender: Bool) {
             if isBuffered { return }
             readEnd = min(readEnd ?? availableEnd, limit)

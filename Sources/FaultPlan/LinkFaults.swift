@@ -1,15 +1,15 @@
 import FaultProfile
 import Units
 
-/// The faults of one link, and what they have come to.
+/// The faults of one link and their state.
 ///
-/// Stages and all else are changed where they are: nothing is copied, allocated or counted when a link is asked.
+/// Everything is changed in place: asking a link copies, allocates and counts nothing.
 struct LinkFaults: Sendable {
-    private let opened: Moment
+    let opened: Moment
     var spacing = WakeSpacing()
-    /// How far bytes may have come behind a sender on a lossy path, as far as there is room.
+    /// How far bytes may have come after a virtual sender, as far as there is room.
     var sentLimit = Int64.max
-    /// The bytes that had come and gone when it was last asked.
+    /// The bytes taken and delivered at the last call.
     private var lastMoved: Int64 = 0
     var schedule: Schedule
     var interval: Schedule.Interval
@@ -17,32 +17,31 @@ struct LinkFaults: Sendable {
     var alterSlots: [Link.AlterSlot]
     var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
     private(set) var marks = MarkQueue()
-    /// Where the bytes that were put into the stream last end, among those that the link takes.
+    /// Where the last inserted bytes end, in bytes that the link takes.
     private var insertedEnd: Int64 = 0
-    /// More is never taken at once, so what faults hold back behind it holds nobody up: 1 MiB.
+    /// The most bytes taken at once: 1 MiB. What faults hold back beyond it delays nothing.
     private static let largestReceive: Int64 = 1 << 20
     /// Whether one of the stages is a rate.
     var hasRates: Bool
     /// Whether one of the stages is off at times.
     var hasWindows: Bool
-    /// How late a simplified link may be asked at any moment, and whether other bounds come and go, because the evenness
-    /// of a rate matters to another.
-    private var steadyAllowance = Int64.max
-    private var hasUnevenRates = false
-    /// How late the link is asked.
+    /// How late a simplified link may be asked at any time, and whether several uneven rates limit it further.
+    var steadyAllowance = Int64.max
+    var hasUnevenRates = false
+    /// How late calls are.
     private var lateness = Lateness()
-    /// The bytes of rates that were due and are lost, because the link was asked too late.
+    /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
-    /// When the bytes that are new came, if somebody knows.
+    /// When the new bytes came, if known.
     private var arrival: Moment?
-    /// Since when bytes that come are let into the delay line at once; before, they may have waited in front of it.
+    /// Since when bytes enter the delay line as they come, without waiting in front of it.
     private var openSince: Moment
     private var isOpen = true
-    /// The looks for bytes to change so far, each with what it cost.
-    private var alterationsSought = 0
-    /// When it was looked where bytes are to be changed next; `nil` when that has to be done again.
+    /// The work of looking for bytes to change, so far.
+    var alterationsSought = 0
+    /// When the next bytes to change were looked up; `nil` if that is to be done again.
     var alterationsLookedAt: Moment?
-    /// The first fault that acts on messages; `nil` where none does.
+    /// The first fault that acts on messages, if any.
     var messageFault: Int?
 
     init(
@@ -65,7 +64,7 @@ struct LinkFaults: Sendable {
 
     // MARK: Bytes that change
 
-    /// What is to be done to the `count` bytes that come behind `arrived` others, see `Link.nextAlteration`.
+    /// The next change to the `count` bytes after `arrived` others, see `Link.nextAlteration`.
     mutating func nextAlteration(
         of count: Int64,
         behind arrived: Int64,
@@ -85,7 +84,7 @@ struct LinkFaults: Sendable {
                 }
                 return nil
             }
-            // What was put in has no place of its own in the source.
+            // Inserted bytes have no position in the source.
             let inserted = max(0, insertedEnd - offset)
             let position = offset + inserted + marks.vanished
             let (isSelected, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
@@ -109,13 +108,13 @@ struct LinkFaults: Sendable {
                 insertedEnd = offset + inserted + Int64(bytes.count)
                 for index in alterSlots.indices { alterSlots[index].lookUpNext(vanished: marks.vanished) }
             }
-            if let told = altered.told {
+            if let reported = altered.reported {
                 events.append(
                     FaultEvent(
                         fault: alterSlots[chosen].fault,
-                        offset: told.request == nil ? told.place?.offset ?? offset : nil,
-                        place: told.place?.place ?? told.request,
-                        effect: told.effect
+                        offset: reported.request == nil ? reported.place?.offset ?? offset : nil,
+                        place: reported.place?.place ?? reported.request,
+                        effect: reported.effect
                     )
                 )
             }
@@ -123,7 +122,7 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// `count` bytes behind `offset` vanish by a fault: first what was put in there, and then bytes of the source.
+    /// Removes `count` bytes after `offset`: first those inserted there, then source bytes.
     private mutating func vanish(_ count: Int64, at offset: Int64, by chosen: Int) {
         let inserted = min(count, max(0, insertedEnd - offset))
         if inserted > 0 {
@@ -138,7 +137,7 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// Looks where each fault acts next, unless that was done at `now` and no mark has come since.
+    /// Looks up where each fault acts next, unless done at `now` with no mark since.
     private mutating func lookForAlterations(at now: Moment, age: Int64) {
         guard alterationsLookedAt != now else { return }
         alterationsLookedAt = now
@@ -147,19 +146,19 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// The fault that changes the first byte, and the offset of that; beyond all others where none does.
+    /// The fault that changes the first byte, and its offset; `Int64.max` if none does.
     private func firstAlterer() -> (index: Int, offset: Int64) {
         var (chosen, offset) = (0, Int64.max)
         for index in alterSlots.indices where alterSlots[index].next <= offset {
             let next = alterSlots[index].next
-            // A byte that vanishes isn't changed before.
+            // A removed byte isn't changed first.
             let isFirst = next == offset && alterSlots[index].order < alterSlots[chosen].order
             if next < offset || isFirst { (chosen, offset) = (index, next) }
         }
         return (chosen, offset)
     }
 
-    /// The next byte of a fault isn't one that it changes; with a rate, none before `offset` is.
+    /// Skips the next byte of a fault, or with a rate all bytes before `offset`.
     private mutating func miss(_ index: Int, before offset: Int64) {
         if alterSlots[index].hasRate {
             alterSlots[index].alterer.spare(before: offset)
@@ -172,13 +171,13 @@ struct LinkFaults: Sendable {
 
     // MARK: Positions in the bytes
 
-    /// The messages that faults which change bytes remember.
+    /// The number of messages remembered by faults that change bytes.
     var rememberedMessages: Int { alterSlots.reduce(0) { $0 + ($1.gate?.count ?? 0) } }
 
-    /// The positions that wait for their bytes to arrive.
+    /// The number of positions whose bytes haven't arrived.
     var waitingMarks: Int { marks.waiting }
 
-    /// The positions and messages that stages remember until they have passed.
+    /// The number of positions and messages that stages remember.
     var rememberedPositions: Int {
         guard messageFault != nil else { return 0 }
         return slots.reduce(0) { $0 + $1.remembered }
@@ -187,7 +186,7 @@ struct LinkFaults: Sendable {
     mutating func note(_ mark: Mark, behind arrived: Int64, _ events: inout [FaultEvent]) {
         alterationsLookedAt = nil
         for index in alterSlots.indices {
-            // What has arrived was asked about, if at all.
+            // Arrived bytes have been asked about.
             alterSlots[index].gate?.pass(arrived + marks.vanished)
             alterSlots[index].gate?.note(mark)
             alterSlots[index].alterer.note(mark)
@@ -198,7 +197,7 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// The bytes that the marks tell of have arrived.
+    /// Passes the marks to the stages, now that their bytes have arrived.
     mutating func takeMarks() {
         if marks.isEmpty { return }
         while let mark = marks.next() {
@@ -206,42 +205,16 @@ struct LinkFaults: Sendable {
         }
     }
 
-    // MARK: Forecasts
-
-    /// See `Link.simplify`.
-    mutating func simplify() {
-        let paced = slots.count { $0.traits.isPaced }
-        steadyAllowance = .max
-        for index in slots.indices {
-            steadyAllowance = min(steadyAllowance, slots[index].stage.simplify(isBesideRate: paced > 0))
-        }
-        for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
-        hasUnevenRates = paced > 1
-    }
-
-    /// See `Link.latenessAllowance`.
-    mutating func latenessAllowance(at now: Moment) -> Int64 {
-        guard hasUnevenRates else { return steadyAllowance }
-        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, age: age)) }
-    }
-
-    /// See `Link.work`.
-    mutating func work() -> Int {
-        let sought = alterSlots.indices.reduce(alterationsSought) { $0 + alterSlots[$1].alterer.work() }
-        return slots.indices.reduce(sought) { $0 + slots[$1].stage.work() }
-    }
-
     // MARK: Stages
 
-    /// Lets nothing have come before `now`.
+    /// Bytes come from `now` on.
     mutating func begin(at now: Moment) { openSince = now }
 
-    /// Tells when the bytes came that are new in the next round.
+    /// Sets when the bytes that are new in the next call came.
     mutating func noteArrival(_ arrival: Moment) { self.arrival = arrival }
 
-    /// Advances the stages, from the source to the sink. `progress` is the stream in front of the first; `hasRoom`, whether
-    /// the link may hold another byte.
+    /// Advances the stages from the source to the sink. `progress` is the stream in front of the first stage; `hasRoom`
+    /// says whether the link may hold another byte.
     mutating func advance(
         _ progress: StreamProgress,
         hasRoom: Bool,
@@ -257,42 +230,42 @@ struct LinkFaults: Sendable {
         context.age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
         context.waiting = progress.bytesAtAvailableEnd
         context.catchUp = lateness.ask(at: now.nanoseconds)
-        var passing = LinkProgress(progress)
+        var result = LinkProgress(progress)
         for index in slots.indices {
-            if slots[index].isIdle(at: passing.progress) {
-                if slots[index].holds { passing.take(passing.progress.availableEnd, upTo: .max, isSender: false) }
+            if slots[index].isIdle(at: result.progress) {
+                if slots[index].holds { result.take(result.progress.availableEnd, upTo: .max, isSender: false) }
             } else if slots[index].gate == nil {
-                advance(index, passing.progress, isSelected: true, &context, &passing, &events)
+                advance(index, result.progress, isSelected: true, &context, &result, &events)
             } else {
-                advanceByMessages(index, &context, &passing, &events)
+                advanceByMessages(index, &context, &result, &events)
             }
             if slots[index].holds { context.arrival = now }
         }
-        passing.readEnd = passing.readEnd ?? passing.progress.availableEnd
-        if hasRates { settleRates(progress, passing, now: now) }
+        result.readEnd = result.readEnd ?? result.progress.availableEnd
+        if hasRates { settleRates(progress, result, now: now) }
         lostBytes = lostBytes.addingSaturated(context.lostBytes)
         let wasOpen = isOpen
         let wanted = min(progress.availableEnd - progress.position, LinkFaults.largestReceive)
-        isOpen = hasRoom && (passing.readEnd ?? 0) - progress.position >= wanted
+        isOpen = hasRoom && (result.readEnd ?? 0) - progress.position >= wanted
         if !wasOpen || !isOpen { openSince = now }
-        passing.writeLimit = context.writeLimit
-        passing.wake = context.wake
-        passing.isBlackholed = context.isBlackholed
-        passing.isPaused = context.isPaused
-        if context.isPaused { passing.progress.clamp(to: delivered) }
-        passing.stop = stop?.offset
-        let furthest = min(progress.availableEnd, passing.stop.map { $0 + 1 } ?? .max)
+        result.writeLimit = context.writeLimit
+        result.wake = context.wake
+        result.isBlackholed = context.isBlackholed
+        result.isPaused = context.isPaused
+        if context.isPaused { result.progress.clamp(to: delivered) }
+        result.stop = stop?.offset
+        let furthest = min(progress.availableEnd, result.stop.map { $0 + 1 } ?? .max)
         let moved = progress.position.addingSaturated(delivered)
         if moved != lastMoved {
             lastMoved = moved
             spacing.refresh()
         }
-        if hasWindows, passing.progress.position < furthest || context.needsWindowWake {
+        if hasWindows, result.progress.position < furthest || context.needsWindowWake {
             let change = nextWindowChange(after: now)
-            passing.wake = min(passing.wake, spacing.wake(for: change, now: now))
+            result.wake = min(result.wake, spacing.wake(for: change, now: now))
         }
-        lateness.wait(until: passing.wake.nanoseconds)
-        return passing
+        lateness.wait(until: result.wake.nanoseconds)
+        return result
     }
 
     /// See `Link.sinkIsFull`.
@@ -301,16 +274,16 @@ struct LinkFaults: Sendable {
         return hasWindows ? spacing.wake(for: nextWindowChange(after: now), now: now) : .distantFuture
     }
 
-    /// Tells the rates how far the link lets bytes come, if one of its stages holds some back.
-    private mutating func settleRates(_ progress: StreamProgress, _ passing: LinkProgress, now: Moment) {
-        let availableEnd = passing.readEnd ?? passing.progress.availableEnd
+    /// Tells the rates how far the link lets bytes come, if a stage holds some back.
+    private mutating func settleRates(_ progress: StreamProgress, _ result: LinkProgress, now: Moment) {
+        let availableEnd = result.readEnd ?? result.progress.availableEnd
         guard availableEnd < progress.availableEnd else { return }
         for index in slots.indices where slots[index].traits.isRate {
             slots[index].stage.settle(at: availableEnd, now: now)
         }
     }
 
-    /// How a fault ended the stream, if one did, and what the journal is told.
+    /// How a fault ended the stream, and the event for the journal; `nil` if none did.
     func stopped() -> (ending: Ending, event: FaultEvent)? {
         guard let stop else { return nil }
         let place = stop.place?.place
@@ -325,24 +298,23 @@ struct LinkFaults: Sendable {
         }
     }
 
-    /// Gives back what the stages share with other links.
+    /// Releases what the stages share with other links.
     mutating func leave() {
         for index in slots.indices { slots[index].stage.leave() }
     }
 
-    /// Asks a stage whose fault is narrowed to messages: where the stream comes to the end of a picked message, or to
-    /// the start of one, once more.
+    /// Advances a stage of a fault narrowed to messages, once for each interval inside or outside a selected message.
     private mutating func advanceByMessages(
         _ index: Int,
         _ context: inout StageContext,
-        _ passing: inout LinkProgress,
+        _ result: inout LinkProgress,
         _ events: inout [FaultEvent]
     ) {
-        let progress = passing.progress
+        let progress = result.progress
         if slots[index].traits.onlyBoundsWrites {
             let (isSelected, boundary) = slots[index].gate?.state(at: context.delivered) ?? (true, .max)
             context.limitWrites(to: boundary)
-            return advance(index, progress, isSelected: isSelected, &context, &passing, &events)
+            return advance(index, progress, isSelected: isSelected, &context, &result, &events)
         }
         let decidesOnEntry = slots[index].traits.decidesOnEntry
         while true {
@@ -350,9 +322,9 @@ struct LinkFaults: Sendable {
             let (isSelected, boundary) = slots[index].gate?.state(at: position) ?? (true, .max)
             var entering = progress
             entering.clamp(to: max(boundary, position))
-            advance(index, entering, isSelected: isSelected, &context, &passing, &events)
+            advance(index, entering, isSelected: isSelected, &context, &result, &events)
             slots[index].entered = entering.position
-            let reached = decidesOnEntry ? entering.position : passing.progress.position
+            let reached = decidesOnEntry ? entering.position : result.progress.position
             if reached < boundary || progress.availableEnd <= boundary { return }
         }
     }
@@ -362,31 +334,31 @@ struct LinkFaults: Sendable {
         _ progress: StreamProgress,
         isSelected: Bool,
         _ context: inout StageContext,
-        _ passing: inout LinkProgress,
+        _ result: inout LinkProgress,
         _ events: inout [FaultEvent]
     ) {
-        passing.progress = slots[index].advance(progress, isSelected: isSelected, phase: interval.phase, &context)
-        if slots[index].holds { hold(index, progress, upTo: context.takeLimit, &passing) }
+        result.progress = slots[index].advance(progress, isSelected: isSelected, phase: interval.phase, &context)
+        if slots[index].holds { hold(index, progress, upTo: context.takeLimit, &result) }
         if context.hasActed { take(&context, of: slots[index].fault, &events) }
     }
 
-    /// Bounds what is taken in by what a stage that holds bytes has room for.
+    /// Limits what is taken in by the room of a stage that holds bytes.
     private mutating func hold(
         _ index: Int,
         _ progress: StreamProgress,
         upTo limit: Int64,
-        _ passing: inout LinkProgress
+        _ result: inout LinkProgress
     ) {
         let isSender = slots[index].traits.isSender
-        passing.take(progress.availableEnd, upTo: limit, isSender: isSender)
+        result.take(progress.availableEnd, upTo: limit, isSender: isSender)
         if isSender {
-            sentLimit = passing.progress.availableEnd
+            sentLimit = result.progress.availableEnd
         } else if sentLimit < .max {
             sentLimit = min(sentLimit, limit)
         }
     }
 
-    /// Keeps what a stage did.
+    /// Records what a stage did.
     private mutating func take(_ context: inout StageContext, of fault: Int, _ events: inout [FaultEvent]) {
         if let ended = context.cut, ended.offset < stop?.offset ?? .max {
             stop = (ended.offset, .cut(ended.how), fault, context.effectPlace)

@@ -1,35 +1,35 @@
 import FaultProfile
 import Units
 
-/// What a proxy does about everybody who connects.
+/// What happens to every new connection.
 public enum Admission: Hashable, Sendable {
-    /// Connections are accepted.
+    /// Accepted.
     case open
-    /// They are refused, by the fault of the identity.
+    /// Refused by the fault with this identity.
     case refused(fault: Int)
-    /// Nobody answers, by the fault of the identity.
+    /// Left unanswered by the fault with this identity.
     case unanswered(fault: Int)
 }
 
 /// Whether a proxy has room for one more connection.
 public enum Room: Hashable, Sendable {
     case free
-    /// One more is reset, by the fault of the identity.
+    /// A further connection is reset by the fault with this identity.
     case refused(fault: Int)
-    /// One more has to wait until another ends, by the fault of the identity.
+    /// A further connection waits until another ends, by the fault with this identity.
     case waiting(fault: Int)
 }
 
-/// A fault that concerns everybody who connects, and when it is on.
+/// A fault on every new connection, and when it is on.
 struct Gate: Sendable {
-    /// What it does to them.
+    /// The effect on new connections.
     enum Role: Hashable {
         case refuses
         case leavesUnanswered
         case limits
     }
 
-    /// Its identity, and its index in `Plan.faults`.
+    /// The fault's identity, and its index in `Plan.faults`.
     let fault: Int
     let index: Int
     let role: Role
@@ -37,7 +37,7 @@ struct Gate: Sendable {
 }
 
 extension Plan {
-    /// What happens to everybody who connects at `now`, and when to ask again. A refusal goes before a silence.
+    /// What happens to new connections at `now`, and when to ask again. A refusal takes precedence.
     public func admission(at now: Moment) -> (admission: Admission, until: Moment) {
         guard !gates.isEmpty else { return (.open, .distantFuture) }
         let interval = schedule.interval(at: now)
@@ -50,13 +50,13 @@ extension Plan {
         return (.open, until)
     }
 
-    /// Whether one more connection finds room at `now` while `open` others are there. Of several limits the lowest holds.
+    /// Whether there is room for another connection at `now` beside `open` others. The lowest limit holds.
     public func room(for open: Int, at now: Moment) -> Room {
         var lowest = Int.max
         var room = Room.free
         for gate in gates where gate.role == .limits {
             guard case .connectionLimit(let limit) = faults[gate.index].kind, open >= limit.limit, limit.limit < lowest,
-                struck.allow(gate.index),
+                triggers.allow(gate.index),
                 gate.window.contains(at: now, age: 0, currentPhase: schedule.interval(at: now).phase)
             else { continue }
             lowest = limit.limit
@@ -68,11 +68,11 @@ extension Plan {
         return room
     }
 
-    /// The first fault of a role that is on at `now`, which lies in `interval`, and when that may change.
+    /// The first fault of a role that is on at `now`, and when that may change. `interval` contains `now`.
     func standing(_ role: Gate.Role, at now: Moment, _ interval: Schedule.Interval) -> (fault: Int?, until: Moment) {
         var until = Moment.distantFuture
         var standing: Int?
-        for gate in gates where gate.role == role && struck.allow(gate.index) {
+        for gate in gates where gate.role == role && triggers.allow(gate.index) {
             until = min(until, gate.window.nextChange(after: now, opened: now, interval: interval))
             if standing == nil, gate.window.contains(at: now, age: 0, currentPhase: interval.phase) {
                 standing = gate.fault

@@ -1,14 +1,14 @@
 import FaultProfile
 import Units
 
-/// A profile at work behind one proxy: who is hit by what, decided by the seed, the proxy's name and
-/// the number of the connection.
+/// A profile applied to one proxy. The seed, the proxy's name and the connection's number decide which faults a
+/// connection gets.
 ///
-/// A snapshot: nothing of it changes but what its acceptor counts. `apply` replaces it by the next generation, in which
-/// a fault that hasn't changed keeps its identity. The proxy's acceptor owns one and calls `accept` once for each
-/// connection, in order; copies name the faults of acts.
+/// A plan is a snapshot: only its counts of accepted connections change. `apply` replaces it by the next generation, in
+/// which an unchanged fault keeps its identity. The proxy's acceptor owns the plan and calls `accept` once for each
+/// connection, in order; copies of it resolve the faults of events.
 public struct Plan: Sendable {
-    /// The number of the snapshot, from 1.
+    /// The generation of the snapshot, from 1.
     public let generation: Int
     /// The profile that the plan carries out.
     public let profile: Profile
@@ -16,35 +16,37 @@ public struct Plan: Sendable {
     public let seed: UInt64
     /// The name of the proxy, which is part of every draw.
     public let proxy: String
-    /// The profile's faults in one list: those that are always on, then those of each phase.
+    /// All faults of the profile: those outside phases, then those of each phase.
     public let faults: [Fault]
     /// The phases on the proxy's clock.
     public let schedule: Schedule
-    /// The bytes that one link may hold in memory.
+    /// The most bytes that one link holds in memory.
     public let holdLimit: ByteCount
 
-    /// Whether `accept` has to know the address of the client.
+    /// Whether `accept` needs the client's address.
     public let asksForClient: Bool
 
-    /// Who is who among the faults of all generations.
+    /// The identities of the faults across generations.
     let identities: FaultIdentities
     let phaseOfFault: [Int?]
-    /// The rates that all connections share, by the identity of their fault.
+    /// The rates shared by all connections, by the identity of their fault.
     let sharedRates: [Int: BucketPair]
-    /// The rates that the connections of a client share, where nobody else keeps them.
+    /// The rates shared by the connections of a client, if there is no `clientStore`.
     var clientRates: ClientBuckets
     let clientStore: (any ClientRateStore)?
-    /// Which faults have acted, of those that others come after. All copies of the plan share it.
-    let struck: TriggerFlags
-    /// The faults that concern everybody who connects.
+    /// The faults that have acted and trigger others. Shared by all copies of the plan.
+    let triggers: TriggerFlags
+    /// The faults on every new connection.
     let gates: [Gate]
-    /// The connections that each fault has met, by its index; and all that were accepted.
+    /// The number of connections that each fault has met, by its index, and of all that were accepted.
     var turns: [Int]
     var accepted: UInt64
 
-    /// Makes the plan of `profile` for the proxy called `proxy`, whose clock starts at `start`. With
-    /// `global` it shares its global rates with other proxies; without it they are the proxy's own. `clients` keeps the
-    /// rates of clients; without it they are for the connections that this plan accepts.
+    /// Makes the first generation of a plan for the proxy called `proxy`, whose clock starts at `start`.
+    ///
+    /// - Parameters:
+    ///   - global: the global rates shared with other proxies; without it they are the proxy's own.
+    ///   - clients: stores the rates of clients; without it they are the plan's own.
     public init(
         profile: Profile,
         seed: UInt64,
@@ -67,7 +69,7 @@ public struct Plan: Sendable {
         )
     }
 
-    /// The plan of `profile`, the first or the one after `last`.
+    /// Makes the plan of `profile`, the first generation or the one after `last`.
     init(
         _ profile: Profile,
         seed: UInt64,
@@ -115,7 +117,7 @@ public struct Plan: Sendable {
         self.sharedRates = sharedRates
         clientRates = last?.clientRates ?? ClientBuckets()
         clientStore = clients
-        struck = TriggerFlags(faults, identities, after: last)
+        triggers = TriggerFlags(faults, identities, after: last)
         gates = faults.indices.compactMap { index in
             let isForEverybody = faults[index].condition.isForEverybody
             guard let role = faults[index].kind.planned.gateRole(isForEverybody: isForEverybody) else { return nil }
@@ -129,11 +131,11 @@ public struct Plan: Sendable {
         turns = identities.map { last?.turn(of: $0) ?? 0 }
     }
 
-    /// The fault of an identity, as a fault event has it.
+    /// The fault with an identity, as events carry it.
     public func fault(_ identity: Int) -> Fault { faults[identities.place(of: identity)] }
 
-    /// The plan of the next connection, accepted at `now` from a client's address without its port; `nil`
-    /// where nobody asks for it or it isn't known.
+    /// The plan of the next connection, accepted at `now`. `client` is the address without the port; `nil` if it is
+    /// unknown or not needed.
     public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
         var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
@@ -141,7 +143,7 @@ public struct Plan: Sendable {
             let key = RandomKey(seed: seed, proxy: proxy, connection: accepted)
             let address = client.flatMap { IPAddress($0) }
             for (index, fault) in faults.enumerated() where isHit(fault, ordinal: accepted, key: key) {
-                guard fault.condition.admits(address), struck.allow(index) else { continue }
+                guard fault.condition.admits(address), triggers.allow(index) else { continue }
                 let rate = clientRate(of: index, client: client)
                 if add(index, to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
             }
@@ -149,8 +151,8 @@ public struct Plan: Sendable {
         return draft.plan(schedule: schedule, holdLimit: holdLimit)
     }
 
-    /// Adds what a fault does that hits a connection, whose draws have this key. A connection that has begun already has
-    /// no `turn`, and is spared by what only happens at its beginning.
+    /// Adds a fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets
+    /// no dial faults.
     ///
     /// - Returns: whether the fault acts on the links.
     @discardableResult
@@ -170,7 +172,7 @@ public struct Plan: Sendable {
             let isNarrowed = fault.condition.http != nil
             let key = key.adding(fault.name)
             let place = DialContext(fault: identity, window: window, isNarrowed: isNarrowed, key: key)
-            planned.begin(&draft.dialFaults, in: place)
+            planned.addDialFaults(to: &draft.dialFaults, in: place)
         }
         draft.noteReading(of: fault, identity)
         if let cause = planned.terminator {
@@ -182,7 +184,7 @@ public struct Plan: Sendable {
         return true
     }
 
-    /// Adds what a fault does to the bytes of the directions that it acts on.
+    /// Adds a fault to the links of its directions.
     private func addToLinks(
         _ index: Int,
         _ planned: any PlannedFault,
@@ -225,32 +227,32 @@ public struct Plan: Sendable {
         }
     }
 
-    /// The fault that refuses every new connection at `now`, by its identity, and when to ask again.
+    /// The identity of the fault that refuses every new connection at `now`, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
         standing(.refuses, at: now, schedule.interval(at: now))
     }
 
-    /// A fault has acted: those that come after it are on for the connections that are accepted from now on. To be
-    /// called for every act, from any thread and on any copy of the plan.
+    /// Notes an event of a fault: faults that come after it are on for connections accepted from now on. Must be called
+    /// for every event; from any thread and on any copy of the plan.
     ///
-    /// - Returns: whether `admission` may answer otherwise from now on.
+    /// - Returns: whether the result of `admission` may change.
     @discardableResult
     public func note(_ event: FaultEvent) -> Bool {
-        // That a stream isn't HTTP is told of a fault which does nothing to it.
+        // A fault on messages that can't be read hasn't acted.
         if case .isNoHTTP = event.effect { false } else { noteEvent(of: event.fault) }
     }
 
-    /// The fault of an identity has acted, see `note`.
+    /// Notes an event of the fault with an identity, see `note`.
     @discardableResult
     package func noteEvent(of fault: Int) -> Bool {
         let place = identities.place(of: fault)
-        guard struck.note(place) else { return false }
+        guard triggers.note(place) else { return false }
         let name = faults[place].name
         return gates.contains { faults[$0.index].condition.after == name }
     }
 
-    /// The first moment after `now` at which a fault may come on or go off for all connections: a phase ends, or the
-    /// proxy's clock comes to where a condition has it so.
+    /// The first moment after `now` at which a fault may come on or go off for all connections, by a phase or by the
+    /// proxy's clock.
     public func nextChange(after now: Moment) -> Moment {
         let interval = schedule.interval(at: now)
         var next = interval.end
@@ -260,8 +262,7 @@ public struct Plan: Sendable {
         return next
     }
 
-    /// What the journal says of a fault event. `connection` and `direction` are `nil` where it concerns the
-    /// proxy, or both directions.
+    /// The journal entry of an event. `connection` is `nil` for the whole proxy, `direction` for both directions.
     public func journalEntry(
         of event: FaultEvent,
         connection: UInt64?,
@@ -286,7 +287,7 @@ public struct Plan: Sendable {
         return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
     }
 
-    /// The rate that a connection of `client` shares with the others of that client, if the fault is one.
+    /// The rate that the connections of `client` share; `nil` if the fault is no such rate.
     mutating func clientRate(of index: Int, client: String?) -> BucketPair? {
         guard case .bandwidth(let bandwidth) = faults[index].kind, bandwidth.scope == .client else { return nil }
         let (start, identity) = (schedule.start, identities[index])

@@ -1,11 +1,11 @@
 import FaultProfile
 import Units
 
-/// How much a rate that may change carries from one time to another: the exact integral of the rate, in
-/// closed form, so that nothing adds up however long it runs and however often it is asked.
+/// The bytes that a changing rate carries between two times: the exact integral in closed form, so that errors don't
+/// accumulate.
 ///
-/// Times are nanoseconds since the curve began. Before that the rate is the one at the start. The integral
-/// is kept in bits × nanoseconds per second, of which a byte has 8,000,000,000.
+/// Times are nanoseconds since the start of the curve; before it the first rate holds. The integral is in
+/// bits × nanoseconds per second, 8,000,000,000 for a byte.
 struct RateCurve: Sendable {
     private static let byte: Int128 = 8_000_000_000
 
@@ -45,31 +45,31 @@ struct RateCurve: Sendable {
         }
     }
 
-    /// The whole bytes that pass between two times, rounded down; 0 if the second isn't later.
+    /// The bytes that pass between two times, rounded down; 0 if `end` isn't later.
     func bytes(from start: Int64, to end: Int64) -> Int64 {
         guard end > start else { return 0 }
         if isSteady { return first.bytes(inNanoseconds: end.subtractingSaturated(start)) }
         return Int64(clamping: (integral(to: end) - integral(to: start)) / RateCurve.byte)
     }
 
-    /// The time by which `bytes` have certainly passed since `start`, at most some nanoseconds after they have.
+    /// The time by which `bytes` have passed since `start`; may be a few nanoseconds late, never early.
     func time(from start: Int64, forBytes bytes: Int64) -> Int64 {
         guard bytes > 0 else { return start }
         if isSteady { return start.addingSaturated(first.nanoseconds(forBytes: bytes)) }
         return time(reaching: integral(to: start) + Int128(bytes) * RateCurve.byte)
     }
 
-    /// The time since which `bytes` pass until `end`.
+    /// The time from which `bytes` pass until `end`.
     func time(before end: Int64, forBytes bytes: Int64) -> Int64 {
         guard bytes > 0 else { return end }
         if isSteady { return end.subtractingSaturated(first.nanoseconds(forBytes: bytes)) }
         let time = time(reaching: integral(to: end) - Int128(bytes) * RateCurve.byte)
-        // What is found may be a little late, and is wanted early.
+        // The result may be a little late; an early one is needed.
         return self.bytes(from: time, to: end) < bytes ? time.subtractingSaturated(8) : time
     }
 
-    /// How long the rate may be taken for even after a time, beside another rate: to its next step, or a 64th of a wave's
-    /// period, and no less than the time in which a link is asked again anyway.
+    /// How long after a time the rate may be treated as constant beside another rate: until the next step, or a 64th of
+    /// a wave's period, but at least 1 ms, the spacing of calls to a link.
     func evenness(after time: Int64) -> Int64 {
         switch shape {
         case .steady: .max
@@ -90,7 +90,7 @@ struct RateCurve: Sendable {
     }
 
     private func time(reaching integral: Int128) -> Int64 {
-        // A division rounds towards zero, which is up where the number is below it.
+        // Division rounds towards zero: up for negative numbers.
         guard integral > 0 else { return Int64(clamping: integral / Int128(first.bitsPerSecond)) }
         switch shape {
         case .steady: return Int64(clamping: (integral - 1) / Int128(first.bitsPerSecond) + 1)
@@ -100,13 +100,13 @@ struct RateCurve: Sendable {
     }
 }
 
-/// Rates that follow each other, once or again and again.
+/// A sequence of rates, once or repeated.
 private struct Steps {
-    /// Where each rate begins, and the integral up to there.
+    /// The start of each rate, and the integral up to it.
     private let begins: [Int64]
     private let rates: [Int64]
     private let sums: [Int128]
-    /// The time after which it starts over, and the integral up to there.
+    /// The time after which the sequence repeats, and the integral up to it.
     private let period: Int64
     private let total: Int128
 
@@ -141,7 +141,7 @@ private struct Steps {
         return Int64(clamping: rounds * Int128(period) + Int128(begins[index]) + part)
     }
 
-    /// When the rate changes next after a time.
+    /// The next change of the rate after a time.
     func nextStep(after time: Int64) -> Int64 {
         let (rounds, rest) = time.quotientAndRemainder(dividingBy: period)
         let next = index(at: rest) + 1
@@ -152,7 +152,7 @@ private struct Steps {
     private func index(at time: Int64) -> Int { begins.lastIndex { $0 <= time } ?? 0 }
 }
 
-/// A rate that goes evenly up and evenly down again: what passed is a parabola on either side.
+/// A rate that rises and falls linearly, so that the bytes passed are parabolas.
 private struct Wave {
     private let low: Int128
     private let difference: Int128
@@ -160,7 +160,7 @@ private struct Wave {
     private let total: Int128
 
     init(low: BitRate, high: BitRate, period: Duration) {
-        // Bounded, so that a product with two times has room in 128 bits.
+        // Bounded, so that a product with two times fits 128 bits.
         self.period = min(period, Bandwidth.longestPeriod).nanoseconds
         self.low = Int128(low.bitsPerSecond)
         difference = Int128(max(0, high.bitsPerSecond - low.bitsPerSecond))
@@ -193,7 +193,7 @@ private struct Wave {
         let begin = rounds * Int128(period)
         let guess = begin + (isRising ? Int128(flank) : Int128(period) - Int128(flank))
         var time = Int64(clamping: max(begin, guess - 2))
-        // The root is off by a few nanoseconds at most; never let it be early.
+        // The root is off by a few nanoseconds; it must not be early.
         var step: Int64 = 1
         while time < .max, self.integral(to: time) < integral {
             time = time.addingSaturated(step)
@@ -202,7 +202,7 @@ private struct Wave {
         return time
     }
 
-    /// The root of low × t + difference × t² / period = `part`, in the form that loses no digits.
+    /// The root of low × t + difference × t² / period = `part`, in the numerically stable form.
     private func flank(reaching part: Double) -> Double {
         guard part > 0 else { return 0 }
         let low = Wave.double(low)
@@ -210,8 +210,7 @@ private struct Wave {
         return min(2 * part / (low + root), Double(period))
     }
 
-    /// A number of zero or more as a floating-point one; the conversion of the standard library goes bit by bit and takes
-    /// many times as long.
+    /// Converts a number of zero or more; the standard library's conversion goes bit by bit and is many times slower.
     private static func double(_ number: Int128) -> Double {
         Double(UInt64(truncatingIfNeeded: number >> 64)) * 0x1p64 + Double(UInt64(truncatingIfNeeded: number))
     }

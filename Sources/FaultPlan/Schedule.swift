@@ -1,28 +1,28 @@
 import FaultProfile
 import Units
 
-/// The phases of a profile laid on the clock of a proxy. A pure function from time to phase.
+/// The phases of a profile on the clock of a proxy: a pure function from time to phase.
 ///
-/// Where lengths vary they are drawn for two rounds of the phases at a time, and what the first has more the second
-/// has less. So two rounds take twice the nominal time, and any moment is found without counting from the start.
+/// Jitter is drawn for pairs of rounds: what the first round gains, the second loses. So two rounds take twice the
+/// nominal time, and any moment is found without counting from the start.
 public struct Schedule: Hashable, Sendable {
-    /// A interval of time in one phase, or outside all of them.
+    /// A time interval in one phase, or outside all phases.
     public struct Interval: Hashable, Sendable {
         /// The index of the phase in the profile; `nil` outside all phases.
         public var phase: Int?
-        /// When the interval began, on the clock that `start` is on.
+        /// When the interval begins.
         public var begin: Moment
         /// When the next interval begins.
         public var end: Moment
     }
 
-    /// How much the length of a phase varies.
+    /// The jitter of a phase.
     private struct Jitter: Hashable {
-        /// In nanoseconds, either way.
+        /// The largest deviation in either direction, in nanoseconds.
         let most: Int64
         let key: RandomKey
 
-        /// What the phase has more in the first of two rounds, which are the pair of this number.
+        /// The extra length of the phase in the first round of a pair.
         func draw(_ pair: Int64) -> Int64 {
             guard most > 0 else { return 0 }
             let span = 2 * UInt64(most) + 1
@@ -32,17 +32,17 @@ public struct Schedule: Hashable, Sendable {
 
     /// The moment at which the first phase begins.
     public let start: Moment
-    /// Where each phase ends, in nanoseconds after `start`; the last may be `Int64.max`.
+    /// The end of each phase, in nanoseconds after `start`; the last may be `Int64.max`.
     private let ends: [Int64]
     private let repeats: Bool
-    /// How much each phase varies; empty when none does.
+    /// The jitter of each phase; empty if none has any.
     private let jitters: [Jitter]
 
     /// The schedule without phases.
     static let none = Schedule(phases: [], repeats: false, start: .zero, seed: 0)
 
-    /// Lays `phases` end to end from `start`; with `repeats` they begin again after the last, unless
-    /// the last has no duration and so never ends. Lengths that vary are drawn from `seed` and the name of the phase.
+    /// Lays `phases` end to end from `start`. With `repeats` they begin again after the last, unless that has no
+    /// duration. Jitter is drawn from `seed` and the name of the phase.
     public init(phases: [Phase], repeats: Bool, start: Moment, seed: UInt64) {
         var ends: [Int64] = []
         var total: Int64 = 0
@@ -58,7 +58,7 @@ public struct Schedule: Hashable, Sendable {
         jitters = isSteady ? [] : phases.map { Jitter(most: $0.jitter.nanoseconds, key: key.adding($0.name)) }
     }
 
-    /// The interval that `moment` lies in. Before `start` no phase runs.
+    /// The interval that contains `moment`. Before `start` no phase runs.
     public func interval(at moment: Moment) -> Interval {
         guard let total = ends.last else { return Interval(phase: nil, begin: start, end: .distantFuture) }
         guard moment >= start else { return Interval(phase: nil, begin: Moment(nanoseconds: .min), end: start) }
@@ -72,7 +72,7 @@ public struct Schedule: Hashable, Sendable {
         return nominalInterval(rest, origin: start.advanced(byNanoseconds: rounds * total))
     }
 
-    /// The interval at a time of a round that begins at `origin`.
+    /// The interval at a time within a round that begins at `origin`.
     private func nominalInterval(_ elapsed: Int64, origin: Moment) -> Interval {
         var (index, high) = (0, ends.count - 1)
         while index < high {

@@ -1,7 +1,7 @@
 import FaultProfile
 import Units
 
-/// A shared rate in both directions, each apart.
+/// A shared rate, with a bucket for each direction.
 struct BucketPair: Sendable {
     private var upstream: SharedBucket
     private var downstream: SharedBucket
@@ -18,14 +18,14 @@ struct BucketPair: Sendable {
         }
     }
 
-    /// Whether no link draws on it.
+    /// Whether no link uses it.
     mutating func isIdle() -> Bool {
         isKnownUniquelyReferenced(&upstream) && isKnownUniquelyReferenced(&downstream)
     }
 }
 
-/// The rates that several proxies share: those of the `bandwidth` faults whose scope is global, by the
-/// names and the rates of the faults. Made once for each profile, and given to the plan of each proxy.
+/// The rates shared by several proxies: `bandwidth` faults of global scope, keyed by name and rate. Made once and passed
+/// to the plan of each proxy.
 public struct GlobalBuckets: Sendable {
     private struct Key: Hashable {
         let name: String
@@ -35,12 +35,12 @@ public struct GlobalBuckets: Sendable {
     private let start: Moment
     private let pairs: [Key: BucketPair]
 
-    /// Makes the rates that `profile` has. Where they change as time goes by, they begin to at `start`.
+    /// Makes the rates of `profile`. Rates that change over time start at `start`.
     public init(_ profile: Profile, start: Moment) {
         self.init([profile], start: start, last: [:])
     }
 
-    /// Makes the rates that the profiles of several proxies have.
+    /// Makes the rates of several profiles.
     public init(_ profiles: [Profile], start: Moment) {
         self.init(profiles, start: start, last: [:])
     }
@@ -56,7 +56,7 @@ public struct GlobalBuckets: Sendable {
         self.pairs = pairs
     }
 
-    /// The rates of other profiles; one that hasn't changed goes on.
+    /// The rates of new profiles; an unchanged rate continues.
     public func applying(_ profiles: [Profile]) -> GlobalBuckets {
         GlobalBuckets(profiles, start: start, last: pairs)
     }
@@ -64,39 +64,39 @@ public struct GlobalBuckets: Sendable {
     subscript(name: String, bandwidth: Bandwidth) -> BucketPair? { pairs[Key(name: name, bandwidth: bandwidth)] }
 }
 
-/// Keeps the rates of clients where several threads ask for them: the one that accepts connections, and those that have live
-/// ones go on with another plan. Whoever has the threads makes one that locks.
+/// Stores the rates of clients for several threads: the acceptor, and the loops that apply a new plan to live connections.
+/// Implementations lock.
 public protocol ClientRateStore: Sendable {
     /// Calls `body` with the rates, one call at a time.
     func withRates<Result: Sendable>(_ body: (inout ClientBuckets) -> Result) -> Result
 }
 
-/// The rates that the connections of a client share, for so many clients at a time.
+/// The rates shared by the connections of each client, for a bounded number of clients.
 public struct ClientBuckets: Sendable {
-    /// The clients that have rates of their own, 4,096. Before one more is let in, those without a
-    /// connection are forgotten; if there is none, it shares the rates of all others that came too late.
+    /// Clients with rates of their own: 4,096. Beyond that, clients without connections are removed; if there are none,
+    /// further clients share one set of rates.
     static let limit = 4_096
-    /// The clients that come too late before it is looked again whether one can be forgotten.
+    /// Clients beyond the limit between two searches for removable ones.
     private static let patience = 256
 
     private var rates: [String: [Int: BucketPair]] = [:]
     private var late: [Int: BucketPair] = [:]
     private var lateSinceLook = patience
 
-    /// The rates of nobody.
+    /// Makes an empty store.
     public init() {}
 
-    /// The clients that have rates of their own.
+    /// The number of clients with rates of their own.
     var count: Int { rates.count }
 
-    /// The rate of `client` for a fault; `make` makes it where it isn't there yet. `nil` is a client that
-    /// nobody knows the address of: it is among the late ones.
+    /// The rate of `client` for a fault, made by `make` on first use. A client of unknown address (`nil`) counts as one
+    /// beyond the limit.
     mutating func pair(of client: String?, fault: Int, make: () -> BucketPair) -> BucketPair {
         guard let client, hasRoom(for: client) else { return Self.pair(fault, in: &late, make) }
         return Self.pair(fault, in: &rates[client, default: [:]], make)
     }
 
-    /// Forgets the rates of faults that are gone, by their identities.
+    /// Removes the rates of faults that are gone, by identity.
     mutating func keep(_ isKept: (Int) -> Bool) {
         for client in Array(rates.keys) { rates[client] = rates[client]?.filter { isKept($0.key) } }
         late = late.filter { isKept($0.key) }
@@ -120,7 +120,7 @@ public struct ClientBuckets: Sendable {
 
     private mutating func forgetIdle() {
         for client in Array(rates.keys) {
-            // Taken out of the table, so that nobody but the links refers to the rates.
+            // Taken out of the table, so that only links refer to the rates.
             guard var pairs = rates.removeValue(forKey: client) else { continue }
             var isIdle = true
             for fault in Array(pairs.keys) {

@@ -1,15 +1,14 @@
 import Units
 
-/// One link run in virtual time, without a socket: the source offers bytes at given moments, the
-/// sink takes whatever it is given at once.
+/// Runs one link in virtual time: the source offers bytes at given moments, the sink takes everything at once.
 public struct LinkSimulation: Sendable {
-    /// Something that the source does.
+    /// An event of the source.
     public struct Arrival: Hashable, Sendable {
         /// When.
         public var moment: Moment
         /// The bytes that are there from then on, beside those before.
         public var bytes: Int64
-        /// How the source ends behind them, if it does.
+        /// How the source ends after these bytes, if it does.
         public var end: Ending?
 
         /// Makes an arrival of `bytes`, 0 or more.
@@ -20,7 +19,7 @@ public struct LinkSimulation: Sendable {
         }
     }
 
-    /// Something that the sink was given.
+    /// A delivery to the sink.
     public struct Delivery: Hashable, Sendable {
         /// When.
         public var moment: Moment
@@ -32,13 +31,13 @@ public struct LinkSimulation: Sendable {
 
     /// The link as it is now.
     public private(set) var link: Link
-    /// What the sink was given so far.
+    /// The deliveries so far.
     public private(set) var deliveries: [Delivery] = []
-    /// The faults that acted so far.
+    /// The fault events so far.
     public private(set) var events: [FaultEvent] = []
-    /// What was done to bytes so far. An index counts from the first byte that was taken at the same time.
+    /// The changes to bytes so far. An index counts from the first byte taken at the same time.
     public private(set) var alterations: [Alteration] = []
-    /// The time that the simulation has come to.
+    /// The current time of the simulation.
     public private(set) var now: Moment
 
     private var arrivals: ArraySlice<Arrival>

@@ -1,15 +1,15 @@
 import FaultProfile
 import Units
 
-/// When a fault is on: in which phase, at which age of the connection, at which times of the proxy's clock.
+/// When a fault is on: its phase, the ages of the connection and the times of the proxy's clock.
 public struct Window: Hashable, Sendable {
-    /// On for a time and off for a time, again and again.
+    /// A cycle of on and off times.
     public struct Duty: Hashable, Sendable {
-        /// When it is on for the first time.
+        /// When the first on time begins.
         public var begin: Moment
-        /// How long it is on, in nanoseconds; above zero.
+        /// The on time, in nanoseconds; above zero.
         public var on: Int64
-        /// From one time that it comes on to the next, in nanoseconds; at least `on`.
+        /// The length of a cycle, in nanoseconds; at least `on`.
         public var period: Int64
 
         /// Whether it is on at `now`.
@@ -18,7 +18,7 @@ public struct Window: Hashable, Sendable {
             return elapsed >= 0 && elapsed % period < on
         }
 
-        /// When it comes on or goes off next.
+        /// The next change after `now`.
         func nextChange(after now: Moment) -> Moment {
             let elapsed = now.nanoseconds.subtractingSaturated(begin.nanoseconds)
             guard elapsed >= 0 else { return begin }
@@ -27,17 +27,17 @@ public struct Window: Hashable, Sendable {
         }
     }
 
-    /// The phase it belongs to; `nil` is every time.
+    /// The index of the phase; `nil` is always.
     public var phase: Int?
-    /// The age of the connection from which it is on, in nanoseconds.
+    /// The age at which the fault comes on, in nanoseconds.
     public var ageFrom: Int64
-    /// The age of the connection from which it is off again, in nanoseconds; `Int64.max` is never.
+    /// The age at which it goes off, in nanoseconds; `Int64.max` is never.
     public var ageUntil: Int64
-    /// The moment from which it is on.
+    /// When it comes on.
     public var from = Moment(nanoseconds: .min)
-    /// The moment from which it is off again.
+    /// When it goes off.
     public var until = Moment.distantFuture
-    /// When it is on and off in turn; `nil` is always on.
+    /// The duty cycle, if it has one.
     public var duty: Duty?
 
     /// The window of a fault that is on at all times.
@@ -58,21 +58,21 @@ public struct Window: Hashable, Sendable {
 
     /// The first moment after `now` at which the answer of `contains` may change.
     ///
-    /// - Parameter interval: the one that `now` lies in.
+    /// - Parameter interval: the interval of the schedule that contains `now`.
     public func nextChange(after now: Moment, opened: Moment, interval: Schedule.Interval) -> Moment {
         let begin = ageFrom > 0 ? max(from, opened.advanced(byNanoseconds: ageFrom)) : from
         let end = ageUntil < .max ? min(until, opened.advanced(byNanoseconds: ageUntil)) : until
         guard now < end, begin < end else { return .distantFuture }
         if now < begin { return begin }
         let phaseEnd = phase == nil ? Moment.distantFuture : interval.end
-        // What the duty cycle does meanwhile is of no account where another phase runs.
+        // In another phase the duty cycle makes no difference.
         if let phase, phase != interval.phase { return min(end, phaseEnd) }
         return min(end, phaseEnd, duty?.nextChange(after: now) ?? .distantFuture)
     }
 }
 
 extension Window {
-    /// The times of a condition, for a fault of the phase at an index and a proxy whose clock starts at `start`.
+    /// Makes the window of a condition, for a fault of the phase at index `phase` and a proxy whose clock starts at `start`.
     public init(_ condition: Condition, phase: Int?, start: Moment) {
         self.phase = phase
         ageFrom = condition.ageFrom.nanoseconds
@@ -89,7 +89,7 @@ extension Window {
 }
 
 extension Condition {
-    /// Whether it holds for a client of an address; `nil` is not known, and is in no range.
+    /// Whether the condition holds for a client's address; an unknown address (`nil`) is in no range.
     func admits(_ client: IPAddress?) -> Bool {
         guard !clients.isEmpty else { return true }
         guard let client else { return false }

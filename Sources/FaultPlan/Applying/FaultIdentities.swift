@@ -1,25 +1,24 @@
 import FaultProfile
 
-/// The identities of a plan's faults: numbers that stay the same from one generation of the plan to the next, as long as a
-/// fault hasn't changed.
+/// The identities of a plan's faults: numbers that an unchanged fault keeps across generations of the plan.
 ///
-/// In the first generation they are the indices in `Plan.faults`. No number is given twice.
+/// In the first generation they are the indices in `Plan.faults`. A number is never reused.
 struct FaultIdentities: Sendable {
     private let identities: [Int]
     /// The index of each identity; empty where both are the same.
     private let places: [Int: Int]
-    /// The first number that no fault of any generation has had.
+    /// The first unused number.
     private let next: Int
 
-    /// Those of a first generation with so many faults.
+    /// The identities of a first generation with `count` faults.
     init(_ count: Int) {
         identities = Array(0..<count)
         places = [:]
         next = count
     }
 
-    /// Those of `faults`, of the phases of these names, in the generation after `last`. A fault hasn't changed if there was
-    /// one with all that it says, in a phase of the same name.
+    /// The identities of `faults`, in phases of these names, in the generation after `last`. A fault is unchanged if
+    /// `last` had an equal one in a phase of the same name.
     init(_ faults: [Fault], phases: [String?], after last: Plan) {
         var old: [Slot: [Int]] = [:]
         for (index, fault) in last.faults.enumerated() {
@@ -52,12 +51,12 @@ struct FaultIdentities: Sendable {
     /// The identity of the fault at an index.
     subscript(index: Int) -> Int { identities[index] }
 
-    /// Whether a fault of the plan has this identity.
+    /// Whether the plan has a fault with this identity.
     func contains(_ identity: Int) -> Bool {
         places.isEmpty ? identities.indices.contains(identity) : places[identity] != nil
     }
 
-    /// The index of the fault of an identity, which is one of the plan.
+    /// The index of the fault with an identity; the plan must have it.
     func place(of identity: Int) -> Int {
         if places.isEmpty { return identity }
         guard let place = places[identity] else {

@@ -2,14 +2,14 @@ import FaultProfile
 import Units
 
 extension Link {
-    /// Bytes that were taken from the source, those included that have vanished.
+    /// Bytes taken from the source, including those that faults removed.
     public var taken: Int64 { arrived + (faults.isEmpty ? 0 : faults[0].marks.vanished) }
 
     /// The identities of the faults on it.
     var faultIdentities: [Int] { faults.isEmpty ? [] : faults[0].identities }
 
-    /// Goes on at `now` with the faults of another generation. Nothing that has passed is looked at again, and nothing is
-    /// lost: what a fault held that is gone passes on.
+    /// Switches to the faults of another generation at `now`. Bytes that have passed aren't reconsidered, and bytes
+    /// held by a removed fault pass.
     mutating func apply(
         _ update: LinkUpdate,
         _ change: PlanChange,
@@ -40,10 +40,10 @@ extension LinkFaults {
     /// The identities of the faults on the link.
     var identities: [Int] { slots.map(\.fault) + alterSlots.map(\.fault) }
 
-    /// Goes on with the faults of another generation, with the stream at `position` in front of the first stage.
+    /// Switches to the faults of another generation, with the stream at `position` in front of the first stage.
     ///
-    /// Stages that go on keep their order and what they have come to. One that begins is put in front of those of its rank,
-    /// at the point to which the stream has come there: what others of its rank hold has passed it.
+    /// Stages that remain keep their order and state. A new one is put in front of those of its rank, at the position
+    /// that the stream has reached there: bytes held by others of its rank have passed it.
     mutating func apply(
         _ update: LinkUpdate,
         _ change: PlanChange,
@@ -73,14 +73,14 @@ extension LinkFaults {
         hasWindows = slots.contains { !$0.isAlwaysOpen }
         if !slots.contains(where: { $0.traits.isSender }) { sentLimit = .max }
         if !beginning.isEmpty { spacing.refresh() }
-        // A delay that begins doesn't count from before.
+        // A new delay doesn't apply to bytes that came before it.
         if let first = slots.first(where: { $0.holds }), beginning.contains(where: { $0.fault == first.fault }) {
             begin(at: now)
         }
         return LinkTraits(slots)
     }
 
-    /// The stages that go on, and among them those that begin; the others give back what they share.
+    /// The remaining stages merged with the new ones; removed stages release what they share.
     private func kept(
         _ old: [Link.Slot],
         _ change: PlanChange,

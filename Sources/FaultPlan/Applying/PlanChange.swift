@@ -1,7 +1,7 @@
 import FaultProfile
 import Units
 
-/// One generation of a plan taking the place of another.
+/// The step from one generation of a plan to the next.
 public struct PlanChange: Sendable {
     /// The new generation.
     public let plan: Plan
@@ -9,13 +9,13 @@ public struct PlanChange: Sendable {
     public let added: [String]
     /// The names of the faults that only the old one had.
     public let removed: [String]
-    /// The names of the faults that both have, each with another definition, or in another phase.
+    /// The names of the faults that both have, with a different definition or in a different phase.
     public let changed: [String]
-    /// Whether the phases, or their times, are others.
+    /// Whether the phases or their times differ.
     public let changesPhases: Bool
-    /// Whether a live connection has to say the address of its client.
+    /// Whether `update` needs the client's address of a live connection.
     public let asksForClient: Bool
-    /// The indices in the new plan of the faults that begin with it.
+    /// The indices of the faults that are new in the plan.
     let beginning: [Int]
 
     init(from old: Plan, to plan: Plan) {
@@ -30,19 +30,19 @@ public struct PlanChange: Sendable {
         asksForClient = beginning.contains { plan.faults[$0].asksForClient }
     }
 
-    /// Whether the fault of an identity goes on.
+    /// Whether the fault with an identity remains.
     func isKept(_ identity: Int) -> Bool { plan.identities.contains(identity) }
 
-    /// What it makes of a live connection, whose number and begin are given, and its client's address if `asksForClient`.
+    /// The update of one live connection; `client` is needed if `asksForClient`.
     public func update(connection ordinal: UInt64, opened: Moment, client: String?) -> ConnectionUpdate {
-        // Rates of clients that nobody keeps for all are the connection's own.
+        // Without a store, a client's rates are the connection's own.
         var plan = plan
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
         let key = RandomKey(seed: plan.seed, proxy: plan.proxy, connection: ordinal)
         let address = client.flatMap { IPAddress($0) }
         for index in beginning where plan.isHit(plan.faults[index], ordinal: ordinal, key: key) {
-            guard plan.faults[index].condition.admits(address), plan.struck.allow(index) else { continue }
+            guard plan.faults[index].condition.admits(address), plan.triggers.allow(index) else { continue }
             let rate = plan.clientRate(of: index, client: client)
             plan.add(index, to: &draft, key: key, clientRate: rate, turn: nil)
         }
@@ -51,10 +51,10 @@ public struct PlanChange: Sendable {
 }
 
 extension Plan {
-    /// Takes `profile` in place of the one before. The seed, the name, the clock and the numbers of connections go on; a
-    /// fault that hasn't changed keeps its identity, what it shares between connections, and whether it has acted.
+    /// Replaces the profile. The seed, the name, the clock and the connection numbers continue; an unchanged fault keeps
+    /// its identity, what it shares between connections, and whether it has acted.
     ///
-    /// - Parameter global: the rates that it shares with other proxies; without it they are the proxy's own.
+    /// - Parameter global: the rates shared with other proxies; without it they are the proxy's own.
     public mutating func apply(_ profile: Profile, global: GlobalBuckets? = nil) -> PlanChange {
         let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: schedule.start, seed: seed)
         var next = Plan(
@@ -75,22 +75,22 @@ extension Plan {
         return change
     }
 
-    /// The connections that the fault of an identity has met, if the plan has it.
+    /// The number of connections that a fault has met; `nil` if the plan doesn't have it.
     func turn(of identity: Int) -> Int? {
         identities.contains(identity) ? turns[identities.place(of: identity)] : nil
     }
 
-    /// The flag of the fault of an identity, if others come after it.
+    /// The trigger flag of a fault; `nil` if no other comes after it.
     func flag(of identity: Int) -> TriggerFlags.Flag? {
-        identities.contains(identity) ? struck.flag(identities.place(of: identity)) : nil
+        identities.contains(identity) ? triggers.flag(identities.place(of: identity)) : nil
     }
 
-    /// When the fault of an identity is on.
+    /// When the fault with an identity is on.
     func window(ofIdentity identity: Int) -> Window { window(of: identities.place(of: identity)) }
 }
 
 extension Fault {
-    /// Whether the address of the client decides something.
+    /// Whether the fault depends on the client's address.
     var asksForClient: Bool {
         if !condition.clients.isEmpty { return true }
         return if case .bandwidth(let bandwidth) = kind { bandwidth.scope == .client } else { false }

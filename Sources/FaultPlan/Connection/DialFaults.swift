@@ -54,18 +54,18 @@ public struct ConnectionHang: Sendable {
 }
 
 extension Connect: PlannedFault {
-    func begin(_ dialFaults: inout DialFaults, in place: DialContext) {
+    func addDialFaults(to dial: inout DialFaults, in place: DialContext) {
         switch how {
         case .delay(let time, let jitter):
             let deviation = Double(jitter.nanoseconds) * (2 * place.key.adding("connect").fraction(at: 0) - 1)
             let drawn = time.nanoseconds.addingSaturated(Int64(deviation))
-            if drawn > 0 { dialFaults.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
+            if drawn > 0 { dial.add(ConnectDelay(fault: place.fault, duration: .nanoseconds(drawn))) }
         case .hang:
-            dialFaults.add(ConnectionHang.Source(fault: place.fault, window: place.window))
+            dial.add(ConnectionHang.Source(fault: place.fault, window: place.window))
         case .refuse:
-            dialFaults.end(.reset, by: place.fault)
+            dial.end(.reset, by: place.fault)
         case .close:
-            dialFaults.end(.close, by: place.fault)
+            dial.end(.close, by: place.fault)
         }
     }
 

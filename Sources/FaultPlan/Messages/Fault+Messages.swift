@@ -1,14 +1,13 @@
 import FaultProfile
 
 extension Fault {
-    /// Whether it has to be known where the messages of HTTP are.
+    /// Whether the fault needs the positions of HTTP messages.
     var actsOnMessages: Bool { kind.isAboutMessages || condition.http != nil || kind.base != .connection }
 
-    /// Whether the fault is on for intervals of the stream, and off for others; where offsets count in messages, those
-    /// alone are picked.
+    /// Whether the fault is on only within selected messages. Offsets counted in messages select by themselves.
     var isGated: Bool { !kind.isAboutMessages && condition.http != nil && kind.base == .connection }
 
-    /// Whether it acts on the link of a direction.
+    /// Whether the fault acts on the link of a direction.
     func acts(on direction: Direction) -> Bool {
         if let stream = kind.ownStream { return stream.includes(direction) }
         // A request has no status.

@@ -1,7 +1,7 @@
-/// Elements in order, from which the first leave and to which the last are added, both in constant time on average.
+/// A queue with amortized constant-time append and removal of the first element.
 struct Fifo<Element: Sendable>: Sendable {
     private var elements: [Element] = []
-    /// The elements at the start that have left.
+    /// The removed elements at the start of the array.
     private var head = 0
 
     var count: Int { elements.count - head }
@@ -12,7 +12,7 @@ struct Fifo<Element: Sendable>: Sendable {
 
     mutating func removeFirst() {
         head += 1
-        // Half of the elements are moved once for as many that have left.
+        // Compacting when half are removed keeps the cost constant on average.
         guard head * 2 >= elements.count else { return }
         elements.removeFirst(head)
         head = 0

@@ -1,38 +1,38 @@
-/// Marks that wait for their bytes to arrive, and what has vanished or was put in before them.
+/// Marks whose bytes haven't arrived, and the removals and insertions before them.
 ///
-/// Marks count the bytes of the source, stages those that are left and those that were put in. There are as many marks as whoever reads the bytes
-/// finds before the link takes those, and none beyond.
+/// Marks count source bytes; stages count the bytes left after removals and insertions. The queue holds no more marks than
+/// the reader finds in the bytes that it reads ahead of the link.
 struct MarkQueue {
-    /// A change of the bytes that have not arrived yet.
+    /// A removal or an insertion in bytes that haven't arrived.
     private struct Change {
-        /// What vanished, in bytes of the source; empty where bytes were put in.
+        /// The removed source bytes; empty for an insertion.
         var gap: Range<Int64>
-        /// The bytes that were put in at the gap's start.
+        /// The bytes inserted at the gap's start.
         var inserted: Int64 = 0
 
-        /// By how much fewer bytes are left behind it.
+        /// By how much the change shortens the stream.
         var vanished: Int64 { Int64(gap.count) - inserted }
     }
 
-    /// The bytes of the source that have vanished so far, less those that were put in: may be negative.
+    /// Removed source bytes minus inserted bytes so far; may be negative.
     private(set) var vanished: Int64 = 0
     private var marks: [Mark] = []
     private var head = 0
-    /// In order; between two gaps something is left or was put in.
+    /// The changes in order; adjacent removals are merged.
     private var changes: [Change] = []
-    /// The first change that the next mark doesn't lie behind, and what vanished in front of it.
+    /// The first change that isn't before the next mark, and what the earlier ones removed.
     private var nextChange = 0
     private var vanishedBefore: Int64 = 0
 
-    /// Whether no mark waits, nor one that `next` has given out lately.
+    /// Whether the queue holds no mark, including those that `next` has returned lately.
     var isEmpty: Bool { marks.isEmpty }
 
-    /// How many marks wait.
+    /// The number of waiting marks.
     var waiting: Int { marks.count - head }
 
     mutating func append(_ mark: Mark) { marks.append(mark) }
 
-    /// `count` bytes vanished behind `offset` bytes that are left.
+    /// Notes the removal of `count` bytes after `offset` remaining bytes.
     mutating func bytesVanished(_ count: Int64, at offset: Int64) {
         let start = offset + vanished
         vanished += count
@@ -45,7 +45,7 @@ struct MarkQueue {
         }
     }
 
-    /// `count` bytes were put in behind `position` bytes of the source.
+    /// Notes the insertion of `count` bytes after `position` source bytes.
     mutating func bytesInserted(_ count: Int64, at position: Int64) {
         vanished -= count
         if marks.isEmpty {
@@ -55,7 +55,7 @@ struct MarkQueue {
         }
     }
 
-    /// Of the bytes that were put in last, `count` vanished.
+    /// Notes the removal of `count` of the last inserted bytes.
     mutating func insertedVanished(_ count: Int64) {
         vanished += count
         if marks.isEmpty {
@@ -70,10 +70,10 @@ struct MarkQueue {
         }
     }
 
-    /// The next mark, with the offset that it has among the bytes that are left.
+    /// The next mark, with its offset in the remaining bytes.
     mutating func next() -> Mark? {
         guard head < marks.count else {
-            // One by one, as they mostly come: to replace what is in an array would count references.
+            // Removed one by one: replacing the array would count references.
             while marks.popLast() != nil {}
             while changes.popLast() != nil {}
             (head, nextChange, vanishedBefore) = (0, 0, vanished)
@@ -86,11 +86,11 @@ struct MarkQueue {
         return marks[head].moved(to: left(marks[head].offset))
     }
 
-    /// Marks come in order, so no change is looked at again that ends before one of them.
+    /// Skips the changes before a mark; marks come in order.
     private mutating func passChanges(before mark: Mark) {
         while nextChange < changes.count {
             let change = changes[nextChange]
-            // What was put in at a position lies behind what ends there, and in front of what begins.
+            // An insertion lies after what ends at its position and before what begins there.
             let isPassed =
                 change.gap.isEmpty && !mark.begins
                 ? change.gap.upperBound < mark.offset : change.gap.upperBound <= mark.offset
@@ -100,20 +100,20 @@ struct MarkQueue {
         }
     }
 
-    /// How many of `offset` bytes of the source are left, with what was put in before them.
+    /// The offset in remaining bytes of a source offset.
     private func left(_ offset: Int64) -> Int64 {
         let begun = nextChange < changes.count ? max(0, offset - changes[nextChange].gap.lowerBound) : 0
         return offset - vanishedBefore - begun
     }
 
-    /// Where the content that a mark tells of was changed first.
+    /// The first change within the content of a mark.
     private func firstGap(in mark: Mark) -> Range<Int64>? {
         guard case .body(_, let start, let count) = mark, nextChange < changes.count else { return nil }
         let gap = changes[nextChange].gap
         return gap.lowerBound < start.addingSaturated(count) ? gap : nil
     }
 
-    /// Makes two marks of the next one, which tells of content: of what is in front of a gap, and behind it.
+    /// Splits the next mark, of content, into the parts before and after a gap.
     private mutating func split(at gap: Range<Int64>) {
         guard case .body(let offset, let start, let count) = marks[head] else { return }
         let before = max(0, gap.lowerBound - start)
@@ -126,7 +126,7 @@ struct MarkQueue {
 }
 
 extension Mark {
-    /// Whether something begins behind its offset, and doesn't end there.
+    /// Whether the mark starts something at its offset.
     fileprivate var begins: Bool {
         switch self {
         case .message, .body: true

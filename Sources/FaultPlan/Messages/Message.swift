@@ -1,24 +1,24 @@
 import FaultProfile
 import Units
 
-/// What is known of an HTTP message when its head has passed by.
+/// An HTTP message, as known after its head.
 public struct Message: Hashable, Sendable {
-    /// The number of its request on the connection, from 1; a response has that of its request.
+    /// The number of the request on the connection, from 1; a response has its request's number.
     public var request: Int64
     /// The method of the request.
     public var method: String
-    /// The target of the request, as it was sent; may be empty where no fault asks for it.
+    /// The target of the request as sent; may be empty if no fault needs it.
     public var target: String
-    /// The fields of the request that faults ask for, in order, with names as they were sent; may be others, too.
+    /// The request's fields that faults need, in order, with names as sent; may include others.
     public var fields: [Field]
     /// The status code of a response; `nil` for a request.
     public var status: Int?
-    /// Where in the resource the message's content begins; `nil` when it is no part of one that is known.
+    /// The offset of the content within its resource; `nil` if unknown.
     public var resourceStart: Int64?
 
     /// A field of a message's head.
     public struct Field: Hashable, Sendable {
-        /// The name, as it was sent.
+        /// The name as sent.
         public var name: String
         /// The value.
         public var value: String
@@ -29,7 +29,7 @@ public struct Message: Hashable, Sendable {
             self.value = value
         }
 
-        /// Whether the field has this name, whatever the case of the letters (RFC 9110, section 5.1).
+        /// Compares the name without regard to case (RFC 9110, section 5.1).
         func isNamed(_ other: String) -> Bool {
             let (own, other) = (name.utf8.span, other.utf8.span)
             guard own.count == other.count else { return false }
@@ -42,7 +42,7 @@ public struct Message: Hashable, Sendable {
         private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
     }
 
-    /// Makes a message; that of a response has what is known of its request.
+    /// Makes a message; a response carries the data of its request.
     public init(
         request: Int64,
         method: String,
@@ -62,8 +62,7 @@ public struct Message: Hashable, Sendable {
     /// Whether this is an informational response (1xx).
     var isInformational: Bool { status.map { $0 < 200 } ?? false }
 
-    /// Whether the target is like `pattern` without what stands in front of its path, and without its query unless the
-    /// pattern has one.
+    /// Whether the target's path matches `pattern`; the query counts only if the pattern has one.
     func hasPath(like pattern: TextPattern) -> Bool {
         let target = target.utf8.span
         var path = 0..<target.count
@@ -82,7 +81,7 @@ public struct Message: Hashable, Sendable {
         return pattern.matches(target.extracting(path))
     }
 
-    /// Where the host of a target in absolute form begins, behind “://”.
+    /// Where the host of a target in absolute form begins, after “://”.
     private static func hostStart(_ target: Span<UInt8>) -> Int? {
         var start = 0
         while let colon = firstIndex(of: UInt8(ascii: ":"), in: target, from: start) {
@@ -99,22 +98,22 @@ public struct Message: Hashable, Sendable {
     }
 }
 
-/// A position that whoever reads the bytes has found in a stream, before a link is told of the bytes.
+/// A position that the reader has found in a stream, before the link takes the bytes.
 ///
-/// Offsets count the bytes that came from the source, those included that vanish on their way.
+/// Offsets count source bytes, including those that faults remove.
 public enum Mark: Hashable, Sendable {
-    /// The first byte of a message's head is the one behind `at` bytes.
+    /// A message's head starts after `at` bytes.
     case message(Message, at: Int64)
-    /// `count` bytes of the message's content begin behind `at` bytes, `offset` of it having come before.
+    /// `count` bytes of the message's content, from its byte `offset`, start after `at` bytes.
     case body(offset: Int64, at: Int64, count: Int64)
-    /// The message ends behind `at` bytes.
+    /// The message ends after `at` bytes.
     case end(at: Int64)
     /// From here on the stream isn't read, for a reason.
     case unreadable(at: Int64, why: UnreadReason)
-    /// The pattern of a fault, by its index, ends behind `at` bytes.
+    /// The pattern of a fault, by its index, ends after `at` bytes.
     case pattern(fault: Int, at: Int64)
 
-    /// The offset that it tells of.
+    /// The offset of the mark.
     public var offset: Int64 {
         switch self {
         case .message(_, let at), .body(_, let at, _), .end(let at), .unreadable(let at, _), .pattern(_, let at): at
@@ -133,9 +132,9 @@ public enum Mark: Hashable, Sendable {
     }
 }
 
-/// Where a fault acted, for the journal, if it counts in messages.
+/// The request and the base of an offset that counts in messages, for the journal.
 public struct MessagePlace: Hashable, Sendable {
-    /// What the event's offset is counted in.
+    /// The base of the event's offset.
     public var base: OffsetBase
     /// The number of the request on its connection, from 1.
     public var request: Int64

@@ -1,12 +1,12 @@
 import FaultProfile
 import Units
 
-/// Finds, in the messages that a fault acts on, the position at which it acts.
+/// Finds the position at which a fault acts in each message that it selects.
 struct MessageAim {
-    /// Which position it is.
+    /// The rule for the position.
     enum Rule {
         case at(Int64)
-        /// The next multiple behind the start of the message's part of the resource.
+        /// The next multiple after the start of the message's part of the resource.
         case every(Int64)
         /// Drawn for each message.
         case between(Int64, Int64)
@@ -14,18 +14,18 @@ struct MessageAim {
 
     /// A position to act at.
     struct Target: Hashable {
-        /// In the stream.
+        /// The position in the stream.
         var position: Int64
-        /// In what the fault counts.
+        /// The offset in the fault's base.
         var offset: Int64
         let place: MessagePlace
     }
 
-    /// What lies at the position.
+    /// What the position refers to.
     enum Subject {
-        /// The gap behind so many bytes: everything before it passes.
+        /// The gap after the offset: everything before it passes.
         case gap
-        /// The byte behind so many bytes.
+        /// The byte at the offset.
         case byte
     }
 
@@ -33,8 +33,7 @@ struct MessageAim {
     private let rule: Rule
     private let subject: Subject
     private let filter: MessageFilter
-    /// The message that passes now, if it is picked: its number, where its content begins in what is counted, and
-    /// what is wanted of it.
+    /// The current message, if selected: its number, the start of its content in the fault's base, and the wanted offset.
     private var current: (request: Int64, start: Int64, wanted: Int64)?
 
     init(_ base: OffsetBase, _ rule: Rule, _ subject: Subject, _ filter: MessageFilter) {
@@ -44,7 +43,7 @@ struct MessageAim {
         self.filter = filter
     }
 
-    /// The target that a mark brings. One of a message's head may lie behind the message's end, as `end` will tell.
+    /// The target that a mark yields. A target from a message's head may lie after the message's end.
     mutating func note(_ mark: Mark) -> Target? {
         switch mark {
         case .message(let message, let position):
@@ -85,8 +84,8 @@ struct MessageAim {
         current = (message.request, start, wanted)
     }
 
-    /// Whether the wanted position is among `count` bytes from `first` on. A gap at the start of what is transferred was
-    /// passed already by whoever asks for the rest from there, except where nothing was.
+    /// Whether the wanted position is among `count` bytes from `first` on. A gap at the start of a transferred range has
+    /// been passed by the request before it, except at offset 0.
     private func holds(_ wanted: Int64, first: Int64, count: Int64, isStart: Bool) -> Bool {
         let end = first.addingSaturated(count)
         return switch subject {
@@ -97,7 +96,7 @@ struct MessageAim {
 }
 
 extension Int64 {
-    /// This positive number times a positive one, or the last position before `max`, which means nowhere.
+    /// The product of two positive numbers, or on overflow `max - 1`, because `max` means none.
     func multipliedSaturated(by factor: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? .max - 1 : product

@@ -1,13 +1,13 @@
 import FaultProfile
 import Units
 
-/// Picks the messages that a fault acts on.
+/// Selects the messages that a fault acts on.
 ///
-/// A class, so that a stage that is moved about takes one reference along and not each text of a condition.
+/// A class, so that moving a stage copies one reference and not the texts of the condition.
 final class MessageFilter: Sendable {
-    /// `nil` picks every request and every final response.
+    /// `nil` selects every request and every final response.
     let condition: HTTPCondition?
-    /// Draws the chance of each request.
+    /// The key of the chance of each request.
     let key: RandomKey
 
     init(_ condition: HTTPCondition?, key: RandomKey) {
@@ -34,12 +34,12 @@ final class MessageFilter: Sendable {
     }
 }
 
-/// Over which intervals of a stream a fault that is narrowed to messages is on.
+/// The intervals of a stream in which a fault narrowed to messages is on.
 ///
-/// Holds the intervals that haven't been passed yet, so as many as there are messages in the link.
+/// Holds the intervals that haven't been passed: no more than messages in the link.
 struct MessageGate {
     private let filter: MessageFilter
-    /// Begin and end of each picked message; the last may be open (`Int64.max`).
+    /// The range of each selected message; the last may be open (`Int64.max`).
     private var intervals = Fifo<Range<Int64>>()
 
     init(_ filter: MessageFilter) {
@@ -60,15 +60,15 @@ struct MessageGate {
         }
     }
 
-    /// The intervals that are remembered.
+    /// The number of remembered intervals.
     var count: Int { intervals.count }
 
-    /// Forgets the intervals that end before `position` or at it: nobody asks for those any more.
+    /// Removes the intervals that end at or before `position`.
     mutating func pass(_ position: Int64) {
         while let first = intervals.first, first.upperBound <= position { intervals.removeFirst() }
     }
 
-    /// Whether the byte behind `position` bytes is of a picked message, and where that changes next.
+    /// Whether the byte at `position` belongs to a selected message, and where that changes next.
     mutating func state(at position: Int64) -> (isOn: Bool, until: Int64) {
         pass(position)
         guard let first = intervals.first else { return (false, .max) }

@@ -1,6 +1,6 @@
-/// Targets in a stream that haven't been passed yet, in order.
+/// The targets in a stream that haven't been passed, in order.
 ///
-/// There are no more than messages in the link, and they take their share of its memory (`Link.positionCost`).
+/// No more than messages in the link; each counts towards the link's memory (`Link.positionCost`).
 struct TargetList {
     private var aim: MessageAim
     private var targets = Fifo<MessageAim.Target>()
@@ -9,7 +9,7 @@ struct TargetList {
         self.aim = aim
     }
 
-    /// The targets that are remembered.
+    /// The number of remembered targets.
     var count: Int { targets.count }
 
     /// The first target.
@@ -18,7 +18,7 @@ struct TargetList {
     mutating func note(_ mark: Mark) {
         switch mark {
         case .end(let end), .unreadable(let end, _):
-            // Of a message that was shorter than the offset, or couldn't be read that far.
+            // The message was shorter than the offset, or unreadable from here.
             while let last = targets.last, last.position > end { targets.removeLast() }
         case .message, .body, .pattern:
             break
@@ -28,10 +28,10 @@ struct TargetList {
 
     mutating func removeFirst() { targets.removeFirst() }
 
-    /// Drops the targets that lie in `range`.
+    /// Removes the targets in `range`.
     mutating func removeAll(in range: Range<Int64>) { targets.removeAll { range.contains($0.position) } }
 
-    /// Drops the targets that lie before `position`.
+    /// Removes the targets before `position`.
     mutating func pass(_ position: Int64) {
         while let first = targets.first, first.position < position { targets.removeFirst() }
     }

@@ -1,25 +1,25 @@
-/// Why a stream isn't read as HTTP, so that faults of messages don't act on it.
+/// Why a stream isn't read as HTTP, so that faults on messages don't act on it.
 ///
 /// The raw values are codes of the journal (`why`) and don't change.
 public enum UnreadReason: String, Error, CaseIterable, Hashable, Sendable {
     /// The bytes can't be the start of a message of HTTP/1.
     case notHTTP = "not-http"
-    /// What might have become the head of a message wasn't whole in time.
+    /// The head of a message wasn't complete in time.
     case lateHead = "late-head"
-    /// A head has more bytes than are held.
+    /// A head is longer than the limit.
     case longHead = "long-head"
-    /// A line of a head is no field (RFC 9112, section 5).
+    /// A line of a head isn't a field (RFC 9112, section 5).
     case malformedField = "malformed-field"
-    /// The lengths of a message differ, or one is no number (RFC 9112, section 6.3).
+    /// The lengths of a message differ or are invalid (RFC 9112, section 6.3).
     case invalidLength = "invalid-length"
-    /// A message has a length and a transfer coding (RFC 9112, section 6.1).
+    /// A message has both a length and a transfer coding (RFC 9112, section 6.1).
     case lengthAndCoding = "length-and-coding"
-    /// A transfer coding by which the end of the message can't be told (RFC 9112, section 6.3).
+    /// The transfer coding doesn't determine the end of the message (RFC 9112, section 6.3).
     case unknownCoding = "unknown-coding"
-    /// The framing of chunks is broken or has too many bytes (RFC 9112, section 7.1).
+    /// The chunk framing is broken or too long (RFC 9112, section 7.1).
     case brokenChunks = "broken-chunks"
-    /// More requests without a response than are remembered.
+    /// More unanswered requests than are remembered.
     case manyRequests = "many-requests"
-    /// A response came that no request had asked for.
+    /// A response without a request.
     case noRequest = "no-request"
 }

@@ -2,10 +2,10 @@ import FaultProfile
 import Glibc
 import Units
 
-/// The congestion window of a virtual sender, in segments, from round to round.
+/// The congestion window of a virtual sender, in segments, updated each round.
 ///
-/// Reno is RFC 5681, with an acknowledgement for each segment. CUBIC is RFC 9438, with fast convergence and
-/// the window that is friendly to Reno. BBR holds what the link takes, whatever is lost.
+/// Reno is RFC 5681 with an acknowledgement for each segment. CUBIC is RFC 9438 with fast convergence and the
+/// Reno-friendly window. BBR keeps the link full, whatever is lost.
 struct CongestionWindow {
     /// The window at the start and after an idle time: 10 segments (RFC 6928).
     static let initial = 10.0
@@ -13,16 +13,16 @@ struct CongestionWindow {
     private static let growth = 0.4
 
     private let sender: Loss.Sender
-    /// What is left of the window after a loss: β.
+    /// The factor of the window after a loss: β.
     private let decrease: Double
-    /// By how much the friendly window grows in a round: 3(1 − β)/(1 + β) (RFC 9438, section 4.3).
+    /// The growth of the Reno-friendly window in a round: 3(1 − β)/(1 + β) (RFC 9438, section 4.3).
     private let friendlyIncrease: Double
     private let largest: Double
     private let roundTrip: Int64
     private(set) var segments = CongestionWindow.initial
     private let firstThreshold: Double
     private var threshold: Double
-    /// What was lost in the round before, and takes its share of this one because it is sent again.
+    /// Segments lost in the previous round, which are retransmitted in this one.
     private var retransmissions: Int64 = 0
     /// W_max, the window before the last loss; K; W_est; and the start of the epoch, in nanoseconds.
     private var plateau = 0.0
@@ -30,10 +30,10 @@ struct CongestionWindow {
     private var friendly = 0.0
     private var epoch: Int64?
 
-    /// A window that holds `largest` segments at most, or 10 if that is more.
+    /// Makes a window of at most `largest` segments, or 10 if that is more.
     ///
-    /// Its slow start ends at twice the mean window of the square-root law, √1.5/√p for `lossEvents` of each
-    /// segment: Linux remembers where the connections before came to, and starts a new one from that.
+    /// Slow start ends at twice the mean window of the square-root law, √1.5/√p with p = `lossEvents` per segment, because
+    /// Linux caches the threshold of earlier connections.
     init(_ sender: Loss.Sender, roundTrip: Int64, largest: Double, lossEvents: Double) {
         firstThreshold = lossEvents > 0 ? 2 * (1.5 / lossEvents).squareRoot() : .infinity
         threshold = firstThreshold
@@ -44,24 +44,24 @@ struct CongestionWindow {
         self.roundTrip = roundTrip
     }
 
-    /// The new segments that the next round may send.
+    /// The number of new segments in the next round.
     var capacity: Int64 { max(1, Int64(segments) - retransmissions) }
 
-    /// What a round came to.
+    /// The outcome of a round.
     struct Outcome {
-        /// The segments that were sent.
+        /// The number of sent segments.
         var sent: Int64
-        /// Whether it was the window that ended it, and not a lack of bytes.
+        /// Whether the window limited the round, and not a lack of bytes.
         var isFull: Bool
-        /// The segments that were lost.
+        /// The number of lost segments.
         var lost: Int64
         /// Whether a retransmission timer fired.
         var hasTimedOut: Bool
-        /// When it ended, in nanoseconds.
+        /// When the round ended, in nanoseconds.
         var end: Int64
     }
 
-    /// Takes in what a round came to.
+    /// Updates the window after a round.
     mutating func take(_ outcome: Outcome) {
         switch sender {
         case .bbr:
@@ -70,7 +70,7 @@ struct CongestionWindow {
             if outcome.lost > 0 {
                 shrink(outcome)
             } else {
-                // The round that repairs a loss doesn't grow the window.
+                // The window doesn't grow in the round that repairs a loss.
                 if retransmissions == 0 { grow(outcome) }
                 retransmissions = 0
             }
@@ -78,7 +78,7 @@ struct CongestionWindow {
         segments = min(segments, largest)
     }
 
-    /// Begins anew, as with a connection of its own.
+    /// Resets the window for a new connection.
     mutating func begin() {
         segments = Self.initial
         threshold = firstThreshold
@@ -87,7 +87,7 @@ struct CongestionWindow {
         epoch = nil
     }
 
-    /// Begins again after an idle time longer than the retransmission timer (RFC 5681, section 4.1).
+    /// Restarts after an idle time longer than the retransmission timer (RFC 5681, section 4.1).
     mutating func restart() {
         segments = min(segments, Self.initial)
         retransmissions = 0
@@ -105,7 +105,7 @@ struct CongestionWindow {
         }
         segments = threshold
         retransmissions = outcome.lost
-        // The epoch begins behind the round that repairs the loss.
+        // The epoch begins after the round that repairs the loss.
         beginEpoch(at: outcome.end.addingSaturated(roundTrip))
     }
 
@@ -124,7 +124,7 @@ struct CongestionWindow {
         friendly = segments
     }
 
-    /// The window that CUBIC comes to a round trip after `moment`.
+    /// CUBIC's window a round trip after `moment`.
     private mutating func cubic(at moment: Int64) -> Double {
         if epoch == nil {
             plateau = max(plateau, segments)
@@ -139,6 +139,6 @@ struct CongestionWindow {
 }
 
 extension CongestionWindow.Outcome {
-    /// Whether the round used half of a window or more, so that it says something about the path.
+    /// Whether the round used at least half of the window, so that its outcome says something about the path.
     fileprivate func isUsed(of segments: Double) -> Bool { Double(sent) * 2 >= segments }
 }

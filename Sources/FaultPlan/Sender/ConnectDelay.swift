@@ -1,24 +1,24 @@
 import FaultProfile
 import Units
 
-/// Why a connection to the server is made late, or not at all: lost SYN packets, or a fault that says so.
+/// A late or failed connection to the server, by lost SYN packets or a `connect` fault.
 ///
-/// A SYN that is lost is sent again after 1 s, and after twice as long each time (RFC 6298, section 5), so the
-/// connection comes 1, 3, 7, … seconds late. Linux sends it 7 times and gives up after 127 s.
+/// A lost SYN is retransmitted after 1 s, then 2 s, 4 s, … (RFC 6298, section 5), so the connection is 1, 3, 7, … seconds
+/// late. Linux sends it 7 times and gives up after 127 s.
 public struct ConnectDelay: Hashable, Sendable {
-    /// How often a SYN is sent at most.
+    /// The most transmissions of a SYN.
     static let tries = 7
     /// The time to the first retry: 1 s.
     static let timer = RetransmissionTimer(first: 1_000_000_000)
 
-    /// The fault that it comes from, as an index into `Plan.faults`.
+    /// The fault's identity, see `Plan.fault`.
     public let fault: Int
-    /// How long to wait before the server is connected to.
+    /// How long to wait before dialing the server.
     public let duration: Duration
-    /// Whether every try was lost, so that the connection fails after `duration`.
+    /// Whether every SYN was lost, so that the connection fails after `duration`.
     public let isFailure: Bool
 
-    /// Draws the lost SYN packets of a connection; `nil` when the first arrives.
+    /// Draws the lost SYN packets of a connection; `nil` if the first arrives.
     init?(_ loss: Loss, fault: Int, key: RandomKey) {
         var lost = 0
         while lost < Self.tries, loss.rate.happens(key.fraction(at: Int64(lost))) { lost += 1 }
@@ -28,18 +28,18 @@ public struct ConnectDelay: Hashable, Sendable {
         isFailure = lost == Self.tries
     }
 
-    /// A delay of `duration` by the fault at the index.
+    /// Makes a delay by a fault.
     init(fault: Int, duration: Duration) {
         self.fault = fault
         self.duration = duration
         isFailure = false
     }
 
-    /// How long after its first SYN a client is answered, if nothing answers for a `time`, more than zero.
+    /// When a client is answered after its first SYN, if nothing answers for `time`, above zero.
     public static func answer(after time: Duration) -> Duration {
         .nanoseconds(timer.firing(notBefore: time.nanoseconds))
     }
 
-    /// The act that tells the journal of it.
+    /// The event for the journal.
     public var event: FaultEvent { FaultEvent(fault: fault, offset: nil, effect: .connectsLate) }
 }

@@ -1,6 +1,6 @@
-/// What a TCP transfer comes to on a path with loss, by the formulas of the literature, to judge a simulation by.
+/// The throughput of TCP on a lossy path by published formulas, for comparison with a simulation.
 public enum GoodputModel {
-    /// The bytes of a segment that the formulas are asked for here.
+    /// The bytes of a segment.
     public static let segment = Double(VirtualSender.segment)
 
     /// Bytes per second with time-outs: MSS / (RTT·√(2p/3) + T0·min(1, 3√(3p/8))·p·(1 + 32p²)), with an

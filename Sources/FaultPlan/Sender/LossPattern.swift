@@ -2,11 +2,10 @@ import FaultProfile
 import Glibc
 import Units
 
-/// Which segments of a stream are lost: a function of a key and the number of the segment, and nothing else.
+/// Which segments of a stream are lost: a function of a key and the segment's number alone.
 ///
-/// Losses are found from one to the next, by drawing the gap between them. The segments are taken in blocks
-/// of which each begins with draws of its own, so the pattern can be looked at from anywhere without walking
-/// there, and gaps of any length cost a draw for each block.
+/// Losses are found by drawing the gaps between them. Segments are grouped in blocks with draws of their own, so that the
+/// pattern can be read from any segment, and a gap costs at most one draw for each block.
 struct LossPattern {
     /// The segments of a block.
     static let blockLength: Int64 = 8_192
@@ -14,17 +13,17 @@ struct LossPattern {
     private let rate: Double
     private let burst: Double
     private let isIndependent: Bool
-    /// The natural logarithms of the chances that a gap, or a burst, goes on for another segment.
-    private let gapGoesOn: Double
-    private let burstGoesOn: Double
+    /// The natural logarithms of the chances that a gap or a burst continues for another segment.
+    private let gapLogarithm: Double
+    private let burstLogarithm: Double
     private let gapKey: RandomKey
     private let burstKey: RandomKey
     private let blockKey: RandomKey
     private let retransmissionKey: RandomKey
-    /// The lost segments that were found last; empty when there are none.
+    /// The last run of lost segments found; empty if there is none.
     private var first: Int64 = 0
     private var end: Int64 = 0
-    /// Up to where the pattern is known.
+    /// The segment up to which the pattern is known.
     private var known: Int64 = 0
 
     init(_ loss: Loss, key: RandomKey) {
@@ -32,15 +31,15 @@ struct LossPattern {
         burst = Double(loss.burst)
         isIndependent = loss.burst <= 1
         let goodToBad = isIndependent ? rate : min(1, rate / (burst * (1 - rate)))
-        gapGoesOn = log1p(-goodToBad)
-        burstGoesOn = log1p(-1 / burst)
+        gapLogarithm = log1p(-goodToBad)
+        burstLogarithm = log1p(-1 / burst)
         gapKey = key.adding(1)
         burstKey = key.adding(2)
         blockKey = key.adding(3)
         retransmissionKey = key.adding(4)
     }
 
-    /// The first lost segments in a row from `segment` on, if the first of them is below `limit`.
+    /// The first run of lost segments at or after `segment`; `nil` if it doesn't begin before `limit`.
     mutating func firstRun(from segment: Int64, before limit: Int64) -> (first: Int64, end: Int64)? {
         guard rate > 0 else { return nil }
         if segment / Self.blockLength > known / Self.blockLength {
@@ -55,9 +54,8 @@ struct LossPattern {
         return found < limit ? (found, end) : nil
     }
 
-    /// How many times a lost segment is sent again in vain. After a burst that took everything in flight
-    /// the next packet on the channel is the one that is sent again, so the burst may go on with it; after
-    /// that, so much time has passed that the channel has forgotten it.
+    /// How many retransmissions of a lost segment are lost, too. If the burst took the whole flight, the retransmission
+    /// is the next packet on the channel and the burst may continue with it; later ones are independent.
     func failedRetransmissions(of segment: Int64, afterWholeFlight: Bool, limit: Int) -> Int {
         var chance = afterWholeFlight && !isIndependent ? 1 - 1 / burst : rate
         var count = 0
@@ -73,20 +71,20 @@ struct LossPattern {
         if !isIndependent, known.isMultiple(of: Self.blockLength), blockKey.fraction(at: known) < rate {
             first = known
         } else {
-            let gap = length(gapKey.fraction(at: known), goesOn: gapGoesOn)
+            let gap = length(gapKey.fraction(at: known), logarithm: gapLogarithm)
             first = known + (isIndependent ? gap : gap + 1)
         }
         guard first < blockEnd else {
             (first, end, known) = (blockEnd, blockEnd, blockEnd)
             return
         }
-        let more = isIndependent ? 0 : length(burstKey.fraction(at: first), goesOn: burstGoesOn)
+        let more = isIndependent ? 0 : length(burstKey.fraction(at: first), logarithm: burstLogarithm)
         end = min(blockEnd, first + 1 + more)
         known = end
     }
 
     /// A length of zero or more, drawn from a geometric distribution.
-    private func length(_ draw: Double, goesOn: Double) -> Int64 {
-        Int64(min(log1p(-draw) / goesOn, Double(Self.blockLength)))
+    private func length(_ draw: Double, logarithm: Double) -> Int64 {
+        Int64(min(log1p(-draw) / logarithm, Double(Self.blockLength)))
     }
 }

@@ -1,54 +1,51 @@
 import FaultProfile
 import Units
 
-/// A TCP sender on a lossy path, as far as a receiver of its stream can tell: it says up to where the
-/// stream would have been delivered in order by now.
+/// A model of a TCP sender on a lossy path: how far its stream would have been delivered in order by now.
 ///
-/// It works round by round. A round sends a window of segments at the rate of the link and lasts a round
-/// trip, or as long as the link needs. The stream stops at a lost segment until that would have been
-/// repaired; what the window allowed behind it counts as sent meanwhile and comes in one burst. A round, or
-/// what lies between two losses, is worked out at once, so the work depends on losses and not on bytes.
+/// The model works in rounds. A round sends a window of segments at the rate of the link and lasts a round trip, or as long
+/// as the link needs. The stream stops at a lost segment until that would have been repaired; segments after it count as
+/// sent and are delivered in one burst. The work depends on the number of losses and not on bytes.
 ///
-/// What a hole costs follows RFC 8985 (RACK-TLP): a round trip after the third segment behind it, or a
-/// quarter more after the first; at the tail of a flight, where nothing follows, two round trips; the
-/// retransmission timer when it was alone in flight or was lost again. A loss that BBR sends again in vain
-/// costs one more round trip, since it always has enough in flight to notice.
+/// The cost of a loss follows RFC 8985 (RACK-TLP): a round trip after the third segment that follows, or 1.25 after the
+/// first; two round trips at the tail of a flight; the retransmission timer if the segment was alone in flight or was lost
+/// again. A lost retransmission costs BBR one more round trip, because it always has enough in flight to notice.
 struct VirtualSender {
     /// The bytes of a segment.
     static let segment: Int64 = 1_448
-    /// What a segment takes of a link: with the headers of TCP, IP and Ethernet.
+    /// The bytes of a segment on the link, with the headers of TCP, IP and Ethernet.
     static let frame: Int64 = 1_514
-    /// The retransmissions of a segment that are lost at most, as on Linux.
+    /// The most lost retransmissions of a segment, as on Linux.
     static let retryLimit = 15
     /// The largest window, in segments: 1.4 TB.
     static let largestWindow = 1e9
 
-    /// The rounds, holes and lost segments that are worked out at a time: 65,536. The others follow when it is asked again, at once.
+    /// The most rounds, holes and lost segments in one call: 65,536. The rest follow in the next call, at once.
     private static let stepLimit = 65_536
 
-    /// A window of segments on its way.
+    /// A window of segments in flight.
     private struct Round {
         var begin: Int64
         var base: Int64
         var end: Int64
         var lost: Int64 = 0
         var hasTimedOut = false
-        /// Before this moment nothing new is sent.
+        /// Nothing new is sent before this moment.
         var resume: Int64 = .min
     }
 
-    /// Lost segments in a row, which hold the stream back.
+    /// A run of lost segments, which holds the stream back.
     private struct Hole {
         var first: Int64
         var end: Int64
-        /// When the first of them was sent.
+        /// When the first was sent.
         var sent: Int64
         var tookWholeFlight: Bool
-        /// What lost retransmissions add.
+        /// The delay added by lost retransmissions.
         var delay: Int64
         var hasTimedOut: Bool
         var repair: Int64
-        /// The bytes that were known to follow when `repair` was worked out.
+        /// The bytes known to follow when `repair` was computed.
         var availableEnd: Int64
     }
 
@@ -63,13 +60,13 @@ struct VirtualSender {
     private var hole: Hole?
     /// When the last hole was repaired.
     private var repaired: Int64 = .min
-    /// Whether bytes waited when it was last asked, since when, and since when none do.
+    /// Whether bytes waited at the last call, since when, and since when none have.
     private var isBusy = false
     private var busySince: Int64 = 0
     private var idleSince: Int64 = 0
-    /// How far the stream has come, in bytes.
+    /// How far the stream has been delivered, in bytes.
     private(set) var released: Int64 = 0
-    /// The rounds, holes and lost segments that were worked out so far, each with the times that it was lost.
+    /// The rounds, holes, lost segments and lost retransmissions so far.
     private(set) var steps = 0
 
     init(_ loss: Loss, key: RandomKey) {
@@ -77,12 +74,12 @@ struct VirtualSender {
         roundTrip = loss.roundTrip.nanoseconds
         timer = RetransmissionTimer(roundTrip: roundTrip)
         pattern = LossPattern(loss, key: key)
-        // BBR sends as fast as what is delivered, so what is sent again takes its share of the link.
+        // BBR sends at the delivery rate, so retransmissions take their share of the link.
         let share = sender == .bbr ? 1 - loss.rate.fraction : 1
         let payload = Double(loss.link.bitsPerSecond) * share * Double(Self.segment) / Double(Self.frame)
         rate = BitRate(bitsPerSecond: max(1, Int64(min(payload, 9e18))))
         quantum = BandwidthStage.quantum(of: rate)
-        // The queue in front of the link holds as much as the path; BBR doesn't fill it.
+        // The link's queue holds as much as the path; BBR doesn't fill it.
         let inFlight = payload / 8 * Double(roundTrip) / 1e9 / Double(Self.segment)
         let largest = min(sender == .bbr ? inFlight : 2 * inFlight, Self.largestWindow)
         window = CongestionWindow(
@@ -93,16 +90,16 @@ struct VirtualSender {
         )
     }
 
-    /// How far the segments that were sent have come, those included that wait behind a hole.
+    /// The end of the sent segments, including those after a hole.
     var sent: Int64 {
         guard hole != nil, let round else { return released }
         return max(released, round.end.addingSaturated(window.capacity * Self.segment))
     }
 
-    /// The bytes of the window as it is.
+    /// The current window in bytes.
     var windowBytes: Int64 { Int64(window.segments) * Self.segment }
 
-    /// Begins a connection of its own at an offset of the stream, up to which it has come without this sender.
+    /// Begins a new connection at an offset of the stream.
     mutating func begin(at offset: Int64, now: Int64) {
         released = offset
         round = nil
@@ -113,10 +110,10 @@ struct VirtualSender {
         window.begin()
     }
 
-    /// Delivers what may be delivered by `now` of the bytes up to `wanted`, and returns when to ask again if
-    /// some of them have to wait, or `Int64.max`. `onLoss` is told the offset of each hole.
+    /// Delivers what may be delivered by `now` of the bytes up to `wanted`. Returns when to ask again if some have to wait,
+    /// else `Int64.max`. `firstLoss` is set to the offset of the first new hole.
     ///
-    /// - Parameter earliest: who is asked late, because nobody took the bytes, has sent nothing before.
+    /// - Parameter earliest: nothing was sent before this moment, because the sink didn't take bytes.
     mutating func deliver(upTo wanted: Int64, now: Int64, since earliest: Int64, firstLoss: inout Int64?) -> Int64 {
         guard released < wanted else { return idle(at: now) }
         if !isBusy {
@@ -135,7 +132,7 @@ struct VirtualSender {
         return idle(at: now)
     }
 
-    /// Nothing is to be delivered for now; what is on its way goes on.
+    /// Pauses delivery; segments in flight continue.
     mutating func pause(at now: Int64) {
         if isBusy { idleSince = now }
         isBusy = false
@@ -146,7 +143,7 @@ struct VirtualSender {
         return .max
     }
 
-    /// Goes on to the end of a hole, of a round or of what is wanted; returns when to go on if it has to wait.
+    /// Advances to the end of a hole, a round or the wanted bytes; returns when to continue if it has to wait.
     private mutating func step(
         upTo wanted: Int64,
         now: Int64,
@@ -184,7 +181,7 @@ struct VirtualSender {
 
     // MARK: Rounds
 
-    /// When the next round begins: when the window of the last has been acknowledged, or the timer has fired.
+    /// When the next round begins: after the last window's acknowledgement, or when the timer has fired.
     private func nextStart(now: Int64, notBefore floor: Int64) -> Int64 {
         guard let round else { return now }
         let start = max(round.begin.addingSaturated(duration(of: round)), round.resume, busySince)
@@ -211,7 +208,7 @@ struct VirtualSender {
         round = Round(begin: start, base: released, end: released + window.capacity * Self.segment)
     }
 
-    /// When a segment was sent, or will be.
+    /// When a segment was or will be sent.
     private func sendTime(of segment: Int64, in round: Round, notBefore known: Int64) -> Int64 {
         let offset = segment * Self.segment
         let within = rate.nanoseconds(forBytes: min(offset, round.end) - round.base)
@@ -226,8 +223,8 @@ struct VirtualSender {
     private mutating func newHole(_ first: Int64, _ end: Int64, in round: Round, wanted: Int64) -> Hole {
         let flightEnd = min(segments(wanted), segments(round.end))
         let isWhole = released <= round.base && end >= flightEnd
-        // After a flight that was lost whole, one packet at a time finds out when the channel is good again;
-        // the rest of the burst goes with it.
+        // After a whole flight is lost, single retransmissions probe the channel; the rest of the burst counts
+        // with the first.
         let end = min(end, isWhole ? segments(wanted) : flightEnd)
         let sent = sendTime(of: first, in: round, notBefore: busySince)
         var hole = Hole(
@@ -262,7 +259,7 @@ struct VirtualSender {
         return hole
     }
 
-    /// When a hole is repaired if its retransmission arrives; `nil` where only the timer can tell of it.
+    /// When a hole is repaired if its retransmission arrives; `nil` if only the timer detects it.
     private func detection(of hole: Hole, in round: Round, notBefore known: Int64) -> Int64? {
         let available = segments(hole.availableEnd)
         let flightEnd = min(available, segments(round.end))
@@ -278,7 +275,7 @@ struct VirtualSender {
         return moment
     }
 
-    /// More bytes behind a hole may tell of it sooner.
+    /// Recomputes the repair of a hole: more bytes after it may reveal it sooner.
     private func update(_ hole: inout Hole, wanted: Int64, now: Int64) {
         guard wanted > hole.availableEnd, let round else { return }
         hole.availableEnd = wanted

@@ -1,23 +1,22 @@
-/// Whether the journal is told that a fault has come on: once for each time that it meets bytes which moved meanwhile.
+/// Reports a fault to the journal once each time it comes on, unless the stream hasn't moved since.
 ///
-/// A fault that goes off and comes on again, while the stream stands still, acts on the bytes that it has acted on
-/// before.
+/// A fault that goes off and on while the stream stands still acts on the same bytes as before.
 struct Announcement {
-    private var isTold = false
-    /// How far the stream had come when the fault went off after it had been told; −1 before.
+    private var isReported = false
+    /// The position at which the reported fault went off; −1 before.
     private var left: Int64 = -1
 
-    /// The fault is off, with the stream at `position`.
+    /// Notes that the fault is off, with the stream at `position`.
     mutating func end(at position: Int64) {
-        guard isTold else { return }
-        isTold = false
+        guard isReported else { return }
+        isReported = false
         left = position
     }
 
-    /// The fault acts on what waits behind `position`; returns whether the journal is to be told.
+    /// Notes that the fault acts on what waits at `position`; returns whether to report it.
     mutating func begin(at position: Int64) -> Bool {
-        guard !isTold else { return false }
-        isTold = true
+        guard !isReported else { return false }
+        isReported = true
         return position != left
     }
 }

@@ -1,34 +1,33 @@
 import FaultProfile
 import Units
 
-/// A rate for one link.
+/// A rate of one link.
 ///
-/// What may have passed is a line through an anchor: so many bytes at the anchor's time, and what the
-/// rate carries from there. Times are ages of the connection. The anchor moves only when the link has been idle, when
-/// whoever takes the bytes has fallen behind by more than `latenessAllowance`, or when another stage is slower; so
-/// rounding never adds up, and a timer that fires late costs no throughput (`Lateness`). The end of a stream is no byte
-/// and needs no rate.
+/// The bytes that may have passed are a line through an anchor: an offset at a time, plus what the rate carries since. Times
+/// are ages of the connection. The anchor moves only when the link has been idle, when the sink has fallen behind by more
+/// than `latenessAllowance`, or when another stage is slower. So rounding errors don't accumulate, and a late timer costs
+/// no throughput (`Lateness`). The end of a stream needs no rate.
 struct BandwidthStage: FaultStage {
-    /// How far a sink may fall behind the line and still catch up: 250 ms. What other stages hold back is lost at once.
+    /// How far a sink may fall behind and still catch up: 250 ms. What other stages hold back is lost at once.
     static let latenessAllowance: Int64 = 250_000_000
-    /// The time that the bytes let out at a time take at most: 10 ms.
+    /// The longest time of a quantum: 10 ms.
     static let longestQuantum: Int64 = 10_000_000
 
     private let curve: RateCurve
     private let burst: Int64
-    /// `quantum` of the rate, and what it carries in `latenessAllowance`, where it never changes.
+    /// The quantum of a constant rate, and the bytes that it carries in `latenessAllowance`.
     private let steady: (quantum: Int64, lateness: Int64)?
     private var anchorOffset: Int64 = 0
     private var anchorTime: Int64?
     private var isBusy = false
-    /// Until when a source that goes idle isn't taken for idle, because it had to wait for a late question.
+    /// Until when an idle source counts as busy, because it had to wait for a late call.
     private var recovery = Int64.min
-    /// What was due, below a quantum, when an outage came between.
+    /// The bytes due, below a quantum, when an outage began.
     private var owed: Int64 = 0
     private var announcement = Announcement()
-    /// Where the line was when the stage was last asked, if it counted.
+    /// The line's offset at the last call, if the fault was on.
     private var offered = Int64.min
-    /// What is left for the next question of what other stages hold back: a quantum, or the burst.
+    /// What is kept for the next call of what other stages hold back: a quantum, or the burst.
     private var kept: Int64 = 0
 
     init(_ bandwidth: Bandwidth) {
@@ -42,8 +41,8 @@ struct BandwidthStage: FaultStage {
         StageTraits(measuresAvailability: true, isIdleWhenDrained: true, isPaced: true, isRate: true)
     }
 
-    /// The bytes that are let out at a time: those of a millisecond, or at low rates one segment of
-    /// 1,460 bytes, but no more than those of 10 ms.
+    /// The bytes that pass at a time: those of a millisecond, or at low rates a segment of 1,460 bytes, but no more than
+    /// those of 10 ms.
     static func quantum(of rate: BitRate) -> Int64 {
         let millisecond = rate.bytes(inNanoseconds: 1_000_000)
         return max(1, min(max(millisecond, 1_460), rate.bytes(inNanoseconds: longestQuantum)))
@@ -61,13 +60,13 @@ struct BandwidthStage: FaultStage {
         let wanted = progress.bytesAtAvailableEnd
         guard wanted > context.passed || progress.isThrottled else {
             if isBusy, let anchorTime {
-                // Nothing was let out since the last whole quantum. It isn't lost: where a rate is on for a
-                // shorter time than a quantum takes, again and again, nothing would ever pass.
+                // The part of a quantum isn't lost: if a rate is on again and again for less time than a quantum
+                // takes, nothing would ever pass.
                 let due = line(from: anchorTime, at: context.age).subtractingSaturated(context.passed)
                 owed = min(max(due, 0), Self.quantum(of: curve.rate(at: context.age)))
             }
             isBusy = false
-            // It isn't the source that holds back.
+            // The source isn't what holds back.
             if context.waiting > wanted { recovery = .min }
             return progress
         }
@@ -79,28 +78,27 @@ struct BandwidthStage: FaultStage {
         owed = 0
         offered = limit
         kept = max(burst, quantum)
-        // With nothing behind it, the link is idle from here on, even if nobody asks again until then.
+        // Without further bytes the link is idle from here on.
         isBusy = wanted > min(limit, progress.bytes) || progress.isThrottled
         if wanted <= limit { return progress }
         let target = min(wanted, limit.addingSaturated(quantum))
         var wake = curve.time(from: start, forBytes: target - anchorOffset)
         if !curve.isSteady, wake > now.addingSaturated(Self.longestQuantum) {
-            // The rate is about to fall: what was a moment's bytes now takes long.
+            // The rate is about to fall, so a quantum takes longer.
             let next = curve.time(from: start, forBytes: limit.addingSaturated(1) - anchorOffset)
             wake = max(next, now.addingSaturated(Self.longestQuantum))
         }
         context.wake(at: context.now.advanced(byNanoseconds: wake.subtractingSaturated(now)))
-        var passing = progress
-        passing.clamp(to: limit)
-        passing.isThrottled = true
-        return passing
+        var output = progress
+        output.clamp(to: limit)
+        output.isThrottled = true
+        return output
     }
 
-    /// How long the rate may be taken for even from an age of the connection on, see `RateCurve.evenness`.
+    /// See `RateCurve.evenness`.
     func evenness(after now: Moment, age: Int64) -> Int64 { curve.evenness(after: age) }
 
-    /// Gives up what other stages don't let the link use, but for the burst or a quantum: of all, they let bytes come to
-    /// `availableEnd`.
+    /// Gives up what other stages, which let bytes come to `availableEnd`, don't use, except the burst or a quantum.
     mutating func settle(at availableEnd: Int64, now: Moment) {
         let excess = offered.subtractingSaturated(availableEnd).subtractingSaturated(kept)
         guard excess > 0 else { return }
@@ -108,15 +106,15 @@ struct BandwidthStage: FaultStage {
         offered -= excess
     }
 
-    /// Moves the anchor if it has to move, and returns its moment and where the line is by now. A link that wants to
-    /// pass bytes for the first time finds the whole burst.
+    /// Moves the anchor if necessary; returns its time and the line's offset by now. The first bytes of a link find the
+    /// whole burst.
     private mutating func anchor(now: Int64, quantum: Int64, _ context: inout StageContext) -> (
         start: Int64, limit: Int64
     ) {
         let passed = context.passed
         let limit = anchorTime.map { line(from: $0, at: now) }
         let credit = limit?.subtractingSaturated(passed) ?? .max
-        // A busy link comes when a quantum is due, or late; one byte is for rounding.
+        // A busy link is called when a quantum is due, or late; one byte is for rounding.
         let span = context.now.nanoseconds.subtractingSaturated(context.catchUp.from)
         let lateness: Int64
         if let steady, span <= Self.latenessAllowance {

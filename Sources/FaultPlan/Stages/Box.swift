@@ -1,6 +1,6 @@
-/// A value in memory of its own that is changed where it is, so that whoever holds it can be moved about cheaply.
+/// A value on the heap that is changed in place, so that its holder is cheap to move.
 ///
-/// Still a value: a copy of a box has a copy of its value, made when either is changed.
+/// Has value semantics by copy on write.
 struct Box<Value: Sendable>: Sendable {
     private var contents: ContiguousArray<Value>
 

@@ -1,25 +1,25 @@
 import FaultProfile
 import Units
 
-/// Which bytes of a stream have a bit flipped, and which bit, by the seed and their offsets alone.
+/// Flips bits: which bytes and which bits depend on the seed and the offsets alone.
 struct CorruptStage: AlteringStage {
-    /// The events of a rate on one link that the journal is told of; those behind them happen in silence.
-    static let toldLimit = 1_000
+    /// The most flips of a rate on one link that are reported to the journal.
+    static let reportLimit = 1_000
 
-    /// The offset of the next acted byte; `Int64.max` is none.
+    /// The offset of the next byte to corrupt; `Int64.max` if none.
     private var nextOffset: Int64
-    /// Those of a rate; `nil` where only one byte is acted.
+    /// The bytes of a rate; `nil` for a single byte.
     private var rate: RandomOffsets?
-    /// The offset before which the bytes of a rate were spared, and haven't been skipped yet.
+    /// Bytes of a rate before this offset passed while the fault was off.
     private var sparedEnd: Int64 = 0
-    /// Where messages have it, if the offset counts in messages.
+    /// The positions in messages, if the offset counts in messages.
     private var targets: TargetList?
     private let key: RandomKey
-    /// The fault events that the journal was told of.
-    private var told = 0
-    /// The bit that is flipped, where the profile says which.
+    /// The number of reported flips.
+    private var reported = 0
+    /// The bit to flip, if the profile gives it.
     private let bit: Int?
-    /// Whether there are no bytes, so that a fault event which the journal isn't told of needn't be found.
+    /// Whether unreported flips needn't be found.
     private var isSimplified = false
 
     init(_ corrupt: Corrupt, _ filter: MessageFilter, key: RandomKey) {
@@ -47,69 +47,69 @@ struct CorruptStage: AlteringStage {
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
-    /// The offset of the next acted byte, when `vanished` bytes have vanished before it; `Int64.max` is none.
+    /// The next offset to corrupt, given that `vanished` bytes were removed before it; `Int64.max` if none.
     func next(vanished: Int64) -> Int64 {
         guard let targets else { return nextOffset }
         return targets.first.map { $0.position - vanished } ?? .max
     }
 
-    /// These bytes of the source have vanished, and none of them is acted.
+    /// Another fault removed these source bytes.
     mutating func vanished(_ range: Range<Int64>) { targets?.removeAll(in: range) }
 
-    /// Whether bytes can be spared in any number, by `spare`.
+    /// Whether the fault acts at a rate.
     var hasRate: Bool { rate != nil }
 
-    /// What it has worked out so far, see `Link.work`: a draw is a part of an answer.
+    /// The work so far, see `Link.work`: a draw is a fraction of an answer.
     var work: Int { (rate?.draws ?? 0) / 4 }
 
-    /// The bytes of a rate before `offset` pass while the fault is off.
+    /// Bytes of a rate before `offset` pass while the fault is off.
     mutating func spare(before offset: Int64) { sparedEnd = max(sparedEnd, offset) }
 
-    /// Skips the bytes that were spared, which `next` needs to be right.
+    /// Skips the spared bytes, so that `next` is right again.
     mutating func skipSpared() {
         guard sparedEnd > nextOffset, nextOffset < .max else { return }
         rate?.skip(to: sparedEnd)
         nextOffset = rate?.next ?? .max
     }
 
-    /// The byte at `next` passed while the fault was off; those of a rate are spared.
+    /// Skips the byte at `next`, which passed while the fault was off.
     mutating func miss() {
         if targets == nil { nextOffset = .max } else { targets?.removeFirst() }
     }
 
-    /// Flips a bit of the byte at `next`, and goes on to the byte behind it.
+    /// Flips a bit of the byte at `next`.
     mutating func alter(index: Int64, available: Int64) -> Altered {
         if let target = targets?.first {
             targets?.removeFirst()
             let effect = Altered.Effect(effect: .corrupts, place: target)
-            return Altered(alteration: .flip(index: index, mask: mask(at: target.offset)), told: effect)
+            return Altered(alteration: .flip(index: index, mask: mask(at: target.offset)), reported: effect)
         }
         let mask = mask(at: nextOffset)
-        let isTold = told < CorruptStage.toldLimit
-        if isTold { told += 1 }
-        goOn()
-        let effect = isTold ? Altered.Effect(effect: .corrupts) : nil
-        return Altered(alteration: .flip(index: index, mask: mask), told: effect)
+        let isReported = reported < CorruptStage.reportLimit
+        if isReported { reported += 1 }
+        findNext()
+        let effect = isReported ? Altered.Effect(effect: .corrupts) : nil
+        return Altered(alteration: .flip(index: index, mask: mask), reported: effect)
     }
 
-    /// Finds the next acted byte.
-    private mutating func goOn() {
-        let isLast = isSimplified && told >= CorruptStage.toldLimit
+    /// Finds the next byte to corrupt.
+    private mutating func findNext() {
+        let isLast = isSimplified && reported >= CorruptStage.reportLimit
         if !isLast { rate?.advance() }
         nextOffset = isLast ? .max : rate?.next ?? .max
     }
 
     private func mask(at offset: Int64) -> UInt8 { 1 << UInt8(bit ?? CorruptStage.bit(at: offset, key)) }
 
-    /// The bit that is flipped in the byte at an offset, from 0, the lowest, to 7, if the profile doesn't say which.
+    /// The drawn bit of the byte at an offset, from 0, the lowest, to 7.
     static func bit(at offset: Int64, _ key: RandomKey) -> Int { Int(key.bits(at: offset) & 7) }
 }
 
 extension Corrupt {
-    /// The bit that is flipped in the byte at `offset`, from 0, the lowest, to 7, if the profile doesn't say which.
+    /// The drawn bit of the byte at `offset`, from 0, the lowest, to 7.
     ///
     /// - Parameters:
-    ///   - offset: where the byte is, counted as the journal counts it.
+    ///   - offset: the byte's offset, as in the journal.
     ///   - fault: the name of the corruption.
     public static func drawnBit(
         at offset: Int64,
@@ -125,12 +125,12 @@ extension Corrupt {
 }
 
 extension RandomKey {
-    /// The key of what is drawn for a connection.
+    /// The key of a connection's draws.
     init(seed: UInt64, proxy: String, connection: UInt64) {
         self = RandomKey(seed: seed).adding(proxy).adding(connection)
     }
 
-    /// The key of what a fault draws for a direction of it.
+    /// The key of a fault's draws for a direction.
     func adding(_ direction: Direction, _ fault: String) -> RandomKey { adding(direction.rawValue).adding(fault) }
 }
 

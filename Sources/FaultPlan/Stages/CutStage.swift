@@ -8,9 +8,9 @@ struct CutStage: FaultStage {
         case at(Int64)
         /// At the next multiple after the point at which the fault came on.
         case everyMultiple(of: Int64)
-        /// Where messages have it.
+        /// At positions in messages.
         case inMessages
-        /// Behind the first pattern that is found while the fault is on.
+        /// After the first pattern found while the fault is on.
         case pattern
     }
 
@@ -19,20 +19,20 @@ struct CutStage: FaultStage {
         case armed(Int64)
         /// The fault came on after its offset had passed.
         case missed
-        case struck(Int64, MessageAim.Target?)
+        case done(Int64, MessageAim.Target?)
     }
 
     private let target: Target
     private let fault: Int
     /// The positions in messages, if the offsets count in messages.
     private var targets: TargetList?
-    /// Where the pattern ended, if it was found.
+    /// The end of the pattern, if found.
     private var found: Int64?
     private let how: Cut.Ending
     private var state = State.off
 
-    /// A cut for one link, the fault of index `fault`. `turn` counts the connections that the fault has met, from 0,
-    /// and is `nil` for one that had begun before; returns `nil` when this connection has no turn in a list of offsets.
+    /// Makes the cut of the fault `fault` for one link; `nil` if the connection has no turn in the list of offsets.
+    /// `turn` counts the connections that the fault has met, from 0; `nil` on a live connection.
     init?(_ cut: Cut, fault: Int, filter: MessageFilter, key: RandomKey, turn: Int?) {
         how = cut.how
         self.fault = fault
@@ -73,7 +73,7 @@ struct CutStage: FaultStage {
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         switch state {
-        case .struck(let offset, let place):
+        case .done(let offset, let place):
             return ended(at: offset, place, &context)
         case .off, .armed, .missed:
             break
@@ -84,13 +84,13 @@ struct CutStage: FaultStage {
             targets?.pass(context.passed)
             return advance(progress, to: targets?.first?.position, targets?.first, &context)
         case .pattern:
-            // One that passes while the fault is off doesn't count.
+            // A pattern that passes while the fault is off doesn't count.
             if !context.isActive, let found, found <= progress.bytes { self.found = nil }
             return advance(progress, to: found, nil, &context)
         }
     }
 
-    /// Goes on to a position that was found in the stream, if one was.
+    /// Advances to a position found in the stream, if any.
     private mutating func advance(
         _ progress: StreamProgress,
         to position: Int64?,
@@ -99,12 +99,12 @@ struct CutStage: FaultStage {
     ) -> StreamProgress {
         guard context.isActive, let position else { return progress }
         if progress.bytes >= position {
-            state = .struck(position, place)
+            state = .done(position, place)
             return ended(at: position, place, &context)
         }
-        var passing = progress
-        passing.availableEnd = max(passing.position, min(passing.availableEnd, position))
-        return passing
+        var output = progress
+        output.availableEnd = max(output.position, min(output.availableEnd, position))
+        return output
     }
 
     private mutating func advanceToOffset(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -115,7 +115,7 @@ struct CutStage: FaultStage {
                 return progress
             }
             state = armed(at: context.passed)
-        case .armed, .missed, .struck:
+        case .armed, .missed, .done:
             guard context.isActive else {
                 state = .off
                 return progress
@@ -123,12 +123,12 @@ struct CutStage: FaultStage {
         }
         guard case .armed(let offset) = state else { return progress }
         if progress.bytes >= offset {
-            state = .struck(offset, nil)
+            state = .done(offset, nil)
             return ended(at: offset, nil, &context)
         }
-        var passing = progress
-        passing.availableEnd = max(passing.position, min(passing.availableEnd, offset))
-        return passing
+        var output = progress
+        output.availableEnd = max(output.position, min(output.availableEnd, offset))
+        return output
     }
 
     private func armed(at passed: Int64) -> State {

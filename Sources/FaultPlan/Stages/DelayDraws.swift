@@ -2,25 +2,24 @@ import FaultProfile
 import Glibc
 import Units
 
-/// The delays that a latency draws, one after the other, each by the position of what it delays.
+/// The delays of a latency fault, each drawn by a position in the stream.
 ///
-/// Draws that take after each other are a Gaussian copula: a first-order autoregressive row of normal
-/// deviates, each mapped through the distribution function, so that correlation changes what follows
-/// upon what and never how draws are distributed.
+/// Correlated draws are a Gaussian copula: a first-order autoregressive sequence of normal deviates, each mapped through
+/// the distribution function, so that correlation doesn't change the distribution.
 struct DelayDraws {
     private let delay: Double
     private let jitter: Double
     private let minimum: Double
     private let distribution: Latency.Distribution
-    /// The quantiles in nanoseconds, if those are given; empty otherwise.
+    /// The quantiles in nanoseconds, if given.
     private let quantiles: [Double]
     private let correlation: Double
     private let key: RandomKey
-    /// What a draw costs, in quarters of the answer of a stage: the functions of a distribution cost more than its bits.
+    /// The work of a draw, in quarters of a stage's answer: distribution functions cost more than bits.
     private let price: Int
-    /// What the draws so far have cost.
+    /// The work of the draws so far.
     private(set) var cost = 0
-    /// The last position that was drawn for, and its normal deviate.
+    /// The last position drawn for, and its normal deviate.
     private var last: (position: Int64, deviate: Double)?
 
     init(_ latency: Latency, key: RandomKey) {
@@ -40,12 +39,12 @@ struct DelayDraws {
         price = isPlain ? 1 : 8
     }
 
-    /// Whether draws differ at all.
+    /// Whether draws can differ.
     var vary: Bool {
         if case .quantiles = distribution { true } else { jitter > 0 }
     }
 
-    /// The delay, in nanoseconds, of what begins at `position`; the same again for the position drawn last.
+    /// The delay in nanoseconds at `position`; repeating the last position gives the same delay.
     mutating func delay(at position: Int64) -> Int64 {
         cost += price
         let drawn = max(minimum, value(at: position))
@@ -59,7 +58,7 @@ struct DelayDraws {
         case .normal:
             return delay + deviate(at: position) * jitter
         case .pareto:
-            // Of shape 3 and scale 1 the mean is 3/2 and the variance 3/4.
+            // With shape 3 and scale 1, the mean is 3/2 and the variance 3/4.
             return delay + (1 / cbrt(level(at: position).above) - 1.5) / 0.75.squareRoot() * jitter
         case .logNormal:
             guard delay > 0 else { return 0 }
@@ -73,7 +72,7 @@ struct DelayDraws {
         }
     }
 
-    /// An evenly distributed draw: the chance of a smaller one, and of a larger one, which is above zero.
+    /// A uniform draw: the chance of a smaller one, and of a larger one, which is above zero.
     private mutating func level(at position: Int64) -> (below: Double, above: Double) {
         guard correlation > 0 else {
             let below = key.fraction(at: position)
@@ -83,7 +82,7 @@ struct DelayDraws {
         return (erfc(-deviate * 0.5.squareRoot()) / 2, erfc(deviate * 0.5.squareRoot()) / 2)
     }
 
-    /// A normal deviate that takes after the last one as the correlation says.
+    /// A normal deviate correlated with the last one.
     private mutating func deviate(at position: Int64) -> Double {
         guard correlation > 0 else { return independentDeviate(at: position) }
         guard let last else {
@@ -98,7 +97,7 @@ struct DelayDraws {
         return next
     }
 
-    /// A normal deviate of its own. Box and Muller, "A note on the generation of random normal
+    /// An independent normal deviate. Box and Muller, "A note on the generation of random normal
     /// deviates", 1958.
     private func independentDeviate(at position: Int64) -> Double {
         let first = 1 - key.adding(1).fraction(at: position)
@@ -107,7 +106,7 @@ struct DelayDraws {
     }
 }
 
-/// When a latency has its spikes, on the clock of the connection.
+/// The spikes of a latency fault, on the clock of the connection.
 struct SpikeTimes {
     private let every: Int64
     private let duration: Int64
@@ -122,7 +121,7 @@ struct SpikeTimes {
         shift = Int64(fraction.multipliedFullWidth(by: every.magnitude).high)
     }
 
-    /// What is added to the delay of a byte that comes at this age of the connection, in nanoseconds.
+    /// The extra delay of a byte that comes at an age of the connection; both in nanoseconds.
     func extra(atAge age: Int64) -> Int64 {
         let sinceBegin = (max(0, age) % every).addingSaturated(shift) % every
         return sinceBegin < duration ? extra : 0

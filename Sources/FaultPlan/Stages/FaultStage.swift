@@ -1,35 +1,35 @@
 import FaultProfile
 import Units
 
-/// How a kind of fault acts on a link: a value that says how far the stream may have come behind it by now.
+/// The behaviour of a fault on a link: how far the stream may have come after it by now.
 ///
-/// A stage has to give the same answer for the same position and time, whatever the sizes of reads, however late it is
-/// asked, and whether it is asked once or twice. It implements `advance`; all else has a default.
+/// A stage must give the same answer for the same position and time, whatever the read sizes, however late and however
+/// often it is called. Only `advance` is required.
 protocol FaultStage: Sendable {
-    /// What it is, for good.
+    /// The constant traits of the stage.
     var traits: StageTraits { get }
-    /// How late the stage may be asked, in nanoseconds, and still make up for it.
+    /// How late the stage may be called, in nanoseconds, and still catch up.
     var latenessAllowance: Int64 { get }
-    /// What the stage has worked out so far beside the answers, see `Link.work`.
+    /// The work so far, see `Link.work`.
     var work: Int { get }
-    /// The positions in messages that the stage remembers until they have passed.
+    /// The number of positions that the stage remembers.
     var rememberedPositions: Int { get }
 
-    /// How late the stage may be asked at a moment of the link's life where other stages have a rate as well.
+    /// How late the stage may be called at a given time if other stages have a rate as well.
     func evenness(after now: Moment, age: Int64) -> Int64
-    /// Asks the stage: with the stream at `progress` in front of it, how far has it come behind?
+    /// How far the stream has come after the stage, with `progress` in front of it.
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress
-    /// Tells the stage of a position that was found in the stream.
+    /// Takes a position found in the stream.
     mutating func note(_ mark: Mark)
-    /// Tells a rate how far all stages together let the stream come, and so how much of it is left unused.
+    /// Tells a rate how far all stages together let the stream come.
     mutating func settle(at availableEnd: Int64, now: Moment)
-    /// Leaves out what only bytes show, see `Link.simplify`.
+    /// Omits effects that only show in the bytes, see `Link.simplify`.
     mutating func simplify(isBesideRate: Bool)
-    /// Begins in the middle of a stream: what has come to `position` has passed already. Called before the first question.
+    /// Begins in the middle of a stream, with everything before `position` passed. Called before `advance`.
     mutating func begin(at position: Int64)
-    /// Forgets an end of the stream behind `position`, which another stage had made and has been lifted.
+    /// Withdraws an end of the stream after `position`, made by another stage that is gone.
     mutating func withdrawEnd(behind position: Int64)
-    /// Gives back what the stage shares with other links.
+    /// Releases what the stage shares with other links.
     mutating func leave()
 }
 
@@ -43,38 +43,36 @@ extension FaultStage {
     mutating func note(_ mark: Mark) {}
     mutating func settle(at availableEnd: Int64, now: Moment) {}
     mutating func simplify(isBesideRate: Bool) {}
-    // What has come when it is asked first is what a stage goes by.
     mutating func begin(at position: Int64) {}
     mutating func withdrawEnd(behind position: Int64) {}
     mutating func leave() {}
 }
 
-/// What a stage is, for as long as it lives.
+/// The constant traits of a stage.
 struct StageTraits {
-    /// Whether the stage takes bytes in before it lets them out.
+    /// Whether the stage takes bytes in before they may leave.
     var holds = false
-    /// Whether it stands for the way to a receiver, which has not taken the bytes that the stage holds.
+    /// Whether the stage models a sender, whose held bytes the receiver hasn't taken.
     var isSender = false
-    /// Whether it decides about bytes as they enter it, however long they stay.
+    /// Whether the stage decides about bytes when they enter it.
     var decidesOnEntry = false
-    /// Whether bytes pass the stage at once, and only what is written at a time is bounded.
+    /// Whether the stage only bounds writes.
     var onlyBoundsWrites = false
-    /// Whether it counts for the stage when bytes came, and not only when they were taken.
+    /// Whether arrival times matter to the stage.
     var countsFromArrival = false
-    /// Whether it must know if anything waits in front of the link.
+    /// Whether the stage needs the number of bytes that wait in front of the link.
     var measuresAvailability = false
-    /// Whether, once it has let pass all that came, it does nothing before more comes, however late it is asked.
+    /// Whether the stage needs no calls once everything has passed, until more comes.
     var isIdleWhenDrained = false
-    /// Whether it matters to the stage how evenly bytes come.
+    /// Whether the pace of bytes matters to the stage.
     var isPaced = false
-    /// Whether it is a rate, of which nothing is saved up while other stages are slower.
+    /// Whether the stage is a rate, which saves nothing up while other stages are slower.
     var isRate = false
 }
 
-/// A question to a stage, or something to tell it, whatever stage it is.
+/// A call to a stage of any kind.
 ///
-/// A type instead of a closure: the one `switch` of `Stage` is compiled for each, so that asking costs no more than a
-/// `switch` of its own would.
+/// A type and no closure, so that the `switch` of `Stage` is specialized for each call.
 protocol StageCall {
     associatedtype Argument
     associatedtype Context
@@ -92,9 +90,9 @@ extension Stage {
         static func call(_ stage: inout some FaultStage, _ progress: StreamProgress, _ context: inout StageContext)
             -> StreamProgress
         {
-            let passing = stage.advance(progress, &context)
+            let output = stage.advance(progress, &context)
             context.rememberedPositions = stage.rememberedPositions
-            return passing
+            return output
         }
     }
 
@@ -156,21 +154,21 @@ extension Stage {
     /// See `FaultStage`.
     mutating func withdrawEnd(behind position: Int64) { ask(WithdrawEnd.self, position) }
 
-    /// What the stage is, see `FaultStage`.
+    /// See `FaultStage`.
     mutating func traits() -> StageTraits { ask(Traits.self, ()) }
 
-    /// See `FaultStage`; tells the visit how many positions the stage remembers.
+    /// See `FaultStage`; also sets the number of remembered positions in the context.
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         call(Advance.self, progress, &context)
     }
 
-    /// See `FaultStage`; returns how many positions the stage remembers.
+    /// See `FaultStage`; returns the number of remembered positions.
     mutating func note(_ mark: Mark) -> Int { ask(Note.self, mark) }
 
     /// See `FaultStage`.
     mutating func settle(at availableEnd: Int64, now: Moment) { ask(Settle.self, (availableEnd, now)) }
 
-    /// See `FaultStage`; returns how late the stage may be asked from now on.
+    /// See `FaultStage`; returns how late the stage may be called from now on.
     mutating func simplify(isBesideRate: Bool) -> Int64 { ask(Simplify.self, isBesideRate) }
 
     /// See `FaultStage`.

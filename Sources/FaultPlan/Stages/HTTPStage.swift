@@ -1,12 +1,12 @@
 import FaultProfile
 import Units
 
-/// Ends the stream of requests in front of one that the proxy answers by itself.
+/// Ends the stream of requests before one that the proxy answers.
 struct HTTPStage: FaultStage {
     private let filter: MessageFilter
-    /// Where picked requests begin that haven't been passed yet.
+    /// The selected requests that haven't been passed.
     private var requests = Fifo<(position: Int64, number: Int64)>()
-    private var struck: (position: Int64, number: Int64)?
+    private var answered: (position: Int64, number: Int64)?
 
     init(_ filter: MessageFilter) {
         self.filter = filter
@@ -20,26 +20,26 @@ struct HTTPStage: FaultStage {
     }
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
-        if struck == nil {
+        if answered == nil {
             while let first = requests.first, first.position < context.passed { requests.removeFirst() }
             guard context.isActive, let first = requests.first, progress.bytes >= first.position else {
                 return progress
             }
-            struck = first
+            answered = first
         }
-        guard let struck else { return progress }
-        context.answer = struck
-        return StreamProgress(position: struck.position + 1, availableEnd: struck.position + 1, hasEnded: true)
+        guard let answered else { return progress }
+        context.answer = answered
+        return StreamProgress(position: answered.position + 1, availableEnd: answered.position + 1, hasEnded: true)
     }
 }
 
-/// Drops informational responses that a server sends ahead of the final one.
+/// Drops informational responses.
 struct DroppedResponses: AlteringStage {
     static let drops = true
 
     private let codes: StatusSelection
     private let filter: MessageFilter
-    /// The intervals of the source that are to vanish, in order, and the requests that they belong to.
+    /// The source ranges to drop, in order, with their requests.
     private var intervals = Fifo<(range: Range<Int64>, request: Int64)>()
     private var begun: (position: Int64, request: Int64)?
 
@@ -74,11 +74,11 @@ struct DroppedResponses: AlteringStage {
         let place = MessagePlace(base: .connection, request: first.request)
         return Altered(
             alteration: .drop(index: index, count: count),
-            told: Altered.Effect(effect: .drops, request: place)
+            reported: Altered.Effect(effect: .drops, request: place)
         )
     }
 
-    /// These bytes of the source have vanished by another fault.
+    /// Another fault removed these source bytes.
     mutating func vanished(_ range: Range<Int64>) {
         while let first = intervals.first, range.contains(first.range.lowerBound) {
             if range.upperBound < first.range.upperBound {
@@ -89,7 +89,7 @@ struct DroppedResponses: AlteringStage {
         }
     }
 
-    /// The fault was off when the response came.
+    /// Skips a response that came while the fault was off.
     mutating func miss() { intervals.removeFirst() }
 }
 

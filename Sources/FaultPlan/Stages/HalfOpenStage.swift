@@ -1,15 +1,15 @@
 import FaultProfile
 import Units
 
-/// From a point on nothing passes any more, not even the end of the stream.
+/// Blackholes a direction from a point on, including its end.
 ///
-/// It differs from `OutageStage` in that it never ends: once it has acted, no phase and no age switches it off.
+/// Unlike an outage it never ends: once it has acted, no phase or age switches it off.
 struct HalfOpenStage: FaultStage {
     private enum State {
         case waiting
         /// The fault came on after its offset had passed.
         case missed
-        case blackholed(isTold: Bool)
+        case blackholed(isReported: Bool)
     }
 
     private let point: HalfOpen.Point
@@ -41,7 +41,7 @@ struct HalfOpenStage: FaultStage {
                 return progress
             }
             if progress.availableEnd > offset {
-                state = .blackholed(isTold: true)
+                state = .blackholed(isReported: true)
                 context.effect = .silences
                 context.effectOffset = offset
                 context.isBlackholed = true
@@ -49,9 +49,9 @@ struct HalfOpenStage: FaultStage {
         case .blackholed:
             context.isBlackholed = true
         }
-        var passing = progress
-        passing.clamp(to: offset)
-        return passing
+        var output = progress
+        output.clamp(to: offset)
+        return output
     }
 
     private mutating func advance(_ progress: StreamProgress, _ context: inout StageContext, age: Int64)
@@ -62,24 +62,24 @@ struct HalfOpenStage: FaultStage {
             return progress
         case .waiting:
             guard context.isActive, context.age >= age else {
-                // It has to be asked at its age, whether or not anything wants to pass.
+                // It must be called at its age, whether or not bytes wait.
                 context.needsWindowWake = true
                 if context.age < age { context.wake(at: context.now.advanced(byNanoseconds: age - context.age)) }
                 return progress
             }
-            state = .blackholed(isTold: false)
+            state = .blackholed(isReported: false)
         case .blackholed:
             break
         }
         context.isBlackholed = true
         context.isPaused = true
-        if case .blackholed(isTold: false) = state, progress.availableEnd > context.delivered {
-            state = .blackholed(isTold: true)
+        if case .blackholed(isReported: false) = state, progress.availableEnd > context.delivered {
+            state = .blackholed(isReported: true)
             context.effect = .silences
         }
-        var passing = progress
-        passing.availableEnd = progress.position
-        return passing
+        var output = progress
+        output.availableEnd = progress.position
+        return output
     }
 }
 

@@ -1,16 +1,16 @@
 import FaultProfile
 import Units
 
-/// Bytes that are put into a stream, once: at an offset, or behind the first pattern that is found while the fault is on.
+/// Inserts bytes once: at an offset, or after the first pattern found while the fault is on.
 struct InsertStage: AlteringStage {
     static let inserts = true
 
     private enum State {
         /// At an offset of the link.
         case at(Int64)
-        /// No pattern has been found.
+        /// Waiting for the pattern.
         case searching
-        /// Behind so many bytes of the source.
+        /// After a pattern that ends at this source offset.
         case found(Int64)
         case over
     }
@@ -19,7 +19,7 @@ struct InsertStage: AlteringStage {
     private let fault: Int
     private var state: State
 
-    /// The insertion of the fault of index `fault`, by which its patterns are named.
+    /// `fault` identifies the fault's pattern in marks.
     init(_ insert: Insert, fault: Int) {
         bytes = insert.bytes
         self.fault = fault
@@ -43,10 +43,10 @@ struct InsertStage: AlteringStage {
 
     mutating func alter(index: Int64, available: Int64) -> Altered {
         state = .over
-        return Altered(alteration: .insert(index: index, bytes: bytes), told: Altered.Effect(effect: .inserts))
+        return Altered(alteration: .insert(index: index, bytes: bytes), reported: Altered.Effect(effect: .inserts))
     }
 
-    /// An offset comes once; the next pattern may be found while the fault is on.
+    /// An offset comes once; a later pattern may come while the fault is on.
     mutating func miss() {
         switch state {
         case .found, .searching: state = .searching
@@ -54,7 +54,7 @@ struct InsertStage: AlteringStage {
         }
     }
 
-    /// A pattern whose last byte vanished is followed by what is left.
+    /// Moves the insertion after removed bytes.
     mutating func vanished(_ range: Range<Int64>) {
         if case .found(let end) = state, range.contains(end) { state = .found(range.upperBound) }
     }

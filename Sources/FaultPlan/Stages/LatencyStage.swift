@@ -1,43 +1,42 @@
 import FaultProfile
 import Units
 
-/// A delay line: remembers when each interval of bytes arrived and lets it out a delay later. The arrival is the kernel's
-/// time stamp if this is the first stage that holds bytes, else the moment at which the stage took them in.
+/// A delay line: releases each interval of bytes a delay after its arrival. The arrival is the kernel's time stamp if this
+/// is the first stage that holds bytes, else the time at which the stage took them in.
 ///
-/// A delay is drawn by the position of the first byte that came at one moment, and again at every
-/// multiple of `intervalLength`; so it doesn't depend on how many reads took the bytes in, nor, without
-/// correlation, on what was drawn before. Order is kept: nothing leaves before what came in front of it.
+/// A delay is drawn by the position of the first byte that came at one moment, and again at every multiple of
+/// `intervalLength`. So it doesn't depend on read sizes nor, without correlation, on earlier draws. Bytes keep their order.
 struct LatencyStage: FaultStage {
-    /// With jitter, a interval is at most this many bytes: a new delay is drawn at every multiple.
+    /// The most bytes of an interval with jitter; a new delay is drawn at every multiple.
     static let intervalLength: Int64 = 16 << 10
-    /// The intervals that are remembered; beyond it a new one joins the last and leaves with it. From
-    /// half of it on, those that are due within a `jointFraction` of the delay leave together.
+    /// The most intervals; beyond it a new interval joins the last. From half of it on, intervals due within
+    /// `jointFraction` of the delay are joined.
     static let intervalLimit = 8_192
-    /// The part of the delay by which a interval may leave late when very many are in the line.
+    /// The fraction of the delay by which an interval may be late when very many are in the line.
     static let jointFraction: Int64 = 2_048
 
     private struct Interval {
-        /// The position at which the interval ends.
+        /// The end of the interval.
         var end: Int64
-        /// The nanosecond at which it may leave.
+        /// When it may leave, in nanoseconds.
         var release: Int64
     }
 
     private var draws: DelayDraws
     private let spikes: SpikeTimes?
-    /// By how much a interval may leave late when very many are in the line.
+    /// How late an interval may leave when very many are in the line.
     private let tolerance: Int64
-    /// Whether bytes are ever let out later than they came.
+    /// Whether bytes can be delayed at all.
     let delays: Bool
     private var intervals: [Interval] = []
     private var head = 0
-    /// The intervals that are in the line.
+    /// The number of intervals in the line.
     private(set) var count = 0
     private var arrived: Int64 = 0
     private var released: Int64 = 0
     private var end: Int64 = -1
     private var lastRelease: Int64 = .min
-    /// When the oldest part of the last interval was due.
+    /// When the first part of the last interval was due.
     private var jointRelease: Int64 = .min
     private var batchStart: Int64 = 0
     private var batchTime: Int64?
@@ -56,19 +55,19 @@ struct LatencyStage: FaultStage {
         StageTraits(holds: true, decidesOnEntry: true, countsFromArrival: delays, isIdleWhenDrained: true)
     }
 
-    /// What it has worked out so far, see `Link.work`.
+    /// The work so far, see `Link.work`.
     var work: Int { draws.cost / 4 }
 
-    /// Begins in the middle of a stream, see `Stage.begin`.
+    /// See `FaultStage.begin`.
     mutating func begin(at position: Int64) { (arrived, released, batchStart) = (position, position, position) }
 
-    /// Forgets an end of the stream, see `Stage.withdrawEnd`.
+    /// See `FaultStage.withdrawEnd`.
     mutating func withdrawEnd(behind position: Int64) {
         end = -1
         arrived = min(arrived, position)
         released = min(released, position)
         guard count > 0 else { return }
-        // The end was the last to come.
+        // The end came last.
         let last = (head + count - 1) & (intervals.count - 1)
         intervals[last].end = min(intervals[last].end, position)
     }

@@ -1,27 +1,27 @@
 import FaultProfile
 import Units
 
-/// Packet loss as a stream shows it: bytes leave when a virtual TCP sender on a lossy path would have
-/// delivered them. None is ever dropped.
+/// Packet loss as seen in a stream: bytes leave when a virtual TCP sender on a lossy path would have delivered them. No
+/// byte is dropped.
 ///
-/// The sender has a buffer, as a socket has: whether more follows a lost segment decides when its loss is noticed, and
-/// what the system keeps of a stream in front of the proxy may be less than a window.
+/// The sender has a send buffer, because bytes that follow a lost segment decide when its loss is detected, and the
+/// system may buffer less than a window in front of the proxy.
 struct LossStage: FaultStage {
-    /// What the virtual receiver takes in before whoever is behind the link has taken it, at least: 1 MiB.
+    /// The least receive buffer of the virtual receiver: 1 MiB.
     static let receiveBuffer: Int64 = 1 << 20
 
-    /// The bytes that the sender's buffer takes beside two windows: 64 KiB.
+    /// The send buffer beyond two windows: 64 KiB.
     static let sendBuffer: Int64 = 64 << 10
 
     private var sender: VirtualSender
     private var announcement = Announcement()
-    /// Whoever comes later than this may find that there was no room for what would have been sent: a round trip, or
-    /// the time in which the link carries half of the least room.
+    /// A round trip, or the time in which the link carries half of the least receive buffer: a later call may find the
+    /// buffer full.
     let latenessAllowance: Int64
 
     var traits: StageTraits { StageTraits(holds: true, isSender: true, measuresAvailability: true, isPaced: true) }
 
-    /// What it has worked out so far, see `Link.work`.
+    /// The work so far, see `Link.work`.
     var work: Int { sender.steps }
 
     init(_ loss: Loss, key: RandomKey) {
@@ -41,7 +41,7 @@ struct LossStage: FaultStage {
         let now = context.now.nanoseconds
         if context.passed > sender.released { sender.begin(at: context.passed, now: now) }
         let wanted = progress.bytesAtAvailableEnd
-        // A receiver that takes nothing closes the window, so the sender gets no further ahead of it than this.
+        // A receiver that takes nothing closes the window.
         let room = max(Self.receiveBuffer, sender.windowBytes.addingSaturated(sender.windowBytes))
         var firstLoss: Int64?
         let wake = sender.deliver(
@@ -54,15 +54,15 @@ struct LossStage: FaultStage {
             context.effect = .loses
             context.effectOffset = firstLoss
         }
-        // What follows a hole has been sent, and waits for what is missing.
+        // Segments after a hole have been sent and wait for the missing ones.
         let windows = sender.windowBytes.addingSaturated(sender.windowBytes)
         context.takeLimit = sender.sent.addingSaturated(windows).addingSaturated(Self.sendBuffer)
         guard wanted > sender.released else { return progress }
         context.wake(at: Moment(nanoseconds: wake))
-        var passing = progress
-        passing.clamp(to: sender.released)
-        passing.isThrottled = true
-        return passing
+        var output = progress
+        output.clamp(to: sender.released)
+        output.isThrottled = true
+        return output
     }
 }
 
@@ -71,9 +71,9 @@ extension Loss: PlannedFault {
         (.loss, .loss(Box(LossStage(self, key: place.key))))
     }
 
-    /// Packets of the handshake are lost, too.
-    func begin(_ dialFaults: inout DialFaults, in place: DialContext) {
+    /// Packets of the handshake are lost as well.
+    func addDialFaults(to dial: inout DialFaults, in place: DialContext) {
         if place.isNarrowed { return }
-        dialFaults.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
+        dial.add(ConnectDelay(self, fault: place.fault, key: place.key.adding("connect")))
     }
 }

@@ -1,18 +1,17 @@
 import FaultProfile
 import Units
 
-/// An outage by silence: from the moment it comes on nothing enters the link and nothing leaves it;
-/// what is in flight is held, and all of it goes on when the outage is over, or when a TCP sender whose
-/// retransmission timer has doubled meanwhile would have found out.
+/// An outage by silence: nothing enters or leaves the link. Bytes in flight are held, and continue when the outage is over,
+/// or when the backed-off retransmission timer of a TCP sender would have fired.
 ///
-/// It closes both ends of the link: here the near one, so that no rate is used up meanwhile and no
-/// backlog builds up to burst out afterwards; and through `StageContext.isPaused` the far one.
+/// The stage closes the near end of the link, so that no rate is used and no backlog builds up, and the far end through
+/// `StageContext.isPaused`.
 struct OutageStage: FaultStage {
     private let timer: RetransmissionTimer?
     private var announcement = Announcement()
-    /// Since when something has waited.
+    /// Since when bytes have waited.
     private var waitingSince: Moment?
-    /// When it goes on, once the outage is over.
+    /// When bytes continue after the outage.
     private var resumption: Moment?
 
     init(_ outage: Outage, key: RandomKey) {
@@ -21,9 +20,8 @@ struct OutageStage: FaultStage {
             timer = nil
         case .tcpBackoff(let roundTrip):
             let timer = RetransmissionTimer(roundTrip: roundTrip?.nanoseconds ?? 0)
-            // A timer has run for a part of a round trip when an outage begins, and no two senders have
-            // measured the same. The range, 10 % less to 3 % more, is chosen so that an outage of 5 s
-            // makes a gap of 5.5 to 6.5 s, around the 5.8 to 5.9 s that was measured with CUBIC.
+            // The timer has run for a part of a round trip when an outage begins. The range, 10 % less to 3 % more,
+            // makes a gap of 5.5 to 6.5 s of an outage of 5 s; 5.8 to 5.9 s were measured with CUBIC.
             let phase = 0.9 + 0.13 * key.fraction(at: 0)
             self.timer = RetransmissionTimer(first: Int64(Double(timer.first) * phase))
         }
@@ -60,9 +58,9 @@ struct OutageStage: FaultStage {
 
     private func silent(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         context.isPaused = true
-        var passing = progress
-        passing.availableEnd = progress.position
-        return passing
+        var output = progress
+        output.availableEnd = progress.position
+        return output
     }
 }
 
@@ -73,6 +71,6 @@ extension Outage: PlannedFault {
 
     var terminator: ConnectionTerminators.Cause? { how == .silence ? nil : .outage }
 
-    /// One that hits all connections refuses them by not listening.
+    /// A refusal of all connections is made by not listening.
     func gateRole(isForEverybody: Bool) -> Gate.Role? { isForEverybody && how == .refuse ? .refuses : nil }
 }

@@ -1,20 +1,20 @@
 import FaultProfile
 import Units
 
-/// What a fault of a kind does to connections; each part has a default, which is nothing. A kind says it beside its stage.
+/// The effects of a kind of fault on connections, all optional. Each kind conforms beside its stage.
 protocol PlannedFault {
-    /// Its stage in the link of a direction.
+    /// The fault's stage in the link of a direction.
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)?
-    /// How it changes bytes of a direction; such a fault has no stage.
+    /// The fault's changes to bytes of a direction; such a fault has no stage.
     func alterer(in place: StagePlace) -> Alterer?
-    /// How it ends both directions at once; such a fault has no part in links.
+    /// How the fault ends a whole connection; such a fault has no stage.
     var terminator: ConnectionTerminators.Cause? { get }
-    /// The receive buffer that it gives the connection.
+    /// The receive buffer of the connection's sockets.
     var receiveWindow: ByteCount? { get }
-    /// What it is to everybody who connects; `nil` for a fault that is told to connections once they have been accepted.
+    /// The role for every new connection; `nil` for a fault that acts on accepted connections.
     func gateRole(isForEverybody: Bool) -> Gate.Role?
-    /// Adds what it does to the beginning of a connection, when it is on as that is accepted.
-    func begin(_ dialFaults: inout DialFaults, in place: DialContext)
+    /// Adds the effects on a new connection, if the fault is on when it is accepted.
+    func addDialFaults(to dial: inout DialFaults, in place: DialContext)
 }
 
 extension PlannedFault {
@@ -29,10 +29,9 @@ extension PlannedFault {
 
 /// The order of stages in a link, whatever order the profile has (docs/decisions/0004-stage-order.md).
 ///
-/// A stream is first ended, then silenced, then stalled, then sliced, then held to its own rate, then to a shared one, so
-/// that nobody uses up a rate for bytes that can't pass; then it loses packets, which a rate behind it would hide; then it
-/// waits for the opportunities of a trace; then it is delayed, so that a link takes in no more than is in flight; and its
-/// end comes late behind all that.
+/// End, outage, stall and slice come before the rates, so that no rate is used for bytes that can't pass, and the own rate
+/// before the shared one. Loss comes after the rates, which would hide it; then the trace; then the delay, so that a link
+/// takes in no more than is in flight; and last the late end.
 enum StageRank: Int {
     case end
     case outage
@@ -46,27 +45,27 @@ enum StageRank: Int {
     case lateEnd
 }
 
-/// Where a fault acts on a direction of a connection.
+/// The context of a fault on one direction of a connection.
 struct StagePlace {
     /// The fault's identity.
     let fault: Int
-    /// How many connections it has met before; `nil` on a connection that has begun already.
+    /// The number of connections it has met before; `nil` on a live connection.
     let turn: Int?
-    /// The rate that the direction shares with others, if the fault is one.
+    /// The shared rate of the direction, if the fault is one.
     let rate: SharedBucket?
-    /// The messages that it is narrowed to.
+    /// The messages that the fault is narrowed to.
     let filter: MessageFilter
-    /// The key of what it draws.
+    /// The key of the fault's draws.
     let key: RandomKey
 }
 
-/// Where a fault acts on the beginning of a connection.
+/// The context of a fault on a new connection.
 struct DialContext {
     /// The fault's identity.
     let fault: Int
     let window: Window
-    /// Whether it is narrowed to messages, none of which has come.
+    /// Whether the fault is narrowed to messages, of which none has come.
     let isNarrowed: Bool
-    /// The key of what it draws for the connection.
+    /// The key of the fault's draws for the connection.
     let key: RandomKey
 }

@@ -1,30 +1,29 @@
 import Glibc
 import Units
 
-/// The bytes of a stream that a chance acts, each by itself: a function of a key and their offsets alone.
+/// The offsets of a stream selected independently with a given chance: a function of a key alone.
 ///
-/// The gaps between acted bytes are drawn from the geometric distribution, so nothing is done for the bytes between
-/// them. The stream is taken in blocks of about 1,024 acted bytes, each of which begins with draws of its own. So a
-/// fault that is off skips any number of bytes at the price of one block.
+/// The gaps are drawn from the geometric distribution, so the bytes between two offsets cost nothing. The stream is divided
+/// into blocks of about 1,024 offsets with draws of their own, so that skipping any number of bytes costs one block at most.
 struct RandomOffsets {
-    /// The acted bytes of a block, on average.
+    /// The mean number of offsets in a block.
     private static let eventsOfBlock = 1_024.0
 
     private let key: RandomKey
     private let blockKey: RandomKey
-    /// The natural logarithm of the chance that a byte stays as it is.
+    /// The natural logarithm of the chance that a byte isn't selected.
     private let logarithm: Double
     private let blockLength: Int64
-    /// The number of the block that is drawn for, the key of its draws, and how many of them have been made.
+    /// The current block, the key of its draws and their number so far.
     private var block: Int64 = 0
     private var drawKey: RandomKey
     private var drawn: Int64 = 0
-    /// The offset of the next acted byte; `Int64.max` is none.
+    /// The next offset; `Int64.max` if none.
     private(set) var next: Int64 = 0
-    /// The draws so far.
+    /// The number of draws so far.
     private(set) var draws = 0
 
-    /// The bytes that `rate` acts, which is above zero.
+    /// Makes the offsets selected with the chance `rate`, above zero.
     init(_ rate: Probability, key: RandomKey) {
         self.key = key
         blockKey = key.adding("block")
@@ -34,10 +33,10 @@ struct RandomOffsets {
         find(from: 0)
     }
 
-    /// Goes on to the acted byte after `next`.
+    /// Advances `next` to the following offset.
     mutating func advance() { find(from: next.addingSaturated(1)) }
 
-    /// Goes on to the first acted byte at `offset` or after it.
+    /// Advances `next` to the first one at or after `offset`.
     mutating func skip(to offset: Int64) {
         guard offset > next else { return }
         if offset / blockLength > block {
@@ -47,7 +46,7 @@ struct RandomOffsets {
         while next < offset { advance() }
     }
 
-    /// Draws the first acted byte at `offset` or after it; what comes before has been drawn.
+    /// Draws the first selected offset at or after `offset`; earlier ones have been drawn.
     private mutating func find(from offset: Int64) {
         var start = offset
         while start < .max {
@@ -70,12 +69,12 @@ struct RandomOffsets {
         drawn = 0
     }
 
-    /// The bytes that stay as they are before the next acted one.
+    /// The number of bytes before the next selected one.
     private mutating func gap() -> Int64 {
         defer { drawn += 1 }
         draws += 1
         guard logarithm > -.infinity else { return 0 }
-        // Draws of gaps and of bits are told apart by their sign.
+        // Negative positions, because draws of bits use the positive ones.
         let draw = 1 - drawKey.fraction(at: -1 - drawn)
         let gap = (log(draw) / logarithm).rounded(.down)
         return gap < 0x1p62 ? Int64(gap) : .max

@@ -2,48 +2,45 @@ import FaultProfile
 import Synchronization
 import Units
 
-/// A rate that several links share, on whatever threads they are.
+/// A rate shared by several links, which may be on different threads.
 ///
-/// It is one number: the moment at which the next byte may begin to pass. A link reserves bytes by
-/// moving that moment on, and lets them out when their time has come, so links that always want
-/// more take turns, a reservation each. One atomic word; no lock.
+/// The state is one atomic word: the time at which the next byte may begin to pass. A link reserves bytes by advancing it,
+/// and passes them when their time has come, so busy links take turns. No lock.
 public final class SharedBucket: Sendable {
     private let curve: RateCurve
     private let burst: Int64
-    /// The moment at which the curve of the rate begins.
+    /// The start of the rate's curve.
     private let start: Int64
     private let next = Atomic<Int64>(.min)
     private let busyLinks = Atomic<Int>(0)
 
-    /// Makes the bucket of a `bandwidth` fault that several connections share, whose rate, where it
-    /// changes, begins to at `start`.
+    /// Makes the bucket of a shared `bandwidth` fault, whose curve starts at `start`.
     public init(_ bandwidth: Bandwidth, start: Moment = .zero) {
         curve = RateCurve(bandwidth)
         burst = bandwidth.burst.bytes
         self.start = start.nanoseconds
     }
 
-    /// A link has something to pass, and makes up for the time since `earliest`. The first one after an idle time finds
-    /// no more than the burst beside that.
+    /// Notes that a link has bytes to pass, and may catch up on the time since `earliest`. The first link after an idle
+    /// time finds no more than the burst beside that.
     func enter(since earliest: Int64) {
         if busyLinks.add(1, ordering: .acquiringAndReleasing).oldValue == 0 {
             moveForward(to: burstBegin(at: earliest))
         }
     }
 
-    /// How long the rate may be taken for even from a moment on, see `RateCurve.evenness`.
+    /// See `RateCurve.evenness`.
     func evenness(after moment: Int64) -> Int64 { curve.evenness(after: moment.subtractingSaturated(start)) }
 
-    /// A link has nothing more to pass.
+    /// Notes that a link has nothing more to pass.
     func leave() {
         busyLinks.subtract(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Reserves a quantum of the `wanted` bytes, or all of them that are due already, and returns how
-    /// many they are and the nanosecond by which they may have passed. `wanted` is above zero. With `isThrottled` more
-    /// bytes will come at a rate, and a whole quantum is reserved. What nobody has used before `earliest` is lost, apart
-    /// from the burst. What the link has left `unused` of earlier reservations counts; if that is a quantum or all that
-    /// is due, nothing is reserved.
+    /// Reserves a quantum, or all bytes that are due already, but no more than `wanted`, which is above zero. Returns the
+    /// number of bytes and the time by which they may have passed. With `isThrottled` a whole quantum is reserved, because
+    /// more bytes will come. Bytes unused before `earliest` are lost, apart from the burst. `unused` bytes of earlier
+    /// reservations are subtracted.
     func reserve(
         _ wanted: Int64,
         isThrottled: Bool = false,
@@ -67,13 +64,12 @@ public final class SharedBucket: Sendable {
         }
     }
 
-    /// The moment from which the burst would have passed by now.
+    /// The time from which the burst would have passed by `now`.
     private func burstBegin(at now: Int64) -> Int64 {
         start.addingSaturated(curve.time(before: now.subtractingSaturated(start), forBytes: burst))
     }
 
-    /// How many of the `wanted` bytes are reserved at a time, and when they have passed, if the first may
-    /// begin to at `begin`.
+    /// The bytes to reserve, and when they have passed if the first may begin at `begin`.
     private func reservation(
         of wanted: Int64,
         _ isThrottled: Bool,
@@ -89,7 +85,7 @@ public final class SharedBucket: Sendable {
         var end = curve.time(from: from, forBytes: bytes)
         let limit = max(now.subtractingSaturated(start), from).addingSaturated(2 * BandwidthStage.longestQuantum)
         if !curve.isSteady, end > limit {
-            // The rate is about to fall: what was a moment's bytes now takes long, and others wait.
+            // The rate is about to fall, so a quantum takes longer and others wait.
             bytes = max(1, min(bytes, curve.bytes(from: from, to: limit)))
             end = curve.time(from: from, forBytes: bytes)
         }
@@ -110,23 +106,22 @@ public final class SharedBucket: Sendable {
     }
 }
 
-/// One link's part in a shared rate.
+/// A shared rate on one link.
 struct SharedBandwidthStage: FaultStage {
     private let bucket: SharedBucket
     private var granted: Int64 = 0
     private var reserved: Int64 = 0
     private var reservedUntil: Int64 = 0
-    /// Until when the link has left something of the rate unused, of its own accord or because other stages hold it back.
+    /// Until when the link left a part of the rate unused, being idle or held back by other stages.
     private var unusedUntil = Int64.min
-    /// When it did so last: what it is asked at the same moment still counts from before.
+    /// The last time of that; calls at the same time still count as before.
     private var unusedAt = Int64.min
-    /// How far all stages let bytes come when the link was last asked; no bound where none held back what was granted.
-    ///
-    /// Unlike the position it doesn't depend on the sizes of reads.
+    /// How far all stages let bytes come at the last call, if they held back granted bytes. Unlike the position it doesn't
+    /// depend on read sizes.
     private var settledEnd = Int64.max
     private var isBusy = false
     private var announcement = Announcement()
-    /// Until when a source that goes idle isn't taken for idle, because it had to wait for a late question.
+    /// Until when an idle source counts as busy, because it had to wait for a late call.
     private var recovery = Int64.min
 
     init(_ bucket: SharedBucket) {
@@ -164,36 +159,34 @@ struct SharedBandwidthStage: FaultStage {
         recovery = context.catchUp.until
         takeGrants(upTo: wanted, isThrottled: progress.isThrottled, unused: unused, now: now, &context)
         if wanted <= granted {
-            // Whether the sink takes it or not, nobody may count this link among those that want more.
+            // The link wants no more, whether or not the sink takes the bytes.
             if progress.isThrottled { unusedAt = now } else { leave() }
             return progress
         }
-        var passing = progress
-        passing.clamp(to: granted)
-        passing.isThrottled = true
-        return passing
+        var output = progress
+        output.clamp(to: granted)
+        output.isThrottled = true
+        return output
     }
 
-    /// How long the rate may be taken for even from a moment on, see `RateCurve.evenness`.
+    /// See `RateCurve.evenness`.
     func evenness(after now: Moment, age: Int64) -> Int64 { bucket.evenness(after: now.nanoseconds) }
 
-    /// Leaves to others what other stages don't let the link use: of all, they let bytes come to `availableEnd`.
+    /// Leaves to other links what other stages, which let bytes come to `availableEnd`, don't use.
     mutating func settle(at availableEnd: Int64, now: Moment) {
         settledEnd = availableEnd
         if granted > availableEnd { unusedAt = now.nanoseconds }
     }
 
-    /// Withdraws from the shared rate: the link has nothing to pass, or is gone.
+    /// Withdraws from the shared rate.
     mutating func leave() {
         guard isBusy else { return }
         isBusy = false
         bucket.leave()
     }
 
-    /// Takes what is granted by now, and reserves more, less what is left `unused` of what was granted before.
-    ///
-    /// Behind a rate (`isThrottled`) whole quanta are reserved: byte by byte, two rates of about the same speed would
-    /// ask for each byte by itself.
+    /// Takes what is granted by now, and reserves more, minus the `unused` bytes granted before. Behind another rate
+    /// (`isThrottled`) whole quanta are reserved; otherwise two rates of about the same speed would pass single bytes.
     private mutating func takeGrants(
         upTo availableEnd: Int64,
         isThrottled: Bool,

@@ -1,13 +1,12 @@
 import FaultProfile
 import Units
 
-/// Hands bytes over in slices: no write has bytes of two of them, and behind each there is a pause.
+/// Writes bytes in slices: no write spans two slices, and a pause follows each.
 ///
-/// Where a slice ends depends on where it begins, and nothing else: the first begins where the fault came
-/// on, which is the start of the stream if it is always on. The pause is counted from the moment at which
-/// the last byte of a slice passed. The end of a stream is no byte and waits for no pause.
+/// The end of a slice depends on its start alone; the first starts where the fault came on. The pause counts from the time
+/// at which the last byte of a slice passed. The end of the stream waits for no pause.
 struct SliceStage: FaultStage {
-    /// The pauses that a simplified stage makes up for at a time: 64.
+    /// The most pauses that a simplified stage catches up on: 64.
     private static let missedLimit: Int64 = 64
 
     private let lowest: Int64
@@ -16,15 +15,15 @@ struct SliceStage: FaultStage {
     private let key: RandomKey
     private var isOn = false
     private var announcement = Announcement()
-    /// The slice that is to pass next, or is passing.
+    /// The current slice.
     private var start: Int64 = 0
     private var end: Int64 = 0
     private var pausedUntil: Int64 = .min
-    /// Where the slice that is written next, or is being written, ends.
+    /// The end of the slice being written.
     private var writeEnd: Int64 = 0
-    /// Whether nobody writes, and whoever comes late finds what would have passed in time.
+    /// Whether nothing is written, so that late calls catch up.
     private var isSimplified = false
-    /// When it was asked before `askedAt`, and when it was asked last.
+    /// The times of the last two calls at different times.
     private var askedBefore: Int64 = .min
     private var askedAt: Int64 = .min
     /// The draws of a simplified stage.
@@ -38,22 +37,22 @@ struct SliceStage: FaultStage {
         self.key = key
     }
 
-    /// Whether there is a pause behind a slice; without one bytes pass at once, and only their writes are bounded.
+    /// Whether slices are followed by a pause; without one only writes are bounded.
     var pauses: Bool { pause > 0 }
 
     var traits: StageTraits { StageTraits(onlyBoundsWrites: !pauses) }
 
-    /// See `Link.simplify`. Beside a rate, the time that a slice takes comes to each pause, so it has to be asked in time.
+    /// See `Link.simplify`. Beside a rate a slice takes time to pass, so calls must be on time.
     mutating func simplify(isBesideRate: Bool) { isSimplified = !(pauses && isBesideRate) }
 
-    /// A simplified stage makes up for as many pauses as it counts in no time, and for no longer than a rate does.
+    /// A simplified stage catches up on `missedLimit` pauses, and on no more time than a rate.
     var latenessAllowance: Int64 {
         guard pauses else { return .max }
         guard isSimplified else { return 0 }
         return Self.missedLimit * min(pause, BandwidthStage.latenessAllowance / Self.missedLimit)
     }
 
-    /// What a simplified stage has worked out so far, see `Link.work`: a draw is a small part of an answer.
+    /// The work so far, see `Link.work`: a draw is a fraction of an answer.
     var work: Int { draws / 4 }
 
     mutating func advance(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
@@ -77,7 +76,7 @@ struct SliceStage: FaultStage {
         }
         if isSimplified { return advanceLate(progress, &context) }
         while writeEnd <= context.delivered { writeEnd = writeEnd.addingSaturated(length(at: writeEnd)) }
-        // Of a message that ends within a slice, the slice ends with it.
+        // A slice ends with the message that it is in.
         context.limitWrites(to: min(writeEnd, progress.bytes))
         if !pauses { return progress }
         let now = context.now.nanoseconds
@@ -89,12 +88,12 @@ struct SliceStage: FaultStage {
         let limit = now < pausedUntil ? start : end
         if wanted <= limit { return progress }
         if now < pausedUntil { context.wake(at: Moment(nanoseconds: pausedUntil)) }
-        var passing = progress
-        passing.clamp(to: limit)
-        return passing
+        var output = progress
+        output.clamp(to: limit)
+        return output
     }
 
-    /// The same where nobody writes: the slices pass together that would have passed since the last time.
+    /// Advances a simplified stage: passes all slices that are due since the last call.
     private mutating func advanceLate(_ progress: StreamProgress, _ context: inout StageContext) -> StreamProgress {
         if !pauses { return progress }
         let now = context.now.nanoseconds
@@ -115,13 +114,12 @@ struct SliceStage: FaultStage {
         }
         if progress.bytesAtAvailableEnd <= limit { return progress }
         if now < pausedUntil { context.wake(at: Moment(nanoseconds: pausedUntil)) }
-        var passing = progress
-        passing.clamp(to: limit)
-        return passing
+        var output = progress
+        output.clamp(to: limit)
+        return output
     }
 
-    /// The bytes of the slice that begins at `position`: a product of 64 × 64 bits spreads the draw evenly
-    /// over the span, both ends included.
+    /// The length of the slice at `position`, drawn evenly from the span by a 64 × 64-bit product.
     private func length(at position: Int64) -> Int64 {
         let drawn = key.bits(at: position).multipliedFullWidth(by: span).high
         return lowest.addingSaturated(Int64(clamping: drawn))

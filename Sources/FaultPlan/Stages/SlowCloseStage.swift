@@ -1,10 +1,10 @@
 import FaultProfile
 import Units
 
-/// Holds the end of the stream, and nothing else, for a time after its last byte has gone.
+/// Delays the end of the stream after its last byte.
 struct SlowCloseStage: FaultStage {
     private let delay: Int64
-    /// When the end may pass, once every byte before it has been handed over.
+    /// When the end may pass; set when every byte has been delivered.
     private var due: Moment?
 
     init(_ close: SlowClose) {
@@ -21,9 +21,9 @@ struct SlowCloseStage: FaultStage {
             if context.now >= due { return progress }
             context.wake(at: due)
         }
-        var passing = progress
-        passing.clamp(to: progress.bytes)
-        return passing
+        var output = progress
+        output.clamp(to: progress.bytes)
+        return output
     }
 }
 

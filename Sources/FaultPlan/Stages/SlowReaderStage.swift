@@ -1,10 +1,9 @@
 import FaultProfile
 import Units
 
-/// A receiver that takes bytes slowly: a rate that saves nothing up, so that the rest stays with the sender.
+/// A slow receiver: a rate without burst, so that the rest stays with the sender.
 ///
-/// What makes the sender feel it at once is the window, which is no stage: whoever opens the sockets bounds
-/// their receive buffers, see `ConnectionPlan.receiveWindow`.
+/// The small window is no stage: the engine bounds the receive buffers of the sockets, see `ConnectionPlan.receiveWindow`.
 struct SlowReaderStage: FaultStage {
     private var rate: BandwidthStage
 

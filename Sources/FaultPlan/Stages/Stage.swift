@@ -1,10 +1,10 @@
 import FaultProfile
 import Units
 
-/// One fault's say in one link: how far the stream may have come behind it by now.
+/// The stage of any kind of fault.
 ///
-/// An enum of values, so that asking a stage neither allocates nor counts references. Those that are larger than a
-/// few words lie in a `Box`, since a case is moved out of the enum and back when its stage is asked.
+/// An enum, so that calling a stage neither allocates nor counts references. Stages larger than a few words are in a `Box`,
+/// because the payload is moved out of the enum and back for a call.
 enum Stage {
     case latency(Box<LatencyStage>)
     case bandwidth(Box<BandwidthStage>)
@@ -20,7 +20,7 @@ enum Stage {
     case halfOpen(HalfOpenStage)
     case slowClose(SlowCloseStage)
 
-    /// Asks the stage something, where it is.
+    /// Calls the stage in place.
     mutating func call<Call: StageCall>(
         _: Call.Type,
         _ argument: Call.Argument,
@@ -70,16 +70,16 @@ enum Stage {
     }
 }
 
-/// A fault that changes bytes: which of them, by their offsets alone.
+/// A fault of any kind that changes bytes.
 ///
-/// An enum of values, as `Stage` is. Bytes are changed as they enter the link; a byte that vanishes has no offset.
+/// An enum for the same reason as `Stage`. Bytes are changed as they enter the link.
 enum Alterer {
     case corrupt(CorruptStage)
     case truncate(TruncateStage)
     case insert(InsertStage)
     case drop(DroppedResponses)
 
-    /// Asks the fault something, where it is.
+    /// Calls the fault in place.
     mutating func call<Call: AltererCall>(_: Call.Type, _ argument: Call.Argument) -> Call.Answer {
         switch consume self {
         case .corrupt(var stage):
@@ -99,7 +99,7 @@ enum Alterer {
 }
 
 extension FaultKind {
-    /// The fault, as what a plan has to know of it.
+    /// The fault's effects on connections.
     var planned: any PlannedFault {
         switch self {
         case .latency(let latency): latency

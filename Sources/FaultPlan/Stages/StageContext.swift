@@ -1,56 +1,53 @@
 import FaultProfile
 import Units
 
-/// What a stage is told when it is asked, and what it says beside how far the stream may come.
-///
-/// One visit goes through all stages of a link, and gathers what they say.
+/// The inputs of a call to the stages of a link, and their outputs beside the stream's progress.
 struct StageContext {
     /// The time.
     let now: Moment
-    /// When the bytes that are new to the first stage that holds them came; never after `now`, and behind it `now`.
+    /// When the new bytes came, for the first stage that holds bytes; `now` for later ones. Never after `now`.
     var arrival: Moment
     /// The age of the connection, in nanoseconds.
     var age: Int64 = 0
-    /// The bytes that have left the link.
+    /// The bytes delivered by the link.
     let delivered: Int64
-    /// The bytes that have left the link or, where it has a delay line, have entered it.
+    /// The bytes delivered or, with a delay line, in the delay line.
     let settled: Int64
-    /// How far the stream could come if no stage held it back.
+    /// The available end in front of the first stage.
     var waiting = Int64.max
-    /// From when on a busy rate makes up for what it could have let pass, in nanoseconds, and whether the link was asked
-    /// late a moment ago, see `Lateness`.
+    /// The time that busy rates catch up on, see `Lateness`.
     var catchUp = CatchUp()
     /// Whether the stage's fault is on.
     var isActive = true
-    /// How far the stream had come behind this stage when it was last asked.
+    /// How far the stream had passed this stage at the last call.
     var passed: Int64 = 0
-    /// When to ask again at the latest, as far as the stages so far know.
+    /// The earliest wake time that a stage has asked for.
     private(set) var wake = Moment.distantFuture
-    /// Up to which offset the link may take bytes in, as far as this stage, which holds them, has room.
+    /// The offset up to which this stage, which holds bytes, has room.
     var takeLimit = Int64.max
-    /// Up to which offset bytes may be handed to the sink at a time.
+    /// The offset up to which bytes may be written at a time.
     private(set) var writeLimit = Int64.max
-    /// The positions in messages that the stage remembers, set when it has been asked.
+    /// The number of positions that the stage remembers, set by its call.
     var rememberedPositions = 0
-    /// Set by a stage that could act as soon as its window opens, although nothing waits to pass.
+    /// Set by a stage that may act when its window opens, even if no bytes wait.
     var needsWindowWake = false
-    /// Set by a stage that lets nothing out of the link.
+    /// Set by a stage that lets nothing out of the link for now.
     var isPaused = false
-    /// Set by a stage that nothing will pass any more, the end of the stream included.
+    /// Set by a stage that nothing will ever pass again, not even the end of the stream.
     var isBlackholed = false
-    /// The bytes of rates that were due and are lost, because the link was asked too late.
+    /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
-    /// Whether the stage did something that is to be kept: what is said from here on.
+    /// Whether the stage has set any of the following.
     private(set) var hasActed = false
-    /// What the stage did for the first time, if anything.
+    /// What the stage did for the first time.
     var effect: FaultEvent.Effect? { didSet { hasActed = true } }
-    /// Where it did, if its position decided that and not the clock.
+    /// The offset of the effect, if a position decided and not the clock.
     var effectOffset: Int64? { didSet { hasActed = true } }
-    /// The same in a message, where that is what counts.
+    /// The target in a message, if the offset counts in messages.
     var effectPlace: MessageAim.Target? { didSet { hasActed = true } }
-    /// Where, and how, the stage ended the stream.
+    /// Where and how the stage ended the stream.
     var cut: (offset: Int64, how: Cut.Ending)? { didSet { hasActed = true } }
-    /// In front of which request the stage ended the stream, for an answer in the server's place.
+    /// The request that the proxy answers, before which the stage ended the stream.
     var answer: (position: Int64, number: Int64)? { didSet { hasActed = true } }
 
     init(now: Moment, arrival: Moment, delivered: Int64, settled: Int64) {
@@ -60,14 +57,14 @@ struct StageContext {
         self.settled = settled
     }
 
-    /// Goes on to the next stage.
+    /// Prepares the call of the next stage.
     mutating func begin(isActive: Bool, passed: Int64) {
         self.isActive = isActive
         self.passed = passed
         takeLimit = .max
     }
 
-    /// Forgets what the stage did, once it is kept.
+    /// Clears what the stage did.
     mutating func forgetEvent() {
         effect = nil
         effectOffset = nil
@@ -77,15 +74,15 @@ struct StageContext {
         hasActed = false
     }
 
-    /// Lets bytes be handed to the sink up to `offset` at a time.
+    /// Limits a write to end at `offset`.
     mutating func limitWrites(to offset: Int64) {
         if offset < writeLimit { writeLimit = offset }
     }
 
-    /// Counts bytes of a rate that nothing makes up for.
+    /// Counts lost bytes of a rate.
     mutating func lose(_ bytes: Int64) { lostBytes = lostBytes.addingSaturated(bytes) }
 
-    /// Asks for another visit at `moment`.
+    /// Asks for a call at `moment`.
     mutating func wake(at moment: Moment) {
         if moment < wake { wake = moment }
     }

@@ -1,10 +1,10 @@
 import FaultProfile
 import Units
 
-/// Lets the bytes up to an offset pass and makes the next one, or the end of the stream, wait.
+/// Passes bytes up to an offset and holds the next one, or the end of the stream, for a time.
 ///
-/// The wait begins when everything before the offset is on its way (`StageContext.settled`) and something
-/// more wants to pass, so a slow receiver can't hide it and a delay line behind it doesn't lengthen it.
+/// The stall begins when everything before the offset has left (`StageContext.settled`) and more bytes wait, so a slow
+/// receiver can't hide it and a delay line doesn't lengthen it.
 struct StallStage: FaultStage {
     private enum State {
         case waiting
@@ -15,7 +15,7 @@ struct StallStage: FaultStage {
     private let duration: Int64
     private var offset: Int64
     private var state: State
-    /// Where messages have it, if the offset counts in messages; the first is the one at `offset`.
+    /// The positions in messages, if the offset counts in messages; the first is at `offset`.
     private var targets: TargetList?
 
     init(_ stall: Stall, _ filter: MessageFilter) {
@@ -59,19 +59,19 @@ struct StallStage: FaultStage {
                 }
             case .stalling(let end):
                 guard context.isActive, context.now < end else {
-                    // What is behind may have the next message's position in it.
+                    // The rest may contain the next message's position.
                     state = .over
                     continue
                 }
                 context.wake(at: end)
             }
-            var passing = progress
-            passing.clamp(to: offset)
-            return passing
+            var output = progress
+            output.clamp(to: offset)
+            return output
         }
     }
 
-    /// Waits for the next message's position, once the one before it is done with.
+    /// Goes on to the next message's position when the current one is done.
     private mutating func takeAim(_ context: StageContext) {
         guard targets != nil else { return }
         switch state {
@@ -80,7 +80,7 @@ struct StallStage: FaultStage {
         case .over where targets?.first?.position == offset:
             targets?.removeFirst()
         case .waiting where targets?.first?.position != offset || context.passed > offset:
-            // Its message has ended before it, or it passed while the fault was off.
+            // The message ended before the position, or passed while the fault was off.
             state = .over
         case .over, .waiting:
             break

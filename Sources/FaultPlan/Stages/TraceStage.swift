@@ -1,27 +1,26 @@
 import FaultProfile
 import Units
 
-/// A link as a trace recorded it: at each opportunity up to 1,500 bytes leave a bounded queue.
+/// A recorded link: at each opportunity up to 1,500 bytes leave a bounded queue.
 ///
-/// What may have passed is counted and never timed: so many opportunities on the clock of the connection,
-/// each good for the bytes that were there then. An opportunity that finds fewer is lost, in part or as a
-/// whole. One that is asked about late is still good for what was there in its time: in the queue, or
-/// waiting in front of it for room; and if more wanted to pass already, for what came until it was asked about.
+/// Opportunities are counted on the clock of the connection, and each passes the bytes present at its time; an unused one
+/// is lost. If the call comes late, an opportunity passes what was in the queue or waited for it, and on a busy link also
+/// what came until the call.
 struct TraceStage: FaultStage {
     private let times: [UInt32]
     private let period: Int64
     private let queue: Int64
-    /// How far the opportunities so far have let the stream come.
+    /// How far the opportunities have let the stream come.
     private var granted: Int64 = 0
-    /// The opportunities that are used or lost, and how far the stream had come by them.
+    /// The number of past opportunities, and the position reached by them.
     private var counted: Int64 = 0
     private var base: Int64 = 0
-    /// How far the stream could have come when the stage was last asked.
+    /// The available end at the last call.
     private var present: Int64 = 0
     private var announcement = Announcement()
-    /// Whether more wanted to pass then.
+    /// Whether more bytes waited then.
     private var isBusy = false
-    /// What a late question found opportunities for and no bytes, because their source has had to wait.
+    /// Opportunities that a late call found unused because the source had to wait.
     private var spare: Int64 = 0
     private var spareUntil = Int64.min
 
@@ -65,7 +64,7 @@ struct TraceStage: FaultStage {
             granted += more
             base += more
         }
-        // Those of this very moment are good for what has come by now.
+        // Opportunities of this moment pass what has come by now.
         granted = max(granted, min(limit(after: count(before: context.age.addingSaturated(1))), wanted))
         present = wanted
         isBusy = wanted > granted || progress.isThrottled
@@ -73,26 +72,25 @@ struct TraceStage: FaultStage {
         if wanted <= granted { return progress }
         let wait = next(after: context.age).subtractingSaturated(context.age)
         context.wake(at: context.now.advanced(byNanoseconds: wait))
-        var passing = progress
-        passing.clamp(to: granted)
-        passing.isThrottled = true
-        return passing
+        var output = progress
+        output.clamp(to: granted)
+        output.isThrottled = true
+        return output
     }
 
-    /// How late it may be asked beside a rate: an eighth of the time in which a full queue leaves, which evens out when
-    /// opportunities come, and no less than the time between two questions.
+    /// How late it may be called beside a rate: an eighth of the time in which a full queue drains, at least 1 ms.
     func evenness(after now: Moment, age: Int64) -> Int64 {
         let rate = Double(times.count) * Double(Trace.opportunitySize.bytes) / Double(period)
         return max(Self.millisecond, Int64(min(Double(queue) / rate / 8, 1e15)))
     }
 
-    /// The opportunities in the time that a late question makes up for.
+    /// The opportunities in the time that a late call catches up on.
     private func opportunities(since context: StageContext) -> Int64 {
         let span = context.now.nanoseconds.subtractingSaturated(context.catchUp.from)
         return count(before: context.age).subtractingSaturated(count(before: context.age.subtractingSaturated(span)))
     }
 
-    /// How far the stream may come when this many opportunities are over, if it is always there.
+    /// How far `count` opportunities let a busy stream come.
     private func limit(after count: Int64) -> Int64 {
         let size = Trace.opportunitySize.bytes
         let (bytes, overflow) = (count - counted).multipliedReportingOverflow(by: size)

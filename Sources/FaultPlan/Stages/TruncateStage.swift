@@ -1,16 +1,16 @@
 import FaultProfile
 import Units
 
-/// Bytes that vanish from a stream at an offset.
+/// Removes bytes from a stream at an offset.
 struct TruncateStage: AlteringStage {
     static let drops = true
 
     private let bytes: Int64
-    /// The offset at which bytes vanish; `Int64.max` when all of them have.
+    /// The offset at which bytes are removed; `Int64.max` when done.
     private var nextOffset: Int64
     private var remaining: Int64
     private var hasActed = false
-    /// Where messages have it, if the offset counts in messages.
+    /// The positions in messages, if the offset counts in messages.
     private var targets: TargetList?
 
     init(_ truncate: Truncate, _ filter: MessageFilter) {
@@ -25,14 +25,14 @@ struct TruncateStage: AlteringStage {
 
     mutating func note(_ mark: Mark) { targets?.note(mark) }
 
-    /// The offset at which bytes vanish, when `vanished` bytes have vanished before; `Int64.max` is nowhere.
+    /// The next offset to remove at, given that `vanished` bytes were removed before it; `Int64.max` if none.
     func next(vanished: Int64) -> Int64 {
         guard let target = targets?.first else { return nextOffset }
-        // Of those that vanish here some may have vanished already.
+        // Some of the bytes may have been removed already.
         return target.position + (bytes - remaining) - vanished
     }
 
-    /// These bytes of the source have vanished by another fault, and needn't by this one.
+    /// Another fault removed these source bytes; they count for this one.
     mutating func vanished(_ range: Range<Int64>) {
         while let target = targets?.first {
             let begin = target.position + (bytes - remaining)
@@ -43,17 +43,17 @@ struct TruncateStage: AlteringStage {
         }
     }
 
-    /// As many of the `available` bytes vanish as have to.
+    /// Removes as many of the `available` bytes as remain to be removed.
     mutating func alter(index: Int64, available: Int64) -> Altered {
         let count = min(remaining, available)
-        let told = hasActed ? nil : Altered.Effect(effect: .truncates, place: targets?.first)
+        let reported = hasActed ? nil : Altered.Effect(effect: .truncates, place: targets?.first)
         hasActed = true
         remaining -= count
         if remaining == 0 { finish() }
-        return Altered(alteration: .drop(index: index, count: count), told: told)
+        return Altered(alteration: .drop(index: index, count: count), reported: reported)
     }
 
-    /// The fault was off when its bytes came: it is over, or waits for the next message.
+    /// Skips bytes that came while the fault was off.
     mutating func miss() { finish() }
 
     private mutating func finish() {

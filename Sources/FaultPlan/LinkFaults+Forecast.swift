@@ -1,0 +1,28 @@
+import Units
+
+/// What a forecast asks of the faults of a link.
+extension LinkFaults {
+    /// See `Link.simplify`.
+    mutating func simplify() {
+        let paced = slots.count { $0.traits.isPaced }
+        steadyAllowance = .max
+        for index in slots.indices {
+            steadyAllowance = min(steadyAllowance, slots[index].stage.simplify(isBesideRate: paced > 0))
+        }
+        for index in alterSlots.indices { alterSlots[index].alterer.simplify() }
+        hasUnevenRates = paced > 1
+    }
+
+    /// See `Link.latenessAllowance`.
+    mutating func latenessAllowance(at now: Moment) -> Int64 {
+        guard hasUnevenRates else { return steadyAllowance }
+        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
+        return slots.indices.reduce(steadyAllowance) { min($0, slots[$1].stage.evenness(after: now, age: age)) }
+    }
+
+    /// See `Link.work`.
+    mutating func work() -> Int {
+        let sought = alterSlots.indices.reduce(alterationsSought) { $0 + alterSlots[$1].alterer.work() }
+        return slots.indices.reduce(sought) { $0 + slots[$1].stage.work() }
+    }
+}
