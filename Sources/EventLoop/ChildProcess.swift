@@ -2,16 +2,15 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A program that runs beside this one, in a process group of its own, with nothing to read and nobody to hear it.
+/// A child process in a process group of its own, with its input and outputs on /dev/null.
 ///
-/// It begins as from a shell: no signal is blocked, and what this program does with signals, and how many files it may
-/// open, isn't passed on to it.
+/// It starts as from a shell: with default signal handling, no blocked signals, and the original limit of open files.
 public final class ChildProcess: Sendable {
     /// How a program ended.
     public enum End: Hashable, Sendable {
-        /// By itself, with this code.
+        /// It exited with this code.
         case exit(Int32)
-        /// By this signal.
+        /// It was killed by this signal.
         case signal(Int32)
     }
 
@@ -20,18 +19,18 @@ public final class ChildProcess: Sendable {
         var waiters: [CheckedContinuation<End, Never>] = []
     }
 
-    /// The groups of the programs that run, which have the numbers of those.
+    /// The process groups of the running children.
     private static let running = Mutex<Set<pid_t>>([])
 
     private let process: pid_t
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "squall.child")
 
-    /// Starts the program of the first of `arguments`, at least one: a path, or a name to be looked up in PATH.
+    /// Starts the program `arguments[0]`, a path or a name in PATH.
     ///
-    /// - Throws: `SystemError` of posix_spawn, ENOENT where there is no such program.
+    /// - Throws: `SystemError` of posix_spawn; ENOENT if there is no such program.
     public init(_ arguments: [String], environment: [String: String]) throws(SystemError) {
-        // Who ignores the end of children isn't told of it.
+        // With SIGCHLD ignored, waiting for children doesn't work.
         signal(SIGCHLD, SIG_DFL)
         process = try ChildProcess.running.withLock { running throws(SystemError) in
             let process = try ChildProcess.startOrInterpret(arguments, environment)
@@ -41,7 +40,7 @@ public final class ChildProcess: Sendable {
         queue.async { [self] in watch() }
     }
 
-    /// Ends this process at once, and all that runs in the groups of its programs with it; none begins any more.
+    /// Exits at once and kills the groups of all children; no child can be started any more.
     public static func exitWithGroups(_ code: Int32) -> Never {
         running.withLock { running in
             for process in running { _ = kill(-process, SIGKILL) }
@@ -49,7 +48,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the end of the program. What it leaves in its group is killed then.
+    /// Waits for the end of the program, then kills the rest of its group.
     public func end() async -> End {
         await withCheckedContinuation { continuation in
             let end = state.withLock { state in
@@ -60,7 +59,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Sends a signal to the program and to the others of its group; does nothing once it has ended.
+    /// Sends a signal to the program's group; does nothing once the program has ended.
     public func signalGroup(_ number: Int32) {
         state.withLock { state in
             if state.end == nil { _ = kill(-process, number) }
@@ -69,7 +68,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the end, on a thread of the queue.
     private func watch() {
-        // The status isn't taken away yet: until then the numbers of the process and its group are nobody else's.
+        // The status isn't reaped yet, so that the process and group numbers aren't reused.
         var information = siginfo_t()
         while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let (end, waiters) = state.withLock { state in
@@ -95,7 +94,7 @@ public final class ChildProcess: Sendable {
         do throws(SystemError) {
             return try start(arguments, environment)
         } catch {
-            // A script that doesn't say what runs it is for the shell, as execvp(3) has it.
+            // A script without an interpreter line is run by the shell, as in execvp(3).
             guard error.code == ENOEXEC, let script = path(of: arguments[0]) else { throw error }
             return try start(["/bin/sh", script] + arguments.dropFirst(), environment)
         }

@@ -1,19 +1,19 @@
 import Glibc
 
-/// A file that is written beside the one whose place it takes once it is whole, so that what is there stays until then.
+/// A file that is written beside its destination and renamed when complete.
 public struct FileReplacement: Sendable {
-    /// Where the lines of the file go.
+    /// The writer of the file's lines.
     public let writer: LineWriter
     private let places: Places
 
-    /// Where a file lies.
+    /// The paths of a replacement.
     public struct Places: Sendable {
-        /// Where it is in the end.
+        /// The destination.
         public let target: String
-        /// Where it grows: `.NAME.squall-part` in the same folder; what is there and no file, as a pipe, is written itself.
+        /// The temporary file, `.NAME.squall-part` in the same folder; the destination itself if that is no regular file.
         public let partial: String
 
-        /// The places for the file at `path`, or where a link there leads.
+        /// The paths for a file at `path`; symbolic links are followed.
         public init(_ path: String) {
             target = Places.resolved(path)
             partial = Places.isFileOrNothing(target) ? Places.beside(target) : target
@@ -36,16 +36,15 @@ public struct FileReplacement: Sendable {
         }
     }
 
-    /// Begins a file that is to be at `path`; `whenWaiting` is that of a `LineWriter`.
+    /// Starts writing a file for `path`; `whenWaiting` is that of `LineWriter`.
     ///
-    /// - Throws: the `SystemError` of a `LineWriter` beside it.
+    /// - Throws: `SystemError` of `LineWriter`.
     public init(of path: String, whenWaiting: () -> Void = {}) throws(SystemError) {
         places = Places(path)
         writer = try LineWriter(path: places.partial, whenWaiting: whenWaiting)
     }
 
-    /// Puts the file into its place, with the permissions of what was there, or leaves that as it was if the file isn't
-    /// whole.
+    /// Renames the file to its destination, with the permissions of the old file; does nothing if the file is incomplete.
     public func commit() throws(SystemError) {
         let (dropped, failure) = writer.flush()
         do throws(SystemError) {
@@ -63,7 +62,7 @@ public struct FileReplacement: Sendable {
         }
     }
 
-    /// Leaves what was in the place of the file as it was.
+    /// Discards the file and keeps the destination.
     public func discard() {
         if places.partial != places.target { unlink(places.partial) }
     }

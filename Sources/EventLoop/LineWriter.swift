@@ -3,20 +3,20 @@ import Glibc
 import Synchronization
 import Units
 
-/// A queue of values that the thread of a `LineWriter` makes lines of.
+/// A queue of values that the thread of a `LineWriter` encodes.
 public protocol LineSource: Sendable {
-    /// Empties the queue: appends its lines to `text`, each with its line end. Called on the writer's thread.
+    /// Empties the queue and appends its lines to `text`, each with its line end. Called on the writer's thread.
     ///
-    /// - Returns: the lines, and those that found the queue full since the last call.
+    /// - Returns: the number of lines, and of those dropped since the last call because the queue was full.
     func takeLines(into text: inout String) -> (count: Int, dropped: Int)
 
-    /// Empties the queue without making lines; returns how many are lost, with those that found it full.
+    /// Empties the queue without encoding; returns the number of lost lines, dropped ones included.
     func dropLines() -> Int
 }
 
-/// Writes lines to a file, a pipe or a terminal on a thread of its own: logging never waits for a disk.
+/// Writes lines to a file, a pipe or a terminal on its own thread, so that callers never wait for the disk.
 public final class LineWriter: Sendable {
-    /// The lines that wait to be written at most; beyond it lines are dropped and counted.
+    /// The most queued lines; beyond it lines are dropped and counted.
     public static let limit = 65_536
 
     private struct State {
@@ -26,7 +26,7 @@ public final class LineWriter: Sendable {
         var failure: SystemError?
         /// Whether lines wait for `release`.
         var isHeld = false
-        /// Whether the file still has what it had before.
+        /// Whether the file still has its old content.
         var hasOldContent = false
     }
 
@@ -36,13 +36,13 @@ public final class LineWriter: Sendable {
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "squall.line-writer")
 
-    /// Writes to the file at `path`, which is emptied when the first line is written, and which no other `LineWriter` of any
-    /// process has meanwhile; "-" is standard output.
+    /// Writes to the file at `path`, or to standard output for "-". The file is locked against other writers, and truncated
+    /// when the first line is written.
     ///
     /// - Parameters:
-    ///   - isHeld: whether nothing is written, and nothing emptied, before `release`.
-    ///   - whenFailing: told once, on a thread of the writer's own, if writing has failed and nothing is written any more.
-    ///   - whenWaiting: called before this waits because the file is a FIFO that no program reads yet.
+    ///   - isHeld: whether writing starts only after `release`.
+    ///   - whenFailing: called once, on the writer's thread, when writing has failed for good.
+    ///   - whenWaiting: called before waiting for a reader of a FIFO.
     /// - Throws: `SystemError` of open(2), or one that `isLocked`.
     public init(
         path: String,
@@ -77,7 +77,7 @@ public final class LineWriter: Sendable {
         state = Mutex(State())
     }
 
-    /// Writes to `descriptor`, which it closes at its end.
+    /// Writes to `descriptor` and closes it at the end.
     init(owning descriptor: Int32) {
         self.descriptor = descriptor
         ownsDescriptor = true
@@ -89,7 +89,7 @@ public final class LineWriter: Sendable {
         if ownsDescriptor { close(descriptor) }
     }
 
-    /// Opens the file at `path` for lines at its end, and locks it if it is one; a pipe or a terminal may be shared.
+    /// Opens the file at `path` for appending and locks it; pipes and terminals aren't locked.
     private static func opened(_ path: String, _ whenWaiting: () -> Void) throws(SystemError) -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY
         while true {
@@ -102,12 +102,12 @@ public final class LineWriter: Sendable {
             if descriptor < 0 { throw .last("open") }
             _ = fcntl(descriptor, F_SETFL, O_APPEND)
             guard fstat(descriptor, &mine) == 0, mine.st_mode & S_IFMT == S_IFREG else { return descriptor }
-            // A file system without locks is no reason not to write.
+            // A file system without locks is accepted.
             if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
                 close(descriptor)
                 throw SystemError(call: "flock", code: EWOULDBLOCK)
             }
-            // Between the opening and the locking whoever had it may have ended, and renamed it.
+            // The file may have been renamed between opening and locking.
             if stat(path, &named) == 0, named.st_ino == mine.st_ino, named.st_dev == mine.st_dev { return descriptor }
             close(descriptor)
         }
@@ -131,27 +131,27 @@ public final class LineWriter: Sendable {
         state.withLock { $0.source = source }
     }
 
-    /// Has the writer's thread take the lines of the source. To be called when its queue is no longer empty.
+    /// Wakes the writer's thread for the lines of the source. To be called when its queue is no longer empty.
     public func sourceHasLines() {
         queue.async { [self] in writeQueued() }
     }
 
-    /// Lets the lines that were held be written, and those that come.
+    /// Starts writing held and further lines.
     public func release() {
         state.withLock { $0.isHeld = false }
         queue.async { [self] in writeQueued() }
     }
 
-    /// Waits until everything queued has been written, or has failed to be.
+    /// Waits until all queued lines have been written or have failed.
     ///
-    /// - Returns: the lines that were dropped, and the error that stopped the writing, if one did.
+    /// - Returns: the number of dropped lines, and the error that stopped writing.
     @discardableResult
     public func flush() -> (dropped: Int, failure: SystemError?) {
         queue.sync { writeQueued() }
         return state.withLock { ($0.dropped, $0.failure) }
     }
 
-    /// The same, but waits for `patience` at most, where nobody may be left who reads.
+    /// The same, but waits for `patience` at most, because a reader may be gone.
     public func flush(within patience: Duration) {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async { [self] in
@@ -186,7 +186,7 @@ public final class LineWriter: Sendable {
 
     private func writeQueued() {
         let batch = takeBatch()
-        // What is no file has no length, which is an error of its own.
+        // Pipes and terminals can't be truncated.
         if batch.empties, ftruncate(descriptor, 0) != 0, errno != EINVAL {
             return fail(.last("ftruncate"), losing: batch.lines.count + (batch.source?.dropLines() ?? 0))
         }
@@ -204,7 +204,7 @@ public final class LineWriter: Sendable {
                 let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
                 if count < 0, errno == EINTR { continue }
                 if count < 0, errno == EAGAIN {
-                    // Somebody else who has the pipe or the terminal wants it not to block.
+                    // Another process has made the pipe or terminal non-blocking.
                     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&entry, 1, -1)
                     continue

@@ -1,7 +1,7 @@
 import Glibc
 import Units
 
-/// The clock that loops and proxies run on: CLOCK_MONOTONIC.
+/// The clock of loops and proxies: CLOCK_MONOTONIC.
 public enum MonotonicClock {
     /// The time now, in nanoseconds since the machine started.
     public static var now: Moment {

@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// Settings of the whole process that a proxy needs.
+/// Process-wide settings of a proxy.
 public enum ProcessLimits {
-    /// The limit that the process began with, once it has been raised.
+    /// The original limit, once it has been raised.
     private static let inherited = Mutex<rlimit?>(nil)
 
-    /// Raises the number of descriptors that the process may open as far as the system lets it.
+    /// Raises the limit of open descriptors to the system's maximum.
     ///
-    /// - Returns: the number it may open now.
+    /// - Returns: the new limit.
     @discardableResult
     public static func raiseOpenFiles() -> Int {
         inherited.withLock { inherited in
@@ -20,8 +20,8 @@ public enum ProcessLimits {
         }
     }
 
-    /// Does `body`, which starts another program, with the number of descriptors that the process began with: a program
-    /// may well go by it, and some can't do with a high one.
+    /// Runs `body`, which starts another program, with the original limit of descriptors, because some programs fail with
+    /// a high one.
     static func withInheritedOpenFiles<Result>(_ body: () -> Result) -> Result {
         inherited.withLock { inherited in
             guard let inherited else { return body() }
@@ -32,7 +32,7 @@ public enum ProcessLimits {
         }
     }
 
-    /// Writing to a socket or pipe whose reader has gone is an error of the call, not the end of the process.
+    /// Ignores SIGPIPE, so that writing to a closed pipe is an error of the call.
     public static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }

@@ -1,21 +1,21 @@
 import CLibevent
 import Glibc
 
-/// What the command has to know of a terminal before it draws on it, and what it asks of one.
+/// Properties and input of the terminal.
 public enum Terminal {
-    /// The columns of the terminal that standard error is; `nil` when it is none, or can't tell.
+    /// The columns of standard error's terminal; `nil` if it is no terminal or the width is unknown.
     public static func columnsOfStandardError() -> Int? {
         let columns = Int(squall_terminal_columns(STDERR_FILENO))
         return columns > 0 ? columns : nil
     }
 
-    /// The bytes of a line that `secret(prompt:)` takes.
+    /// The longest line of `secret(prompt:)`, in bytes.
     private static let longestSecret = 4_096
 
-    /// Asks on the terminal of the process, wherever its outputs go, for a line that isn't shown while it is typed.
+    /// Reads a line without echo from the controlling terminal, wherever the outputs go.
     ///
-    /// - Returns: the line without its end; `nil` when the person ended it with Ctrl-C or Ctrl-D, or without a line end.
-    /// - Throws: `SystemError` of open(2) when the process has no terminal, or of the call that failed.
+    /// - Returns: the line without its end; `nil` after Ctrl-C or Ctrl-D.
+    /// - Throws: `SystemError` of the failed call, such as open(2) without a terminal.
     public static func secret(prompt: String) throws(SystemError) -> String? {
         let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw .last("open") }
@@ -23,7 +23,7 @@ public enum Terminal {
         var before = termios()
         guard tcgetattr(descriptor, &before) == 0 else { throw .last("tcgetattr") }
         var silent = before
-        // Without signals from the keyboard nobody is left with a terminal that shows nothing: Ctrl-C ends the line.
+        // Keyboard signals are off, so that Ctrl-C can't leave the terminal without echo.
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
         let interrupt = withUnsafePointer(to: before.c_cc) {
             $0.withMemoryRebound(to: cc_t.self, capacity: Int(NCCS)) { $0[Int(VINTR)] }
@@ -31,7 +31,7 @@ public enum Terminal {
         withUnsafeMutablePointer(to: &silent.c_cc) {
             $0.withMemoryRebound(to: cc_t.self, capacity: Int(NCCS)) { $0[Int(VEOL)] = interrupt }
         }
-        // What was typed before the question is no answer to it.
+        // Discards input typed before the prompt.
         guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { throw .last("tcsetattr") }
         defer {
             tcsetattr(descriptor, TCSAFLUSH, &before)

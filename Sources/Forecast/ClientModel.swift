@@ -1,43 +1,42 @@
 import Units
 
-/// When a client tries again: the part of it that a forecast can't know by itself.
+/// The retry behaviour of a client.
 public protocol RetryModel: Sendable {
-    /// The transfer has got to `offset`.
+    /// Notes the progress of the transfer.
     mutating func reached(_ offset: Int64)
-    /// An attempt failed at `now`: how long the client waits before the next one; `nil` when it gives up.
+    /// The wait before the next attempt after one that failed at `now`; `nil` if the client gives up.
     mutating func failed(at now: Moment) -> Duration?
 }
 
-/// What is assumed of the client and the server at both ends of a transfer.
+/// The assumptions about the client and the server of a transfer.
 public struct ClientModel: Hashable, Sendable {
-    /// The client's address, for what depends on it: not known unless told.
+    /// The client's address, for conditions on it; unknown by default.
     public var address: String?
-    /// The bytes of a request: 160 unless told otherwise.
+    /// The bytes of a request; 160 by default.
     public var requestBytes: Int64 = 160
-    /// The bytes in front of the body of an answer: 320 unless told otherwise. Sent again on each connection.
+    /// The bytes of a response head, sent on each connection; 320 by default.
     public var headBytes: Int64 = 320
-    /// How long connecting may take: 10 s unless told otherwise.
+    /// The connect time-out; 10 s by default.
     public var connectLimit = Duration.seconds(10)
-    /// How long the first byte of an answer may take: 30 s unless told otherwise.
+    /// The time-out of the first response byte; 30 s by default.
     public var firstByteLimit = Duration.seconds(30)
-    /// The time over which a body that comes is judged: 15 s unless told otherwise. In fifths.
+    /// The window of the minimum throughput, in five slots; 15 s by default.
     public var stallWindow = Duration.seconds(15)
-    /// The bytes that the window must bring: 15 KiB unless told otherwise.
+    /// The least bytes in a window; 15 KiB by default.
     public var stallBytes: Int64 = 15 << 10
 
-    /// Makes the model of the defaults, for a client that isn't known. `squall plan` has the limits of `squall get` from
-    /// the client itself.
+    /// Makes the default model, for an unknown client. `squall plan` takes the limits of `squall get` from the client.
     public init() {}
 }
 
-/// Notices, as the client does, that a body comes too slowly: a window of five slots.
+/// Detects a body below the minimum throughput, as the client does, in a window of five slots.
 struct StallWatch {
     private static let slotCount = 5
     private let slot: Int64
     private let leastBytes: Int64
     private var slots: [Int64] = []
     private var counted: Int64 = 0
-    /// When the slot that runs is over; `distantFuture` before the first byte of the answer.
+    /// The end of the current slot; `distantFuture` before the first response byte.
     private(set) var next = Moment.distantFuture
 
     init(_ client: ClientModel) {
@@ -45,12 +44,12 @@ struct StallWatch {
         leastBytes = client.stallBytes
     }
 
-    /// The answer has begun.
+    /// Notes the start of the response.
     mutating func start(at now: Moment) {
         if next == .distantFuture { next = now.advanced(byNanoseconds: slot) }
     }
 
-    /// Whether the body, at `bytes` now, has stalled. To be asked at `next`.
+    /// Whether the body, at `bytes` now, has stalled. To be called at `next`.
     mutating func hasStalled(bytes: Int64, at now: Moment) -> Bool {
         guard now >= next else { return false }
         slots.append(bytes - counted)

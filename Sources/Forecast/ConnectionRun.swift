@@ -2,11 +2,10 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// One connection of a forecast: a request, an answer, and both links in virtual time.
+/// One connection of a forecast: a request, a response and both links in virtual time.
 struct ConnectionRun {
     enum Step {
-        /// Nothing happens before `wake`, if both ends are patient until `deadline`; `isFull` tells that a link holds as
-        /// much as it can.
+        /// Nothing happens before `wake`; the client waits until `deadline`. `isFull` says that a link is full.
         case waiting(wake: Moment, deadline: Moment, isFull: Bool)
         /// The last byte has arrived.
         case complete
@@ -14,7 +13,7 @@ struct ConnectionRun {
         case lost(TransferForecast.Loss)
     }
 
-    /// The questions that a link is asked in one step: 4,096. Where nothing limits a link, time has to go on somehow.
+    /// The most calls to a link in one step: 4,096, so that time advances on an unlimited link.
     private static let questionLimit = 4_096
 
     private var plan: ConnectionPlan
@@ -22,40 +21,39 @@ struct ConnectionRun {
     private let client: ClientModel
     private let transfer: Transfer
     private let held: Int64
-    /// What waits in front of each link.
+    /// The bytes that wait in front of each link.
     private var request: Int64
     private var answer: Int64 = 0
     private let requestTotal: Int64
     private let answerTotal: Int64
     private var hasAnswered = false
-    /// The head of the answer that comes in the server's place, in bytes; `nil` as long as none does.
+    /// The bytes of the answer that replaces the server's response, if one does.
     private var substitute: Int64?
     private var firstByteDeadline: Moment
     private var stall: StallWatch
     private var terminators: [FaultEvent] = []
-    /// The questions that both links were asked so far.
+    /// The number of calls to both links so far.
     private(set) var questions = 0
-    /// When each link is to be asked again; before, nothing can change that it said.
+    /// When each link is to be called again.
     private var upstreamWake = Moment.zero
     private var downstreamWake = Moment.zero
 
-    /// How late the connection may be looked at, in nanoseconds: both links make up for it, and what passed meanwhile isn't
-    /// taken for idleness.
+    /// How late the connection may be called, in nanoseconds: both links catch up on it, and it doesn't count as idleness.
     mutating func latenessAllowance(at now: Moment) -> Int64 {
         min(longestLateness, plan.upstream.latenessAllowance(at: now), plan.downstream.latenessAllowance(at: now))
     }
 
     private let longestLateness: Int64
-    /// Whether a cut has silenced the connection; only the client's patience ends it.
-    private var isSilent = false
-    /// Whether nobody accepted the connection at first.
+    /// Whether a cut has blackholed the connection, so that only a client time-out ends it.
+    private var isBlackholed = false
+    /// Whether the connection wasn't accepted at first.
     private var isHanging = false
-    /// Since when the server may be connected to, unless it hangs.
+    /// When the server may be dialed.
     private var begun: Moment?
-    /// The bytes that had passed, and when the last of them did.
+    /// The bytes passed, and when the last of them did.
     private var passed: (bytes: Int64, moment: Moment)
 
-    /// - Parameter faults: those of the whole plan, by whose indices a link names them.
+    /// - Parameter faults: the faults of the whole plan.
     init(_ plan: ConnectionPlan, of faults: [Fault], _ transfer: Transfer, _ client: ClientModel, held: Int64) {
         self.plan = plan
         self.faults = faults
@@ -75,16 +73,16 @@ struct ConnectionRun {
         if plan.reading.messages { noteRequest() }
     }
 
-    /// What both links worked out so far beside the answers.
+    /// The work of both links so far.
     mutating func work() -> Int { plan.upstream.work() + plan.downstream.work() }
 
-    /// Whether something may end the connection as a whole.
+    /// Whether a fault may end the whole connection.
     var isInterruptible: Bool { plan.faults.terminators.arePossible }
 
     /// The connection's number.
     var ordinal: UInt64 { plan.ordinal }
 
-    /// The bytes of the file that have arrived where they were to go, those of earlier connections included.
+    /// The bytes of the file that have arrived, including earlier connections.
     var fileBytes: Int64 {
         switch transfer.direction {
         case .downstream where substitute != nil: held
@@ -93,14 +91,14 @@ struct ConnectionRun {
         }
     }
 
-    /// The bytes that a receiver takes for those of the file: as many as it was told of, whatever was put in.
+    /// The bytes that the receiver counts to the file: no more than announced, whatever was inserted.
     private func arrived(_ link: Link, behind head: Int64) -> Int64 {
         min(max(0, link.delivered - head), transfer.bytes.bytes - held)
     }
 
-    /// Lets everything happen that happens at `now`.
+    /// Advances the connection to `now`.
     mutating func step(at now: Moment) -> Step {
-        if isSilent { return silence(at: now) }
+        if isBlackholed { return blackhole(at: now) }
         if let step = stepBeforeBytes(at: now) { return step }
         let before = fileBytes
         if now >= upstreamWake {
@@ -128,7 +126,7 @@ struct ConnectionRun {
             )
         }
         if let substitute {
-            // The client knows from the head that it has to try again.
+            // The client retries because of the status.
             if plan.downstream.delivered >= substitute { return .lost(.cut) }
         } else if hasAnswered, plan.downstream.delivered >= answerTotal {
             return .complete
@@ -143,14 +141,14 @@ struct ConnectionRun {
         return .waiting(wake: min(upstreamWake, downstreamWake), deadline: deadline, isFull: isFull)
     }
 
-    /// What keeps bytes from passing at `now` at all: an end of the connection, or that nobody has made it yet.
+    /// Why no bytes pass at `now`: the connection has ended or isn't made yet.
     private mutating func stepBeforeBytes(at now: Moment) -> Step? {
         if let (event, how) = plan.faults.terminators.event(at: now, lastPassed: passed.moment) {
             terminators.append(event)
             switch how {
             case .close: return .lost(.cut)
             case .reset: return .lost(.reset)
-            case .silence: return silence(at: now)
+            case .silence: return blackhole(at: now)
             }
         }
         if begun == nil, let event = plan.faults.hang.event(at: now) {
@@ -170,7 +168,7 @@ struct ConnectionRun {
         return nil
     }
 
-    /// The request that the client makes, as far as faults of messages may ask.
+    /// The client's request, for faults on messages.
     private var message: Message {
         let isDownload = transfer.direction == .downstream
         return Message(
@@ -199,14 +197,14 @@ struct ConnectionRun {
         plan.downstream.note(.end(at: answerTotal))
     }
 
-    /// The answer of an `http` fault takes its way to the client, in the place of the server's.
+    /// Sends the answer of an `http` fault to the client in the server's place.
     private mutating func answer(by fault: Int, at now: Moment) {
         guard case .http(.answer(let text)) = faults[fault].kind else { return }
-        // A status line, Connection and Content-Length, and what the profile adds.
+        // The status line, Connection, Content-Length, and the fields of the profile.
         let head = text.fields.reduce(80) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         substitute = Int64(head)
         hasAnswered = true
-        // What follows of the request is of no interest any more.
+        // The rest of the request doesn't matter.
         upstreamWake = .distantFuture
         downstreamWake = now
         answer = Int64(head + text.body.utf8.count)
@@ -214,19 +212,19 @@ struct ConnectionRun {
 
     private mutating func ended(_ end: Ending, at now: Moment) -> Step {
         switch end {
-        case .cut(.silence): silence(at: now)
+        case .cut(.silence): blackhole(at: now)
         case .cut(.close), .cut(.reset), .answer, .finish, .reset: .lost(.cut)
         }
     }
 
-    /// Nothing passes any more, and the client finds out by itself.
-    private mutating func silence(at now: Moment) -> Step {
-        isSilent = true
+    /// Blackholes the connection until the client times out.
+    private mutating func blackhole(at now: Moment) -> Step {
+        isBlackholed = true
         if let loss = impatience(at: now, hasProgressed: false) { return .lost(loss) }
         return .waiting(wake: .distantFuture, deadline: min(firstByteDeadline, stall.next), isFull: false)
     }
 
-    /// Nobody accepts the connection, and the client waits for the first byte.
+    /// Leaves the connection unaccepted while the client waits for the first byte.
     private mutating func hang(at now: Moment) -> Step {
         if now >= firstByteDeadline { return .lost(.firstByte) }
         let change = min(
@@ -236,7 +234,7 @@ struct ConnectionRun {
         return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
     }
 
-    /// The faults that acted since this was last asked, each with its direction.
+    /// The fault events since the last call, with their directions.
     mutating func takeEvents() -> [(FaultEvent, Direction?)] {
         var events: [(FaultEvent, Direction?)] = []
         if !plan.upstream.events.isEmpty { events += plan.upstream.takeEvents().map { ($0, .upstream) } }
@@ -246,7 +244,7 @@ struct ConnectionRun {
         return events
     }
 
-    /// Gives back what the links share with others.
+    /// Releases what the links share with others.
     mutating func close() {
         plan.upstream.close()
         plan.downstream.close()
@@ -258,16 +256,16 @@ struct ConnectionRun {
             firstByteDeadline = .distantFuture
             stall.start(at: now)
         } else if hasProgressed {
-            // An upload that advances isn't given up.
+            // A progressing upload isn't given up.
             firstByteDeadline = now + client.firstByteLimit
         }
         if now >= firstByteDeadline { return .firstByte }
         return stall.hasStalled(bytes: plan.downstream.delivered, at: now) ? .stalled : nil
     }
 
-    /// Moves what may move through a link at `now`, from a source that never stops to a sink that takes everything.
+    /// Moves what may pass a link at `now`, from an unlimited source to an unlimited sink.
     ///
-    /// - Parameter wake: set to when the link is to be asked again.
+    /// - Parameter wake: set to the link's wake time.
     /// - Returns: the end of the stream, if it is due.
     private static func settle(
         _ link: inout Link,

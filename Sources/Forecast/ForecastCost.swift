@@ -1,17 +1,17 @@
 import FaultPlan
 import FaultProfile
 
-/// What a forecast costs, in steps, so that it ends in time: a step is a question to a link without a fault.
+/// The cost of a forecast in steps, so that it ends in time: a step is a call to a link without faults.
 ///
-/// Counted and not measured, so that the same forecast ends at the same point everywhere.
+/// Counted and not measured, so that a forecast ends at the same point on every machine.
 struct ForecastCost {
-    /// A question to a link: more with every fault.
+    /// The cost of a call to a link; grows with the faults.
     let question: Int
-    /// To find out whether something has changed, and when it does next: more with every fault and phase.
+    /// The cost of finding the next change; grows with faults and phases.
     let change: Int
-    /// To accept a connection.
+    /// The cost of accepting a connection.
     let acceptance: Int
-    /// To tell of a fault that acts.
+    /// The cost of a fault event.
     let event: Int
 
     init(_ plan: Plan) {
@@ -24,7 +24,7 @@ struct ForecastCost {
 }
 
 extension FaultKind {
-    /// What it adds to a question, in quarters of a step.
+    /// The fault's share of a call, in quarters of a step.
     fileprivate var weight: Int {
         switch self {
         case .bandwidth(let bandwidth):

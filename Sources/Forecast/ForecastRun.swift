@@ -2,14 +2,14 @@ import FaultPlan
 import Units
 
 extension TransferForecast {
-    /// The forecast of `transfer` by a client that resumes, through the proxy of `plan`, which has accepted nobody yet.
+    /// Makes the forecast of `transfer` by a resuming client through the proxy of `plan`, which has accepted no connection.
     ///
-    /// The client connects when the proxy's clock starts. After a connection is lost it waits as `retries` says and asks
-    /// for the rest. No time is spent outside of the profile's faults: not by the machines, nor by the real network.
+    /// The client connects when the proxy's clock starts. After a lost connection it waits as `retries` says and requests
+    /// the rest. Machines and the real network take no time.
     ///
     /// - Parameters:
-    ///   - limit: the virtual time after which the forecast ends, 24 h if nothing is said.
-    ///   - stepLimit: the steps after which it is given up: a step is a question to a link without a fault.
+    ///   - limit: the virtual time after which the forecast ends; 24 h by default.
+    ///   - stepLimit: the most steps; a step is a call to a link without faults.
     public init(
         of transfer: Transfer,
         through plan: Plan,
@@ -24,7 +24,7 @@ extension TransferForecast {
     }
 }
 
-/// A forecast that is being made.
+/// A forecast in progress.
 struct ForecastRun {
     var forecast = TransferForecast()
     let transfer: Transfer
@@ -34,14 +34,14 @@ struct ForecastRun {
     private let stepLimit: Int
     var plan: Plan
     var now: Moment
-    /// What the forecast has cost so far.
+    /// The cost so far.
     private var steps = 0
     private let cost: ForecastCost
     /// When the connection was opened.
     private var opened = Moment.zero
     /// When the last byte arrived.
     private var lastArrival: Moment
-    /// The fault that refused the last attempt, or left it without an answer, if one did.
+    /// The fault that refused the last attempt or left it unanswered.
     private var refusing: Int?
 
     init(_ transfer: Transfer, _ plan: Plan, _ client: ClientModel, limit: Duration, stepLimit: Int) {
@@ -56,11 +56,11 @@ struct ForecastRun {
         lastArrival = start
     }
 
-    /// Whether the forecast may go on.
+    /// Whether time and steps are left.
     var hasTime: Bool { now < end && steps < stepLimit }
 
-    /// How late a link is asked at most: a thousandth of the age of the connection, so that the end of each is late by no
-    /// more than that, and 200 ms, which is less than a rate makes up for. This saves most of the steps.
+    /// The most lateness of a call: a thousandth of the connection's age, and 200 ms, which is less than a rate catches up
+    /// on. Saves most of the steps.
     var grain: Int64 { min(200_000_000, (now - opened).nanoseconds / 1_000) }
 
     mutating func run(_ retries: some RetryModel) {
@@ -101,7 +101,7 @@ struct ForecastRun {
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }
     }
 
-    /// Whether somebody accepts the client, which waits as long as nobody answers and it has the patience.
+    /// Waits until the client is accepted or gives up; returns whether it was accepted.
     private mutating func isAdmitted() -> Bool {
         let first = now
         while hasTime {
@@ -115,7 +115,7 @@ struct ForecastRun {
                 return false
             case (.unanswered(let fault), let until):
                 noteOutage(fault, .hangs)
-                // The client is answered at the first of its packets that comes when somebody accepts again.
+                // The client is answered at its first retransmission after that.
                 let answer = ConnectDelay.answer(after: until - first)
                 now = min(end, first + min(answer, client.connectLimit))
                 guard answer >= client.connectLimit else { continue }
@@ -126,7 +126,7 @@ struct ForecastRun {
         return false
     }
 
-    /// Tells of a fault that lets nobody in once, as the journal does, and not for each attempt.
+    /// Records a fault that admits nobody once, as the journal does, and not for each attempt.
     private mutating func noteOutage(_ fault: Int, _ effect: FaultEvent.Effect) {
         guard refusing != fault else { return }
         refusing = fault
@@ -135,7 +135,7 @@ struct ForecastRun {
         forecast.note(.struck(plan.journalEntry(of: event, connection: nil, direction: nil, at: now)), at: now)
     }
 
-    /// Follows a connection until it is lost; `nil` when the file is complete, or the time is over.
+    /// Runs a connection until it is lost; `nil` if the file is complete or the time is over.
     private mutating func follow(_ run: inout ConnectionRun) -> TransferForecast.Loss? {
         var change = plan.nextChange(after: now)
         var before = (questions: 0, work: 0)
@@ -160,12 +160,12 @@ struct ForecastRun {
                     change = plan.nextChange(after: now)
                     steps += cost.change
                 }
-                // Who comes late to a link that can hold no more keeps its source waiting.
+                // A late call to a full link would keep its source waiting.
                 let coarse = max(
                     wake,
                     now.advanced(byNanoseconds: isFull ? 1 : max(1, min(grain, run.latenessAllowance(at: now))))
                 )
-                // What has passed by then has passed, so it is looked at just before a fault comes on, and again when it has.
+                // Called just before a fault comes on and again when it has, so that earlier bytes have passed.
                 let eve = change.advanced(byNanoseconds: -1)
                 now = min(coarse, deadline, now < eve ? eve : change, end)
             }

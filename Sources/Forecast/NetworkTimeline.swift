@@ -2,33 +2,33 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// What a profile makes of the network over time, for a connection that no condition singles out.
+/// The network conditions of a profile over time, for a connection without conditions of its own.
 public struct NetworkTimeline: Hashable, Sendable {
-    /// A interval of time in which nothing changes.
+    /// A time interval without changes.
     public struct Segment: Hashable, Sendable {
-        /// When it begins, on the clock of the proxy.
+        /// The start, on the clock of the proxy.
         public var begin: Moment
-        /// When it ends.
+        /// The end.
         public var end: Moment
         /// The index of the phase in the profile; `nil` outside all phases.
         public var phase: Int?
-        /// What the network is like.
+        /// The network conditions.
         public var conditions: NetworkConditions
     }
 
-    /// The segments that are kept at most: 10,000. What comes after them is left out.
+    /// The most segments: 10,000; later ones are omitted.
     public static let limit = 10_000
 
-    /// The sets of faults whose conditions are kept for the next time that they are on: 1,024.
+    /// The most cached sets of faults: 1,024.
     private static let knownLimit = 1_024
 
-    /// The segments from the start of the clock on, without a gap.
+    /// The segments from the start of the clock, without gaps.
     public let segments: [Segment]
-    /// Where the last one ends, if there were too many; what comes then isn't known.
+    /// The end of the last segment, if there were too many.
     public let cutAt: Moment?
 
-    /// The timeline of `profile` in one direction, from the origin of the clock until `end`, which is later. The seed
-    /// is that of the draws by which phases are longer or shorter.
+    /// Makes the timeline of `profile` in one direction, from the start of the clock until `end`, which is later. `seed` is
+    /// the seed of the phases' jitter.
     public init(of profile: Profile, direction: Direction, until end: Moment, seed: UInt64 = 0) {
         let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: .zero, seed: seed)
         let faults = TimedFault.all(of: profile)
@@ -51,7 +51,7 @@ public struct NetworkTimeline: Hashable, Sendable {
         cutAt = now < end ? now : nil
     }
 
-    /// The segment that `moment` lies in; after all of them the last one, or `nil` where others were left out.
+    /// The segment that contains `moment`; after all the last one, or `nil` if segments were omitted.
     public func segment(at moment: Moment) -> Segment? {
         if let cutAt, moment >= cutAt { return nil }
         var low = 0
@@ -63,17 +63,17 @@ public struct NetworkTimeline: Hashable, Sendable {
         return low > 0 ? segments[low - 1] : segments.first
     }
 
-    /// The highest rate of all segments; `nil` where one has no limit, or there is none.
+    /// The highest rate of all segments; `nil` if there are none or one is unlimited.
     public var highestRate: BitRate? {
         segments.compactMap(\.conditions.rate).max()
     }
 }
 
-/// A fault of a profile, and when it is on for everybody.
+/// A fault of a profile, and when it is on for all connections.
 private struct TimedFault {
-    /// The fault; where the clock alone decides when it is on, without its condition.
+    /// The fault; without its condition if the clock alone decides.
     var fault: Fault
-    /// When it is on, as far as the clock decides.
+    /// When it is on by the clock.
     let window: Window
 
     /// The faults that are always on, then those of each phase.
@@ -93,21 +93,20 @@ private struct TimedFault {
     }
 }
 
-/// What the network is like while a set of faults is on, in one direction.
+/// The network conditions in one direction while a set of faults is on.
 public struct NetworkConditions: Hashable, Sendable {
-    /// The lowest of the rates; `nil` is no limit.
+    /// The lowest rate; `nil` if unlimited.
     public private(set) var rate: BitRate?
     /// The sum of the delays.
     public private(set) var delay = Duration.zero
-    /// The sum of what delays vary by.
+    /// The sum of the jitters.
     public private(set) var jitter = Duration.zero
-    /// The outage that is on, if any.
+    /// The current outage, if any.
     public private(set) var outage: Outage.Mode?
-    /// The faults that have no figure above, because they act at a position, on some connections only, or otherwise: a
-    /// short line each.
+    /// A short line for each fault without a figure above, such as one at a position or on some connections only.
     public private(set) var others: [String] = []
 
-    /// The conditions that `faults` make together in `direction`.
+    /// Makes the combined conditions of `faults` in `direction`.
     public init(faults: [Fault], direction: Direction) {
         for fault in faults where fault.stream.includes(direction) { add(fault) }
     }

@@ -1,28 +1,28 @@
 import Units
 
-/// How far a transfer had come at which time, in no more than a few thousand points.
+/// The progress of a transfer over time, in at most a few thousand points.
 ///
-/// Points lie on a grid of time that becomes coarser, by doubling, whenever there are too many.
+/// Points lie on a time grid whose spacing doubles when there are too many.
 public struct ProgressCurve: Hashable, Sendable {
     /// A point of the curve.
     public struct Point: Hashable, Sendable {
-        /// When.
+        /// The time.
         public var moment: Moment
-        /// The bytes of the file that had arrived by then.
+        /// The bytes of the file that had arrived.
         public var offset: Int64
     }
 
-    /// The points that are kept at most: 4,096.
+    /// The most points: 4,096.
     public static let limit = 4_096
 
     /// The points, in order of time; offsets never fall.
     public private(set) var points: [Point] = []
     private var step: Int64 = 1_000_000
 
-    /// A curve without a point.
+    /// Makes an empty curve.
     public init() {}
 
-    /// The transfer has come to `offset` at `moment`, neither of them less than before.
+    /// Adds a point; neither value may decrease.
     public mutating func reached(_ offset: Int64, at moment: Moment) {
         if let last = points.last, last.moment.nanoseconds / step == moment.nanoseconds / step {
             points[points.count - 1] = Point(moment: moment, offset: offset)
@@ -32,7 +32,7 @@ public struct ProgressCurve: Hashable, Sendable {
         if points.count > ProgressCurve.limit { coarsen() }
     }
 
-    /// The bytes that had arrived at `moment`, on a straight line between two points that are near each other.
+    /// The bytes at `moment`, interpolated linearly.
     public func offset(at moment: Moment) -> Int64 {
         var low = 0
         var high = points.count

@@ -1,7 +1,7 @@
 import FaultPlan
 import Units
 
-/// What will become of a transfer through a profile: made by running the proxy's own links in virtual time.
+/// The predicted course of a transfer through a profile, made by running the proxy's links in virtual time.
 public struct TransferForecast: Sendable {
     /// How the transfer ends.
     public enum Outcome: Hashable, Sendable {
@@ -9,91 +9,91 @@ public struct TransferForecast: Sendable {
         case complete
         /// The client gives up for now.
         case givesUp
-        /// Not complete at the end of the time that the forecast was given.
+        /// Incomplete at the time limit.
         case unfinished
-        /// The forecast was given up: it had taken all the steps that it was given.
+        /// Aborted at the step limit.
         case tooManySteps
     }
 
-    /// Something that happens on the way.
+    /// An event of the transfer.
     public struct Event: Hashable, Sendable {
-        /// When, on the clock of the proxy.
+        /// The time, on the clock of the proxy.
         public var moment: Moment
-        /// What.
+        /// The kind of event.
         public var kind: Kind
 
-        /// What happens.
+        /// The kinds of events.
         public enum Kind: Hashable, Sendable {
-            /// A connection was refused, by the fault of this name.
+            /// A connection was refused by the fault of this name.
             case refused(fault: String)
-            /// A client gave up connecting, because of the fault of this name nobody answered.
+            /// A client gave up connecting, unanswered because of the fault of this name.
             case unanswered(fault: String)
-            /// The connection of this number begins, with so many bytes held.
+            /// The connection of this number begins, with this many bytes received.
             case opened(connection: UInt64, offset: Int64)
-            /// A fault acts, as the journal will tell it.
+            /// A fault acts, as in the journal.
             case struck(JournalEntry)
-            /// The connection of this number is lost, with so many bytes held.
+            /// The connection of this number is lost, with this many bytes received.
             case lost(connection: UInt64, offset: Int64, Loss)
         }
     }
 
     /// Why a connection is lost.
     public enum Loss: String, Hashable, Sendable {
-        /// A cut of the profile.
+        /// A cut.
         case cut
-        /// An outage that resets.
+        /// A resetting outage.
         case reset
-        /// The client waited too long for the first byte.
+        /// The first byte timed out.
         case firstByte
-        /// The client found the body too slow.
+        /// The body was below the minimum throughput.
         case stalled
     }
 
-    /// A time in which nothing arrives.
+    /// A time without progress.
     public struct Pause: Hashable, Sendable {
-        /// When it begins.
+        /// The start.
         public var begin: Moment
-        /// How long it lasts.
+        /// The duration.
         public var duration: Duration
     }
 
-    /// The events that are kept at most: 1,000. The figures count all of them.
+    /// The most events kept: 1,000. The counts include all.
     public static let eventLimit = 1_000
-    /// The steps that a forecast takes at most if nothing is said: 16 million, a second or two.
+    /// The default step limit: 16 million, a second or two.
     public static let stepLimit = 16_000_000
-    /// What counts as a pause: 500 ms without a byte.
+    /// The shortest pause: 500 ms without a byte.
     public static let shortestPause = Duration.milliseconds(500)
 
-    /// How it ends.
+    /// The outcome.
     public internal(set) var outcome = Outcome.unfinished
-    /// How long it takes, or took when the forecast ended.
+    /// The duration, up to the end of the forecast.
     public internal(set) var duration = Duration.zero
-    /// The bytes of the file that have arrived at the end.
+    /// The bytes of the file that arrived.
     public internal(set) var bytes: Int64 = 0
-    /// The connections that were accepted.
+    /// The number of accepted connections.
     public internal(set) var connections = 0
-    /// The connections that were refused.
+    /// The number of refused connections.
     public internal(set) var refusals = 0
-    /// How often each fault acted, by its name and what it did, in the order of the first time.
+    /// How often each fault acted, by name and effect, in the order of first events.
     public internal(set) var faultCounts: [(fault: String, count: Int)] = []
-    /// The connections that a cut of the profile ended.
+    /// The number of connections ended by a cut.
     public internal(set) var cuts = 0
-    /// The connections that an outage reset.
+    /// The number of connections reset by an outage.
     public internal(set) var resets = 0
-    /// The connections that the client gave up because they were too slow.
+    /// The number of connections that timed out or were too slow.
     public internal(set) var timeouts = 0
-    /// How many pauses there are.
+    /// The number of pauses.
     public internal(set) var pauses = 0
-    /// The longest pause, if there is one.
+    /// The longest pause.
     public internal(set) var longestPause: Pause?
-    /// The time of all pauses.
+    /// The total time of pauses.
     public internal(set) var pausedTime = Duration.zero
-    /// What happens on the way, the first of it.
+    /// The first events.
     public internal(set) var events: [Event] = []
-    /// How far it has come at which time.
+    /// The progress over time.
     public internal(set) var progress = ProgressCurve()
 
-    /// Where `faultCounts` has what a fault did.
+    /// The index in `faultCounts` of a fault and an effect.
     private var eventPlaces: [String: Int] = [:]
 
     mutating func note(_ kind: Event.Kind, at moment: Moment) {
@@ -126,7 +126,7 @@ public struct TransferForecast: Sendable {
     }
 }
 
-/// What is to be sent.
+/// A transfer to forecast.
 public struct Transfer: Hashable, Sendable {
     /// Downstream is a download, upstream an upload.
     public var direction: Direction

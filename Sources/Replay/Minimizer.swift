@@ -1,21 +1,21 @@
-/// Finds a smallest list of things with which a test still fails: delta debugging.
+/// Finds a minimal list of elements with which a test still fails, by delta debugging.
 ///
 /// Source: A. Zeller and R. Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE Transactions on Software
 /// Engineering 28(2), 2002. The result is 1-minimal: without any one of its elements the test passes.
 ///
-/// A value that decides what to test next and acts on nothing; elements are numbers from 0 up to a count.
+/// A pure value that decides what to test next; elements are numbers from 0 up to a count.
 public struct Minimizer: Sendable {
-    /// What to do next.
+    /// The next step.
     public enum Step: Hashable, Sendable {
-        /// Test with these elements, in ascending order, then `answer`.
+        /// Test with these elements, in ascending order, then call `answer`.
         case test([Int])
-        /// Nothing more is to be tested.
+        /// Done.
         case done(Verdict)
     }
 
-    /// What came out.
+    /// The result.
     public enum Verdict: Hashable, Sendable {
-        /// The test fails with these, and passes without any one of them.
+        /// The test fails with these and passes without any one of them.
         case smallest([Int])
         /// The test passes with all of them.
         case neverFails
@@ -26,15 +26,15 @@ public struct Minimizer: Sendable {
     private enum State: Sendable {
         case testingAll
         case testingNone
-        /// `current` fails; it is taken apart into so many parts, and this one is tried.
+        /// `current` fails; it is split into `parts`, and the part at `index` is tested.
         case reducing(parts: Int, index: Int)
         case done(Verdict)
     }
 
-    /// The smallest list so far with which the test failed; all of them before it has.
+    /// The smallest failing list so far; initially all elements.
     public private(set) var current: [Int]
     private var state = State.testingAll
-    /// The lists with which the test passed: none is tested twice.
+    /// The passing lists, so that none is tested twice.
     private var passing: Set<[Int]> = []
 
     /// Starts with `count` elements, 0 or more.
@@ -42,7 +42,7 @@ public struct Minimizer: Sendable {
         current = Array(0..<count)
     }
 
-    /// What to do next. Asking twice changes nothing.
+    /// The next step. Asking twice changes nothing.
     public var next: Step {
         switch state {
         case .testingAll: .test(current)
@@ -52,7 +52,7 @@ public struct Minimizer: Sendable {
         }
     }
 
-    /// Tells how the test with the elements of `next` ended. To be called once for each test.
+    /// Takes the result of the test with the elements of `next`. To be called once for each test.
     public mutating func answer(fails: Bool) {
         switch state {
         case .testingAll:
@@ -70,7 +70,7 @@ public struct Minimizer: Sendable {
             let tested = candidate(parts, index)
             if fails {
                 current = tested
-                // A part that fails is taken apart anew; what is left without one keeps the size of its parts.
+                // A failing part is split anew; a failing complement keeps its parts.
                 begin(parts: index < parts ? 2 : max(2, parts - 1))
             } else {
                 passing.insert(tested)
@@ -110,7 +110,7 @@ public struct Minimizer: Sendable {
         state = .reducing(parts: parts, index: index)
     }
 
-    /// One of the parts, or for an index from `parts` on what is left without one.
+    /// A part, or for an index from `parts` on the complement of one.
     private func candidate(_ parts: Int, _ index: Int) -> [Int] {
         let number = index % parts
         let begin = current.count * number / parts

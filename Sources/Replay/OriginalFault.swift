@@ -2,10 +2,10 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// A fault of the profile that a journal was made with, and how long its phase lasts at most.
+/// A fault of the journal's profile, and the longest time of its phase.
 struct OriginalFault: Sendable {
     let fault: Fault
-    /// `nil` where it is in none, or in one that never gives way to another.
+    /// `nil` if it is in no phase, or in one that doesn't end.
     let phaseLength: Duration?
 
     /// The faults of a profile, in its order.
@@ -19,7 +19,7 @@ struct OriginalFault: Sendable {
             }
     }
 
-    /// The fault that acts as `event` tells; `nil` where only the fault that it came from can.
+    /// The fault that repeats an event at its position; `nil` if only the original fault can.
     func kind(of event: RecordedFaultEvent, seed: UInt64) -> FaultKind? {
         guard let offset = event.offset, offset >= 0, let connection = event.connection, connection > 0,
             let direction = event.direction
@@ -43,21 +43,21 @@ struct OriginalFault: Sendable {
         return fault.kind.replayed(at: position)
     }
 
-    /// The messages that a fault event is narrowed to: the one that was acted, where one counted. What vanishes ends with its
-    /// message as well, whatever its position counts.
+    /// The messages that the repetition of an event is narrowed to: the event's message. A truncation ends with its
+    /// message, whatever its base.
     func messages(of event: RecordedFaultEvent) -> HTTPCondition? {
         guard event.base != .connection, let request = event.request, request > 0 else {
             guard fault.kind.endsWithMessage, event.base == .connection, fault.condition.http?.chance == .always
             else { return nil }
             return fault.condition.http
         }
-        // Informational responses have the number of the final one: the status tells them apart.
+        // Informational responses share the number of the final one and differ in the status.
         let requests = ConnectionSelection.range(UInt64(request)...UInt64(request))
         return HTTPCondition(status: fault.condition.http?.status, requests: requests)
     }
 
-    /// The longest time that the fault can be on without a break, by its phase and its condition. A journal doesn't tell
-    /// when it went off.
+    /// The longest time that the fault is on without a break, by its phase and condition. The journal doesn't record when
+    /// it went off.
     private var longestInterval: Duration {
         let condition = fault.condition
         let ends: [Duration?] = [

@@ -1,26 +1,26 @@
 import FaultPlan
 import FaultProfile
 
-/// A line of a journal, its time aside.
+/// A line of a journal without its time.
 public struct RecordedFaultEvent: Hashable, Sendable {
     /// The proxy's name.
     public var proxy: String
-    /// The connection's number; `nil` where the whole proxy is concerned.
+    /// The connection's number; `nil` for an event of the whole proxy.
     public var connection: UInt64?
-    /// The direction; `nil` where both are concerned.
+    /// The direction; `nil` for both.
     public var direction: Direction?
     /// The fault's name.
     public var fault: String
-    /// Where it acted, if a position decided.
+    /// The offset, if a position decided.
     public var offset: Int64?
-    /// What the offset is counted in.
+    /// The base of the offset.
     public var base: OffsetBase
-    /// The number of the request on its connection, from 1, if it was a message that it acted.
+    /// The number of the request on its connection, from 1, for an event on a message.
     public var request: Int64?
-    /// What it did.
+    /// The effect.
     public var what: String
 
-    /// Makes a fault event out of its parts.
+    /// Makes an event.
     public init(
         proxy: String,
         connection: UInt64? = nil,
@@ -43,7 +43,7 @@ public struct RecordedFaultEvent: Hashable, Sendable {
 }
 
 extension RecordedFaultEvent {
-    /// Every word that `what` can be.
+    /// All words of effects.
     public static let words = Set(
         ([
             .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,

@@ -2,30 +2,30 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// Strikes the faults of a journal again: those decided by a position as faults of their own, each on its connection at
-/// its byte; those decided by time as they are in the profile.
+/// Repeats the faults of a journal: those decided by a position as faults of their own, each on its connection at its
+/// offset; those decided by time as in the profile.
 public struct ReplayPlan: Sendable {
-    /// What can be kept or left out.
+    /// An element that can be kept or left out.
     public enum Unit: Hashable, Sendable {
-        /// A line of a fault that a position decides: a cut, a stall, a truncation, a corruption, or one direction's end.
+        /// An event that a position decided: a cut, a stall, a truncation, a corruption, an insertion or a half-open direction.
         case event(RecordedFaultEvent)
-        /// A fault of the profile, by its name, on all connections and at all times that it acts on.
+        /// A fault of the profile, by its name.
         case fault(String)
     }
 
-    /// The fault events of a journal that are looked at: 65,536.
+    /// The most events of a journal: 65,536.
     public static let eventLimit = 65_536
 
-    /// The profile that the journal was made with, with the seed of that run.
+    /// The profile of the journal, with the seed of its run.
     public let profile: Profile
-    /// What the journal tells, without repetition, in its order.
+    /// The elements of the journal, without duplicates, in order.
     public let units: [Unit]
 
     /// The profile's faults by their names.
     private let faults: [String: OriginalFault]
     private let seed: UInt64
 
-    /// The plan of the fault events of one proxy, which drew with `seed`. What `profile` has no fault of isn't replayed.
+    /// Makes the replay of the events of one proxy, which drew with `seed`. Events of unknown faults are ignored.
     public init(profile: Profile, seed: UInt64, events: [RecordedFaultEvent]) {
         var profile = profile
         profile.seed = seed
@@ -35,7 +35,7 @@ public struct ReplayPlan: Sendable {
         var known: Set<Unit> = []
         var units: [Unit] = []
         for event in events.prefix(ReplayPlan.eventLimit) {
-            // That a stream isn't HTTP is told by a fault, and isn't one.
+            // An unreadable stream isn't a fault.
             guard let fault = faults[event.fault], event.what != FaultEvent.Effect.unreadWord else { continue }
             let isExplicit = fault.kind(of: event, seed: seed) != nil
             let unit = isExplicit ? Unit.event(event) : .fault(event.fault)
@@ -45,9 +45,9 @@ public struct ReplayPlan: Sendable {
         self.faults = faults
     }
 
-    /// The profile that does everything that the journal tells, and what goes by time besides.
+    /// The profile that repeats the whole journal, with all faults decided by time.
     ///
-    /// Two faults may have one name in it, that of the fault they come from, so that its journal reads as the first.
+    /// Faults keep the name of their original, so that the new journal reads like the old one; names may repeat.
     public var everything: Profile {
         let events = explicitFaults(of: units)
         var result = profile
@@ -57,12 +57,12 @@ public struct ReplayPlan: Sendable {
             phase.faults.removeAll { $0.kind.isReplayedByPosition }
             return phase
         }
-        return result.withoutVainWaits
+        return result.withoutDanglingTriggers
     }
 
-    /// The profile that does only what `kept` says. Phases stay as long as one of them has a fault.
+    /// The profile with only the elements of `kept`. Phases remain as long as one of them has a fault.
     ///
-    /// With `isNamedApart` every fault has a name of its own, so that the profile can be written and read again.
+    /// With `isNamedApart` names are unique, so that the profile can be written and read again.
     public func profile(keeping kept: [Unit], isNamedApart: Bool = false) -> Profile {
         let names = Set(
             kept.compactMap { unit -> String? in
@@ -81,8 +81,8 @@ public struct ReplayPlan: Sendable {
         if isNamedApart { events = ReplayPlan.namedApart(events, from: names) }
         let newNames = Dictionary(zip(origins, events.map(\.name))) { first, _ in first }
         result.faults += events
-        result.renameAwaited(newNames)
-        result = result.withoutVainWaits
+        result.renameTriggers(newNames)
+        result = result.withoutDanglingTriggers
         if result.phases.allSatisfy(\.faults.isEmpty) {
             result.phases = []
             result.repeats = false
@@ -108,7 +108,7 @@ public struct ReplayPlan: Sendable {
         }
     }
 
-    /// Whether the events of a fault are made again one by one, and the fault itself isn't.
+    /// Whether the events of a fault are repeated one by one in place of the fault.
     public static func isAtPosition(_ kind: FaultKind) -> Bool { kind.isReplayedByPosition }
 
     private static func namedApart(_ faults: [Fault], from taken: Set<String>) -> [Fault] {
@@ -116,7 +116,7 @@ public struct ReplayPlan: Sendable {
         return faults.map { fault in
             guard case .range(let range) = fault.condition.connections else { return fault }
             var fault = fault
-            // A name has a limit, which counts scalars; what is cut off is told by the number.
+            // Names have a limit in scalars; the number keeps shortened ones apart.
             var stem = String(String.UnicodeScalarView(fault.name.unicodeScalars.prefix(ProfileLimits.nameLength - 40)))
             stem += " of connection \(range.lowerBound)"
             var name = stem
@@ -132,8 +132,8 @@ public struct ReplayPlan: Sendable {
 }
 
 extension Profile {
-    /// Has the faults that come after one of the old names come after the one of the new name.
-    fileprivate mutating func renameAwaited(_ newNames: [String: String]) {
+    /// Renames the faults that others come after.
+    fileprivate mutating func renameTriggers(_ newNames: [String: String]) {
         func renamed(_ fault: Fault) -> Fault {
             guard let after = fault.condition.after, let name = newNames[after] else { return fault }
             var fault = fault
@@ -144,15 +144,15 @@ extension Profile {
         for index in phases.indices { phases[index].faults = phases[index].faults.map(renamed) }
     }
 
-    /// The profile without the faults that come after one which isn't there: they would never be on.
-    fileprivate var withoutVainWaits: Profile {
+    /// The profile without faults that come after a missing one, which would never be on.
+    fileprivate var withoutDanglingTriggers: Profile {
         var result = self
         while true {
             let known = Set((result.faults + result.phases.flatMap(\.faults)).map(\.name))
-            func isVain(_ fault: Fault) -> Bool { fault.condition.after.map { !known.contains($0) } ?? false }
-            guard (result.faults + result.phases.flatMap(\.faults)).contains(where: isVain) else { return result }
-            result.faults.removeAll(where: isVain)
-            for index in result.phases.indices { result.phases[index].faults.removeAll(where: isVain) }
+            func isDangling(_ fault: Fault) -> Bool { fault.condition.after.map { !known.contains($0) } ?? false }
+            guard (result.faults + result.phases.flatMap(\.faults)).contains(where: isDangling) else { return result }
+            result.faults.removeAll(where: isDangling)
+            for index in result.phases.indices { result.phases[index].faults.removeAll(where: isDangling) }
         }
     }
 }

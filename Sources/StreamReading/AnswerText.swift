@@ -2,7 +2,7 @@ import FaultProfile
 import NIOHTTP1
 
 extension StreamReader {
-    /// The bytes of an answer to the request of this number (RFC 9112, section 4): without content where that is a HEAD.
+    /// The bytes of an answer (RFC 9112, section 4); without content for a HEAD request.
     public func text(of answer: HTTPAnswer, to request: Int64) -> [UInt8] {
         let status = HTTPResponseStatus(statusCode: answer.status)
         let content = Array(answer.body.utf8)

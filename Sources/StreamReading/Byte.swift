@@ -1,4 +1,4 @@
-/// The bytes that heads of HTTP are made of.
+/// The bytes of HTTP heads.
 enum Byte {
     static let tab: UInt8 = 0x09
     static let lineFeed: UInt8 = 0x0A
@@ -13,10 +13,10 @@ enum Byte {
 
     static func isLetterOrDigit(_ byte: UInt8) -> Bool { isDigit(byte) || lowercased(byte) &- 0x61 < 26 }
 
-    /// Whether it is a character that is seen, of ASCII.
+    /// Whether it is a visible ASCII character.
     static func isVisible(_ byte: UInt8) -> Bool { byte &- 0x21 < 0x5E }
 
-    /// Whether it is white space, the line ends within a folded field included (RFC 9112, section 5.2).
+    /// Whether it is white space, including line ends in a folded field (RFC 9112, section 5.2).
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == space || byte == tab || byte == carriageReturn || byte == lineFeed
     }
@@ -25,7 +25,7 @@ enum Byte {
 }
 
 extension Span where Element == UInt8 {
-    /// Whether these are the bytes of `text`.
+    /// Whether the bytes equal `text`.
     func equals(_ text: String) -> Bool {
         guard count == text.utf8.count else { return false }
         var index = 0
@@ -36,7 +36,7 @@ extension Span where Element == UInt8 {
         return true
     }
 
-    /// Whether these are the bytes of `text`, which has small letters, whatever the case of theirs.
+    /// Whether the bytes equal the lower-case `text`, ignoring case.
     func equalsIgnoringCase(_ text: String) -> Bool {
         guard count == text.utf8.count else { return false }
         var index = 0
@@ -55,7 +55,7 @@ extension Span where Element == UInt8 {
         return start..<end
     }
 
-    /// The number that digits write; `nil` where there are none, or others than digits, or too many.
+    /// The decimal number in the bytes; `nil` if they aren't digits or too many.
     func number(_ range: Range<Int>) -> Int64? {
         var value: Int64 = 0
         for index in range {
@@ -68,14 +68,13 @@ extension Span where Element == UInt8 {
         return range.isEmpty ? nil : value
     }
 
-    /// The first place of `byte` in `range`.
+    /// The first index of `byte` in `range`.
     func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int? {
         for index in range where self[index] == byte { return index }
         return nil
     }
 
-    /// Takes the next element of a list out of `rest`, without the white space around it (RFC 9110, section 5.6.1); `nil`
-    /// behind the last one.
+    /// Removes the next element of a list from `rest`, trimmed (RFC 9110, section 5.6.1); `nil` after the last.
     func nextElement(of rest: inout Range<Int>?) -> Range<Int>? {
         guard let range = rest else { return nil }
         let comma = firstIndex(of: Byte.comma, in: range)
@@ -83,7 +82,7 @@ extension Span where Element == UInt8 {
         return trimmed(range.lowerBound..<(comma ?? range.upperBound))
     }
 
-    /// The text of `range`, with what isn't UTF-8 replaced, and white space of a field of several lines by one space.
+    /// The text of `range`; invalid UTF-8 is replaced, and the folds of a field become a space.
     func text(_ range: Range<Int>) -> String {
         let bytes = extracting(range)
         if let text = try? UTF8Span(validating: bytes), bytes.firstIndex(of: Byte.lineFeed, in: 0..<bytes.count) == nil

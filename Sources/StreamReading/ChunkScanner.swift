@@ -1,30 +1,29 @@
-/// Follows the framing of chunks (RFC 9112, section 7.1), byte by byte where it is framing and in one step where it is
-/// content.
+/// Scans chunked framing (RFC 9112, section 7.1): framing byte by byte, content in one step.
 struct ChunkScanner {
-    /// Bytes of framing between two pieces of content at most, trailers included: 64 KiB.
+    /// The most framing bytes between two pieces of content, including trailers: 64 KiB.
     static let framingLimit = 64 << 10
 
-    /// What comes next in the bytes.
+    /// The next part of the bytes.
     enum Piece: Equatable {
-        /// So many bytes of content.
+        /// This many bytes of content.
         case content(Int)
-        /// The content has ended; the message has.
+        /// The end of the content and the message.
         case end
-        /// Nothing more in these bytes.
+        /// More bytes are needed.
         case more
-        /// This is no framing.
+        /// Invalid framing.
         case unreadable
     }
 
     private enum State {
-        /// In the size of a chunk, and whether a digit of it was read.
+        /// In the size of a chunk, and whether a digit has come.
         case size(hasDigits: Bool)
-        /// Behind the size, in its extension, up to the end of the line.
+        /// In the chunk extension, up to the end of the line.
         case sizeExtension
         case content
-        /// In front of the line end behind a chunk.
+        /// At the line end after a chunk.
         case contentEnd
-        /// In a line of the trailers, which has so many bytes.
+        /// In a trailer line with this many bytes.
         case trailer(length: Int)
     }
 
@@ -32,7 +31,7 @@ struct ChunkScanner {
     private var left: Int64 = 0
     private var framing = 0
 
-    /// Goes on in `bytes` from `index`, which it moves behind what it has read.
+    /// Reads on in `bytes` from `index`, which is moved past the bytes read.
     mutating func next(_ bytes: Span<UInt8>, _ index: inout Int) -> Piece {
         while index < bytes.count {
             if case .content = state, left > 0 {
@@ -52,13 +51,13 @@ struct ChunkScanner {
         return .more
     }
 
-    /// Reads one byte of framing: whether it is the message's last; `nil` where it can't be.
+    /// Reads one byte of framing; returns whether it is the message's last, `nil` if it is invalid.
     private mutating func step(_ byte: UInt8) -> Bool? {
         let isLineEnd = byte == 0x0A
         switch state {
         case .size(let hasDigits):
             if let value = ChunkScanner.digit(byte) {
-                // A further digit has to fit into 63 bits.
+                // Another digit must fit into 63 bits.
                 guard left >> 59 == 0 else { return nil }
                 left = left << 4 | value
                 state = .size(hasDigits: true)

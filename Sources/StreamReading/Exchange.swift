@@ -1,13 +1,13 @@
 import FaultPlan
 
-/// The requests of a connection whose responses are still to come.
+/// The requests of a connection that await their responses.
 final class Exchange {
     /// The head of a message, and how its content ends.
     typealias Head = (message: Message, framing: Framing)
 
     private var waiting: [Message] = []
     private var number: Int64 = 0
-    /// Whether messages are to have the targets of their requests, and the names of the fields that they are to have.
+    /// Whether targets are needed, and the names of the needed fields.
     private var keepsTargets = false
     private var fieldNames: [String] = []
 
@@ -15,19 +15,19 @@ final class Exchange {
         follow(interest)
     }
 
-    /// Keeps from the next request on what `interest` asks for.
+    /// Keeps what `interest` needs, from the next request on.
     func follow(_ interest: StreamInterest) {
         keepsTargets = interest.targets
         fieldNames = interest.fields.map { $0.lowercased() }
     }
 
-    /// Whether a final response is still to begin.
+    /// Whether a final response is pending.
     var awaitsResponse: Bool { !waiting.isEmpty }
 
-    /// Whether one is to a request before the one of this number.
+    /// Whether an earlier request than this one has a pending response.
     func awaitsResponse(before request: Int64) -> Bool { waiting.first.map { $0.request < request } ?? false }
 
-    /// The method of a request without a response, by its number.
+    /// The method of a pending request, by its number.
     func method(of request: Int64) -> String? { waiting.first { $0.request == request }?.method }
 
     /// Reads the head of a request.
@@ -63,6 +63,6 @@ final class Exchange {
         return (message, framing)
     }
 
-    /// No response comes any more.
+    /// Drops all pending requests, because no response comes any more.
     func abandon() { waiting.removeAll() }
 }

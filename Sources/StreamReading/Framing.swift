@@ -2,21 +2,21 @@ import FaultPlan
 
 /// How the content of a message ends (RFC 9112, section 6.3).
 enum Framing: Equatable {
-    /// There is none.
+    /// No content.
     case none
-    /// After so many bytes.
+    /// After this many bytes.
     case length(Int64)
-    /// By chunks.
+    /// In chunks.
     case chunked
-    /// With the connection.
+    /// At the end of the connection.
     case untilEnd
-    /// What follows is no HTTP any more (RFC 9110, sections 7.8 and 9.3.6).
+    /// Followed by another protocol (RFC 9110, sections 7.8 and 9.3.6).
     case tunnel
 
     /// The framing of a request with these fields.
     init(request fields: HeadFields) throws(UnreadReason) {
         self = try Framing.told(by: fields) ?? .none
-        // A server can't tell the end of such a request.
+        // Such a request has no known end.
         if self == .untilEnd { throw .unknownCoding }
     }
 
@@ -31,7 +31,7 @@ enum Framing: Equatable {
         }
     }
 
-    /// What fields say; what two readers may understand in two ways is refused.
+    /// The framing that fields give; ambiguous combinations are refused.
     private static func told(by fields: HeadFields) throws(UnreadReason) -> Framing? {
         if fields.hasCoding {
             if fields.length != nil || fields.hasInvalidLength { throw .lengthAndCoding }

@@ -1,20 +1,19 @@
 import FaultPlan
 
-/// The fields of a head that say where its message ends and where in a resource its content lies, and those that are
-/// wanted.
+/// The fields of a head that give the framing and the position of the content in its resource, and the wanted fields.
 ///
 /// Lines end with a line feed, with or without a carriage return in front of it, and may be folded (RFC 9112, sections
 /// 2.2 and 5.2), as nginx or curl read them.
 struct HeadFields {
-    /// The content's length, if one is given: a number, or a list of the same.
+    /// The content length, if given: a number, or a list of equal numbers.
     private(set) var length: Int64?
-    /// Whether there is a length that isn't a number, or differs from another.
+    /// Whether a length is invalid or differs from another.
     private(set) var hasInvalidLength = false
     /// Whether there is a transfer coding.
     private(set) var hasCoding = false
     /// Whether the last transfer coding is `chunked`.
     private(set) var endsChunked = false
-    /// Whether a message was chunked twice.
+    /// Whether `chunked` was applied twice.
     private(set) var isChunkedTwice = false
     /// The wanted fields in order.
     private(set) var wanted: [Message.Field] = []
@@ -22,14 +21,14 @@ struct HeadFields {
     private var contentRange: Range<Int>?
     private var uploadOffset: Range<Int>?
 
-    /// Reads the lines behind the first one of a head, which ends at `start`, and keeps the fields whose names are in
-    /// `names`, those in small letters.
+    /// Reads the lines after the first one, which ends at `start`, and keeps the fields whose lower-case names are in
+    /// `names`.
     init(_ head: Span<UInt8>, from start: Int, isRequest: Bool, keeping names: [String]) throws(UnreadReason) {
         var index = start
         while !HeadFields.isEmptyLine(head, at: index) {
             let name = HeadFields.name(head, from: index)
-            // White space in front of the colon: a server must refuse it, and clients read it in one way or another (RFC
-            // 9112, section 5.1).
+            // White space before the colon must be refused by servers and is read differently by clients (RFC 9112,
+            // section 5.1).
             let colon = HeadFields.skipBlanks(head, from: name.upperBound)
             let isLoose = colon > name.upperBound
             guard !name.isEmpty, !(isLoose && isRequest), colon < head.count, head[colon] == Byte.colon else {
@@ -41,15 +40,15 @@ struct HeadFields {
         }
     }
 
-    /// Where in a resource the content of a request begins: by its `Content-Range` (RFC 9110, section 14.4) or by the
-    /// `Upload-Offset` of resumable uploads, else at its start.
+    /// The offset of a request's content in its resource: by `Content-Range` (RFC 9110, section 14.4) or the
+    /// `Upload-Offset` of resumable uploads, else 0.
     func uploadStart(_ head: Span<UInt8>) -> Int64? {
         if contentRange != nil { return rangeStart(head) }
         if let uploadOffset { return head.number(uploadOffset) }
         return 0
     }
 
-    /// Where in a resource the content of a response begins; `nil` where it is no part of one, or several.
+    /// The offset of a response's content in its resource; `nil` if unknown or several ranges.
     func downloadStart(_ head: Span<UInt8>, status: Int) -> Int64? {
         switch status {
         case 200, 203: 0
@@ -118,7 +117,7 @@ struct HeadFields {
         return head.number(head.trimmed(space..<dash))
     }
 
-    /// The visible characters from `start` on up to a colon or what can't be in a name.
+    /// The characters of a name from `start` on.
     private static func name(_ head: Span<UInt8>, from start: Int) -> Range<Int> {
         var index = start
         while index < head.count, head[index] != Byte.colon, Byte.isVisible(head[index]) { index += 1 }
@@ -131,13 +130,13 @@ struct HeadFields {
         return index
     }
 
-    /// Where the field whose value begins at `start` ends, with the line feed of its last line.
+    /// The end of the field whose value begins at `start`, including its last line feed.
     private static func fieldEnd(_ head: Span<UInt8>, from start: Int) throws(UnreadReason) -> Int {
         var index = start
         while index < head.count {
             let byte = head[index]
             index += 1
-            // Most bytes of a value are none of those that have to be looked at.
+            // Most bytes of a value need no attention.
             if byte > Byte.carriageReturn { continue }
             if byte == Byte.lineFeed {
                 let isFolded = index < head.count && (head[index] == Byte.space || head[index] == Byte.tab)
@@ -145,7 +144,7 @@ struct HeadFields {
             } else if byte == 0
                 || byte == Byte.carriageReturn && (index == head.count || head[index] != Byte.lineFeed)
             {
-                // A carriage return alone would end a line for some readers only (RFC 9112, section 2.2).
+                // A bare carriage return ends a line for some readers only (RFC 9112, section 2.2).
                 throw .malformedField
             }
         }

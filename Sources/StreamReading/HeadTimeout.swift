@@ -1,19 +1,19 @@
 import Units
 
-/// How long an unfinished head is held before its stream passes unread.
+/// The time-outs of an unfinished head, after which its stream passes unread.
 ///
-/// A protocol that waits for an answer to its first bytes is silent behind them, and a client that types a head slowly
-/// isn't: so the short limits count from the last byte that came. The head as a whole has the long one.
+/// The short limits count from the last byte, because a protocol that waits for an answer is silent after its first bytes
+/// and a slow client isn't. The long limit counts from the first byte of the head.
 enum HeadTimeout {
-    /// A token of capitals, which most protocols of text begin with: 250 ms behind its last byte. That is longer than a
-    /// retransmission or a delayed acknowledgement between two parts of a head takes.
+    /// After a token in capitals, as most text protocols begin with: 250 ms since the last byte, longer than a
+    /// retransmission or a delayed acknowledgement.
     static let token: Int64 = 250_000_000
-    /// A registered method and what may be the start of a target, or the start of a status line: 1 s behind the last byte.
+    /// After a registered method and a possible target, or the start of a status line: 1 s since the last byte.
     static let line: Int64 = 1_000_000_000
-    /// A head with a whole first line, and any head behind a message of HTTP: 60 s behind its first byte, as servers wait.
+    /// After a complete first line, or after an HTTP message: 60 s since the first byte, as servers wait.
     static let head: Int64 = 60_000_000_000
 
-    /// When a head that began at `began` and last grew at `grew` is let go.
+    /// The deadline of a head that began at `began` and last grew at `grew`.
     static func end(_ progress: StartLine.Progress, began: Moment, grew: Moment) -> Moment {
         let end = began.advanced(byNanoseconds: head)
         return switch progress {

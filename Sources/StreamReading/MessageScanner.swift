@@ -2,35 +2,34 @@ import FaultPlan
 
 /// Finds the messages in one direction of a connection.
 struct MessageScanner {
-    /// Bytes of a head at most: 64 KiB. A longer one isn't read, nor what follows it.
+    /// The longest head: 64 KiB. After a longer one nothing more is read.
     static let headLimit = 64 << 10
-    /// Marks from which on no more of a read is looked at before a link has taken them: 64.
+    /// Marks after which the link must take bytes before more are scanned: 64.
     static let markLimit = 64
 
     private enum State {
-        /// In front of a message, or in its head.
+        /// Before a message, or in its head.
         case head
-        /// In the content, of which so many bytes are left.
+        /// In the content, with this many bytes left.
         case content(left: Int64)
         case chunks(ChunkScanner)
         /// In content that ends with the connection.
         case untilEnd
-        /// Whatever follows is passed on and not looked at.
+        /// The rest is passed on unread.
         case passing
     }
 
-    /// The bytes that came before those that are read next.
+    /// The offset of the next bytes.
     private(set) var offset: Int64 = 0
     private var state = State.head
     private var contentOffset: Int64 = 0
-    /// The bytes of an unfinished head that were looked through already.
+    /// The scanned bytes of an unfinished head.
     private var looked = 0
-    /// Its first line, as far as it has come.
+    /// The first line of the head, as far as it has come.
     private var line: StartLine
-    /// What every head begins with.
+    /// The initial state of a first line.
     private let start: StartLine
-    /// What is to be said of the next bytes: that a message which was no longer looked at ends in front of them, or that
-    /// they aren't read.
+    /// A mark to report with the next bytes: the end of an abandoned message, or that the stream is unreadable.
     private var pending: Pending?
     /// Whether a message was found.
     private(set) var hasRead = false
@@ -40,13 +39,13 @@ struct MessageScanner {
         case unreadable(UnreadReason)
     }
 
-    /// A scanner of messages whose first lines begin as `start`.
+    /// Makes a scanner of messages whose first lines begin as `start`.
     init(_ start: StartLine) {
         self.start = start
         line = start
     }
 
-    /// Whether a message has begun whose end hasn't come.
+    /// Whether a message is unfinished.
     var isInMessage: Bool {
         switch state {
         case .content, .chunks, .untilEnd: true
@@ -54,32 +53,31 @@ struct MessageScanner {
         }
     }
 
-    /// Stops looking: everything from here on is passed on. A message that had begun ends for its faults here.
+    /// Stops scanning and passes everything on. An unfinished message ends here for its faults.
     mutating func stop() {
         if isInMessage { pending = .end }
         state = .passing
     }
 
-    /// Stops looking, for a reason that is told with the next bytes.
+    /// Stops scanning for a reason, which is reported with the next bytes.
     mutating func giveUp(_ why: UnreadReason) {
         pending = .unreadable(why)
         state = .passing
     }
 
-    /// How sure it is that the bytes of an unfinished head become one.
+    /// How likely the bytes of an unfinished head are to become one.
     var progress: StartLine.Progress { line.progress }
 
-    /// Whether nothing is looked at any more.
+    /// Whether scanning has stopped.
     var hasStopped: Bool { if case .passing = state { true } else { false } }
 
-    /// Reads `bytes`, which begin at `offset`; tells where messages are, and returns how many bytes may be passed on.
-    /// The rest is an unfinished head, to be given again in front of what comes next; or, when `marks` has come to
-    /// `markLimit`, what hasn't been looked at.
+    /// Reads `bytes`, which begin at `offset`, appends marks, and returns how many bytes may be passed on. The rest is an
+    /// unfinished head, to be passed again in front of what comes next, or unscanned if `marks` has reached `markLimit`.
     ///
     /// - Parameters:
-    ///   - isOver: whether no further message is to be looked for.
+    ///   - isOver: whether no further message is wanted.
     ///   - isExpected: whether a message may begin.
-    ///   - begin: reads a whole head: what it is and how its content ends.
+    ///   - begin: reads a complete head and returns the message and its framing.
     mutating func read(
         _ bytes: Span<UInt8>,
         into marks: inout [Mark],
@@ -101,7 +99,7 @@ struct MessageScanner {
                     state = .passing
                     continue
                 }
-                // Empty lines in front of a message belong to none (RFC 9112, section 2.2).
+                // Empty lines before a message are ignored (RFC 9112, section 2.2).
                 if looked == 0, bytes[index] == Byte.carriageReturn || bytes[index] == Byte.lineFeed {
                     index += 1
                     continue
@@ -188,7 +186,7 @@ struct MessageScanner {
         marks.append(.unreadable(at: offset + Int64(index), why: why))
     }
 
-    /// The bytes of the head that `bytes` begin with; `nil` while it isn't whole and may become one.
+    /// The length of the head at the start of `bytes`; `nil` while it is incomplete.
     private mutating func head(_ bytes: Span<UInt8>, isExpected: () -> Bool) throws(UnreadReason) -> Int? {
         let length = headLength(bytes)
         guard length ?? bytes.count <= MessageScanner.headLimit else { throw .longHead }
@@ -201,11 +199,11 @@ struct MessageScanner {
         return nil
     }
 
-    /// The bytes up to the end of the empty line behind a head; `nil` while that hasn't come.
+    /// The length up to the end of the empty line after a head; `nil` while that hasn't come.
     private mutating func headLength(_ bytes: Span<UInt8>) -> Int? {
-        // An empty line may have begun in what was looked through.
+        // An empty line may have begun in scanned bytes.
         var index = max(0, looked - 3)
-        // It has two line ends in a row, so every second byte tells.
+        // Two line ends in a row, so checking every second byte is enough.
         while index < bytes.count {
             if bytes[index] <= Byte.carriageReturn {
                 for end in index...index + 1 where MessageScanner.endsHead(bytes, at: end) { return end + 1 }

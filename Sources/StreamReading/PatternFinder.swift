@@ -1,18 +1,18 @@
 import FaultPlan
 import FaultProfile
 
-/// Finds the ends of a pattern in a stream, over the limits of reads (Knuth, Morris and Pratt): the first in each read,
-/// since whoever lets that pass lets the others of the same moment pass as well.
+/// Finds a pattern in a stream across reads (Knuth, Morris and Pratt). Reports the first match of each read: a fault that
+/// lets it pass lets later ones of the same moment pass, too.
 struct PatternFinder {
     /// The identity of the fault.
     let fault: Int
     private let pattern: [UInt8]
-    /// For each length of a match, the length of the longest match that is still one when the next byte differs.
+    /// For each match length, the length of the longest shorter match.
     private let fallback: [Int]
     private var matched = 0
     private var offset: Int64
 
-    /// A finder that begins in front of the byte at `offset`.
+    /// Makes a finder that begins at `offset`.
     init(_ pattern: BytePattern, fault: Int, from offset: Int64 = 0) {
         self.fault = fault
         self.offset = offset
@@ -27,7 +27,7 @@ struct PatternFinder {
         self.fallback = fallback
     }
 
-    /// Looks through the first `count` of `bytes`.
+    /// Searches the first `count` of `bytes`.
     mutating func read(_ bytes: Span<UInt8>, count: Int, into marks: inout [Mark]) {
         guard let first = pattern.first else { return }
         var isFound = false

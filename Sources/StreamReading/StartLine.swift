@@ -1,18 +1,18 @@
 /// The first line of a head as far as it has come, byte by byte (RFC 9112, sections 3 and 4).
 ///
-/// Says at the first byte that can't be one that a stream isn't HTTP/1, so that other protocols don't wait for their
-/// answers. It takes what nginx and curl take, but for bytes above 0x7E in a target.
+/// Rejects a stream at the first byte that can't be HTTP/1, so that other protocols don't wait for their answers. Accepts
+/// what nginx and curl accept, except bytes above 0x7E in a target.
 struct StartLine {
-    /// The longest method that is read: 32 bytes.
+    /// The longest method: 32 bytes.
     static let methodLimit = 32
 
-    /// How sure it is that the bytes become the head of a message.
+    /// How likely the bytes are to become the head of a message.
     enum Progress {
-        /// A token of capitals, as other protocols begin as well.
+        /// A token in capitals, as in other protocols.
         case token
         /// A registered method, or the version of a response.
         case line
-        /// The whole first line.
+        /// The complete first line.
         case whole
     }
 
@@ -23,32 +23,32 @@ struct StartLine {
         case asterisk
         /// `http`, up to the colon.
         case scheme
-        /// `://`, of which this many bytes are still to come.
+        /// `://`, with this many bytes to come.
         case slashes(left: Int)
-        /// What has no form of its own: a path, or what follows an absolute target's slashes.
+        /// A path, or the rest of an absolute target.
         case path
         /// `host:port`, and whether the colon has come.
         case authority(hasColon: Bool)
-        /// “HTTP/1.”, of which this many bytes have come.
+        /// “HTTP/1.”, with this many bytes come.
         case version(matched: Int)
         case minorVersion
         case requestEnd
         /// Between the version of a response and its status.
         case statusStart
-        /// The status, of which this many digits have come.
+        /// The status, with this many digits come.
         case status(digits: Int)
         case statusEnd
         case reason
-        /// Behind a carriage return.
+        /// After a carriage return.
         case lineFeed
         case whole
     }
 
     private let isRequest: Bool
     private var part: Part
-    /// The bytes that were looked at.
+    /// The number of scanned bytes.
     private var position = 0
-    /// Where the method, or the status, ends.
+    /// The end of the method or the status.
     private var methodEnd = 0
     private var targetStart = 0
     private var targetEnd = 0
@@ -61,13 +61,13 @@ struct StartLine {
         part = isRequest ? .method : .version(matched: 0)
     }
 
-    /// The first line of a request.
+    /// Makes the first line of a request.
     static var request: StartLine { StartLine(isRequest: true) }
 
-    /// The first line of a response.
+    /// Makes the first line of a response.
     static var response: StartLine { StartLine(isRequest: false) }
 
-    /// How sure it is so far.
+    /// How likely a head is so far.
     var progress: Progress {
         switch part {
         case .whole: .whole
@@ -78,19 +78,19 @@ struct StartLine {
         }
     }
 
-    /// Where the method of a request is, once its line is whole.
+    /// The range of a request's method, once the line is complete.
     var method: Range<Int> { 0..<methodEnd }
 
-    /// Where the target of a request is, once its line is whole.
+    /// The range of a request's target, once the line is complete.
     var target: Range<Int> { targetStart..<targetEnd }
 
-    /// Where the status of a response is, once its line is whole.
+    /// The range of a response's status, once the line is complete.
     var status: Range<Int> { methodEnd - 3..<methodEnd }
 
-    /// The bytes of the line, its end included, once it is whole.
+    /// The length of the line including its end, once it is complete.
     var length: Int { position }
 
-    /// Goes on in the bytes of a head from its start, which begin with those that were looked at before.
+    /// Scans further in the bytes of a head, given from its start.
     ///
     /// - Returns: whether they may become a head.
     mutating func read(_ head: Span<UInt8>) -> Bool {
@@ -99,7 +99,7 @@ struct StartLine {
             guard take(head[position], head) else { return false }
             position += 1
             if case .path = part {
-                // Most of a first line: up to what `take` has to look at.
+                // Fast path for most of a first line.
                 while position < head.count, Byte.isVisible(head[position]) { position += 1 }
             }
         }
@@ -140,7 +140,7 @@ struct StartLine {
         return true
     }
 
-    /// What comes before the version of a request.
+    /// Takes a byte before the version of a request.
     private mutating func takeRequest(_ byte: UInt8, _ head: Span<UInt8>) -> Bool {
         switch part {
         case .method:
@@ -176,7 +176,7 @@ struct StartLine {
         return true
     }
 
-    /// The form of a target shows in its first byte (RFC 9112, section 3.2).
+    /// The form of a target, by its first byte (RFC 9112, section 3.2).
     private mutating func beginTarget(_ byte: UInt8) -> Bool {
         targetStart = position
         if isConnect {
@@ -214,7 +214,7 @@ struct StartLine {
         return true
     }
 
-    /// Methods are tokens (RFC 9110, section 9.1); those in use are of capital letters, “-” and “_”.
+    /// Whether the byte may be part of a method: in practice capital letters, “-” and “_” (RFC 9110, section 9.1).
     private static func isMethod(_ byte: UInt8) -> Bool {
         (0x41...0x5A).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
@@ -229,7 +229,7 @@ struct StartLine {
 
     private static let version = Array("HTTP/1.".utf8)
 
-    /// The IANA's registry of methods, without PRI, which no request has.
+    /// The IANA registry of methods, without PRI, which no request has.
     private static let registeredMethods: [String] = [
         "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "CONNECT", "COPY", "DELETE", "GET", "HEAD", "LABEL",
         "LINK", "LOCK", "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "OPTIONS",

@@ -2,29 +2,28 @@ import FaultPlan
 import FaultProfile
 import Units
 
-/// Reads along with the bytes of one connection, and finds the positions that its faults ask for.
+/// Reads the bytes of one connection and finds the positions that its faults need.
 ///
-/// Belongs to one loop. It never changes a byte. The head of a message is passed on once it is whole, so that what is
-/// known of the message is known before its first byte passes.
+/// Belongs to one loop and never changes a byte. The head of a message is passed on when complete, so that the message is
+/// known before its first byte passes.
 public final class StreamReader {
-    /// Requests whose responses haven't come yet, at most: 1,024. With more the stream is passed on unread.
+    /// The most pending requests: 1,024. With more the stream is passed on unread.
     static let requestLimit = 1_024
 
     private var upstream: Side
     private var downstream: Side
     private let exchange: Exchange
     private var readsMessages: Bool
-    /// Whether the client went on with something that is no request. The responses to those before are read still, and
-    /// nothing behind them.
+    /// Whether the client sent something that isn't a request. Only the responses to earlier requests are still read.
     private var hasLostRequests = false
-    /// Whether there is nothing to find, and so nothing to be read.
+    /// Whether nothing needs to be read.
     public private(set) var isIdle: Bool
 
     private struct Side {
         var scanner: MessageScanner
         var finders: [PatternFinder]
         var marks: [Mark] = []
-        /// An unfinished head, when its first byte came, and when its last one did.
+        /// An unfinished head, and when its first and last bytes came.
         var held: [UInt8] = []
         var began = Moment.zero
         var grew = Moment.zero
@@ -35,7 +34,7 @@ public final class StreamReader {
             finders = patterns.map { PatternFinder($0.pattern, fault: $0.fault) }
         }
 
-        /// Looks for these patterns from `offset` on, and for those that were looked for already where it is.
+        /// Searches for these patterns, new ones from `offset` on.
         mutating func follow(_ patterns: [(fault: Int, pattern: BytePattern)], from offset: Int64) {
             finders = patterns.map { entry in
                 finders.first { $0.fault == entry.fault }
@@ -43,30 +42,30 @@ public final class StreamReader {
             }
         }
 
-        /// When the unfinished head is let go; `distantFuture` where none is held, or nobody has to wait for it.
+        /// The deadline of the unfinished head; `distantFuture` if none is held or it needn't be waited for.
         var deadline: Moment {
             guard !held.isEmpty, !scanner.hasStopped else { return .distantFuture }
             return HeadTimeout.end(scanner.hasRead ? .whole : scanner.progress, began: began, grew: grew)
         }
 
-        /// Whether there are held bytes that nobody has to wait for any more.
+        /// Whether held bytes may be released.
         var mustRelease: Bool { !held.isEmpty && scanner.hasStopped }
 
-        /// Lets an unfinished head go whose time is over.
+        /// Gives up an unfinished head after its deadline.
         mutating func timeAdvanced(to now: Moment) {
             if now >= deadline { scanner.giveUp(.lateHead) }
         }
     }
 
-    /// What became of the bytes of a read.
+    /// The result of a read.
     public struct Portion: Hashable, Sendable {
-        /// How many of them may be passed on; they come first.
+        /// How many bytes may be passed on, from the first.
         public let count: Int
-        /// Whether the others are to be read once the link has taken these; if not, they are held.
+        /// Whether the rest is to be read again after the link has taken these; if not, it is held.
         public let hasMore: Bool
     }
 
-    /// A reader of what `interest` names.
+    /// Makes a reader for `interest`.
     public init(_ interest: StreamInterest) {
         readsMessages = interest.messages
         isIdle = interest.isNone
@@ -75,16 +74,16 @@ public final class StreamReader {
         downstream = Side(.response, interest.patterns[.downstream] ?? [])
     }
 
-    /// Finds what `interest` names from here on, where a link has taken so many bytes in each direction.
+    /// Reads for another interest from here on, with the bytes taken by the links in each direction.
     ///
-    /// Patterns are looked for from the next byte on. Messages are read on if they were read so far, or else from the
-    /// first byte of the connection: in the middle of one nobody can tell where the next begins.
+    /// Patterns are searched for from the next byte on. Messages are only read if they were read so far, or from the first
+    /// byte of the connection, because message boundaries are unknown in the middle of a stream.
     public func follow(_ interest: StreamInterest, upstream up: Int64, downstream down: Int64) {
         upstream.follow(interest.patterns[.upstream] ?? [], from: up)
         downstream.follow(interest.patterns[.downstream] ?? [], from: down)
         exchange.follow(interest)
         if readsMessages, !interest.messages {
-            // An unfinished head is let go.
+            // Gives up an unfinished head.
             upstream.scanner.stop()
             downstream.scanner.stop()
         }
@@ -92,14 +91,14 @@ public final class StreamReader {
         rest()
     }
 
-    /// Has nothing to read any more, once nothing is held.
+    /// Stops reading once nothing is held.
     private func rest() {
         isIdle =
             !readsMessages && upstream.finders.isEmpty && downstream.finders.isEmpty && upstream.held.isEmpty
             && downstream.held.isEmpty
     }
 
-    /// The bytes of an unfinished head, which are to be put in front of what is read next.
+    /// The held bytes of an unfinished head, to be put in front of the next read.
     public func held(_ direction: Direction) -> [UInt8] {
         switch direction {
         case .upstream: upstream.held
@@ -107,7 +106,7 @@ public final class StreamReader {
         }
     }
 
-    /// How many bytes of an unfinished head are held.
+    /// The number of held bytes.
     public func heldCount(_ direction: Direction) -> Int {
         switch direction {
         case .upstream: upstream.held.count
@@ -115,7 +114,7 @@ public final class StreamReader {
         }
     }
 
-    /// Whether there are held bytes that nobody has to wait for any more: `read` has them passed on.
+    /// Whether held bytes may be released by `read`.
     public func mustRelease(_ direction: Direction) -> Bool {
         switch direction {
         case .upstream: upstream.mustRelease
@@ -123,7 +122,7 @@ public final class StreamReader {
         }
     }
 
-    /// When `timeAdvanced` is to be called at the latest; `distantFuture` where nothing is held.
+    /// When `timeAdvanced` must be called; `distantFuture` if nothing is held.
     public func deadline(_ direction: Direction) -> Moment {
         switch direction {
         case .upstream: upstream.deadline
@@ -131,7 +130,7 @@ public final class StreamReader {
         }
     }
 
-    /// It is `now`: an unfinished head that wasn't whole in time won't be waited for.
+    /// Gives up unfinished heads whose deadlines have passed.
     public func timeAdvanced(to now: Moment, _ direction: Direction) {
         switch direction {
         case .upstream: upstream.timeAdvanced(to: now)
@@ -139,15 +138,15 @@ public final class StreamReader {
         }
     }
 
-    /// Whether every request before the one of this number, from 1, has had its whole final response.
+    /// Whether all requests before this number, from 1, have had complete final responses.
     public func hasAnswered(requestsBefore request: Int64) -> Bool {
         !exchange.awaitsResponse(before: request) && !downstream.scanner.isInMessage
     }
 
-    /// The method of a request without a response, by its number.
+    /// The method of a pending request, by its number.
     func method(of request: Int64) -> String? { exchange.method(of: request) }
 
-    /// The stream has ended: an unfinished head won't be finished.
+    /// Notes the end of a stream, so that an unfinished head is given up.
     public func sourceEnded(_ direction: Direction) {
         switch direction {
         case .upstream:
@@ -160,10 +159,10 @@ public final class StreamReader {
         }
     }
 
-    /// Reads `bytes`, the held ones first, at `now`, and tells `link` what it found.
+    /// Reads `bytes`, including the held ones, at `now`, and passes marks to `link`.
     ///
-    /// - Returns: how many of them may be passed on, and what is to be done with the others. The link has to have taken
-    ///   those (`Link.nextAlteration`, `Link.bytesArrived`) before it is told of more.
+    /// - Returns: how many may be passed on, and what to do with the rest. The link must take those
+    ///   (`Link.nextAlteration`, `Link.bytesArrived`) before the next call.
     public func read(_ bytes: Span<UInt8>, _ direction: Direction, at now: Moment, into link: inout Link) -> Portion {
         defer { if !readsMessages { rest() } }
         switch direction {
@@ -200,7 +199,7 @@ public final class StreamReader {
             begin: { (head) throws(UnreadReason) in try exchange.response(head) }
         )
         if hasLostRequests, case .unreadable(let offset, _) = downstream.marks.last {
-            // That the connection isn't HTTP was told already.
+            // Already reported as unreadable.
             downstream.marks[downstream.marks.count - 1] = .end(at: offset)
         }
         let portion = StreamReader.finish(&downstream, bytes, count, at: now, &link)
@@ -220,8 +219,7 @@ public final class StreamReader {
         return side.scanner.read(bytes, into: &side.marks, isOver: isOver, isExpected: isExpected, begin: begin)
     }
 
-    /// Looks for patterns in the `count` bytes that may be passed on, tells the link, and keeps the others if they are an
-    /// unfinished head.
+    /// Searches for patterns in the `count` bytes that may be passed on, and holds the rest if it is an unfinished head.
     private static func finish(
         _ side: inout Side,
         _ bytes: Span<UInt8>,
@@ -231,7 +229,7 @@ public final class StreamReader {
     ) -> Portion {
         let hasMore = count < bytes.count && side.marks.count >= MessageScanner.markLimit
         for index in side.finders.indices { side.finders[index].read(bytes, count: count, into: &side.marks) }
-        // Most reads have neither marks nor an unfinished head, and to empty an empty array counts a reference.
+        // Emptying an empty array would count a reference, and most reads have no marks.
         if !side.marks.isEmpty {
             if side.finders.count > 0, side.marks.count > 1 { side.marks.sort { $0.offset < $1.offset } }
             for mark in side.marks { link.note(mark) }

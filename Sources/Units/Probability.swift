@@ -13,9 +13,9 @@ public struct Probability: Comparable, Hashable, Sendable {
         self.fraction = fraction
     }
 
-    /// 0: what can't happen.
+    /// 0: never.
     public static let never = Probability(unchecked: 0)
-    /// 1: what always happens.
+    /// 1: always.
     public static let always = Probability(unchecked: 1)
 
     /// Whether `left` is the less likely.

@@ -35,7 +35,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// The name of a source of randomness: a seed, then whatever tells it apart from every other.
+/// The key of a source of randomness: a seed and distinguishing values.
 ///
 /// Each fault on each direction of each connection draws from its own key, so adding one fault
 /// never moves another's draws. A draw can be tied to a position, so it doesn't depend on how many

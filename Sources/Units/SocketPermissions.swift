@@ -1,6 +1,6 @@
-/// The permissions of a Unix socket's file, as chmod(1) takes them: “0660”. Whoever may write it may connect.
+/// The permissions of a Unix socket's file, as for chmod(1): “0660”. Write permission allows connecting.
 public struct SocketPermissions: Hashable, Sendable, CustomStringConvertible {
-    /// Its owner alone may read and write: 0600.
+    /// Access for the owner only: 0600.
     public static let ownerOnly = SocketPermissions(bits: 0o600)
 
     /// The nine bits: owner, group, others.
@@ -13,7 +13,7 @@ public struct SocketPermissions: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads three octal digits, with or without a zero in front: “660”, “0660”.
     ///
-    /// - Throws: what is wrong, and what to write.
+    /// - Throws: the problem and its remedy.
     public init(parsing text: String) throws(UnitError) {
         let digits = text.utf8.count == 4 && text.hasPrefix("0") ? text.dropFirst() : text[...]
         guard digits.utf8.count == 3, digits.utf8.allSatisfy({ (48...55).contains($0) }),

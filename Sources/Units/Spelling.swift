@@ -37,7 +37,7 @@ package enum Spelling {
         for row in 0..<source.count {
             var current = Array(repeating: tooFar, count: target.count + 1)
             current[0] = row + 1
-            // What lies further from the diagonal than the limit takes as many insertions or deletions.
+            // Cells further from the diagonal than the limit need more edits than allowed.
             for column in max(0, row - limit)..<min(target.count, row + tooFar) {
                 let replaced = previous[column] + (source[row] == target[column] ? 0 : 1)
                 var cost = min(replaced, previous[column + 1] + 1, current[column] + 1)

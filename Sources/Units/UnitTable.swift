@@ -4,7 +4,7 @@ struct UnitSpelling: Sendable {
     let spelling: String
     /// Other exact spellings that are read.
     let alternatives: [String]
-    /// What one of it is worth: nanoseconds, bytes or bits per second. Above zero.
+    /// The value of one unit in the base unit: nanoseconds, bytes or bits per second. Above zero.
     let worth: Int64
 
     init(_ spelling: String, or alternatives: [String] = [], worth: Int64) {
@@ -29,7 +29,7 @@ struct UnitTable: Sendable {
     let units: [UnitSpelling]
     /// The units to suggest where a text has none.
     let usual: [String]
-    /// What people write instead of a unit, in lower case, and what they may have meant.
+    /// Common mistakes for units, in lower case, and their likely meanings.
     let synonyms: [String: [String]]
 
     /// The value of `text` in the base unit, exactly; zero or more.
@@ -63,7 +63,7 @@ struct UnitTable: Sendable {
     }
 
     /// The shortest text of `value` whose number is 1 or more and has at most three decimals; of
-    /// equally short ones that with the largest unit. `usual` limits the units to the first so many.
+    /// equally short ones that with the largest unit. `usual` limits the number of units.
     func text(of value: Int64, usual: Int? = nil) -> String {
         var best = "\(value) \(units[0].spelling)"
         guard value > 0 else { return best }

@@ -1,4 +1,4 @@
-/// A text such as "1.5 ms", taken apart into digits and unit; what it is worth is not decided yet.
+/// A text such as "1.5 ms", split into digits and unit.
 struct UnitText {
     /// Texts longer than this are refused unread.
     static let longest = 400
@@ -11,7 +11,7 @@ struct UnitText {
     let fraction: [UInt8]
     /// The number as it was written.
     let number: String
-    /// What follows the number and the spaces after it; empty when nothing does.
+    /// The text after the number and spaces; may be empty.
     let unit: String
 
     /// Takes `text` apart. `example` is a correct text, for the remedies.

@@ -2,9 +2,9 @@
 ///
 /// It is written as an address, `unix:/run/app.sock`, `unix:relative.sock` or `unix:@abstract`.
 public struct UnixSocketName: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes of a path, or of an abstract name behind its “@”, at most: 107 (`sun_path` less its NUL).
+    /// The most bytes of a path, or of an abstract name without its “@”: 107 (`sun_path` without its NUL).
     public static let byteLimit = 107
-    /// What such an address begins with.
+    /// The prefix of such an address.
     public static let prefix = "unix:"
 
     /// The path, or “@” and the abstract name.
@@ -15,7 +15,7 @@ public struct UnixSocketName: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads an address that begins with `unix:`.
     ///
-    /// - Throws: what is wrong with it, and what to write.
+    /// - Throws: the problem and its remedy.
     public init(parsing address: String) throws(UnitError) {
         let text = String(address.dropFirst(UnixSocketName.prefix.count))
         let name = text.hasPrefix("@") ? text.dropFirst() : text[...]
@@ -47,7 +47,7 @@ public struct UnixSocketName: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Whether it is an abstract name, which no file stands for.
+    /// Whether it is an abstract name, which has no file.
     public var isAbstract: Bool { text.hasPrefix("@") }
 
     /// “unix:/run/app.sock”.

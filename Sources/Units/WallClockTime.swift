@@ -1,4 +1,4 @@
-/// A point of the time that everybody shares: UTC, without leap seconds.
+/// A point in UTC, without leap seconds.
 public struct WallClockTime: Comparable, Hashable, Sendable {
     private static let example = "such as “2026-11-21T18:00:00Z”"
     /// The years that can be read.
@@ -63,11 +63,11 @@ public struct WallClockTime: Comparable, Hashable, Sendable {
     }
 }
 
-/// What is left of a text that is read from its front.
+/// The rest of a text being parsed.
 private struct Digits {
     var rest: ArraySlice<UInt8>
 
-    /// A number of exactly so many decimal digits.
+    /// A number of exactly `count` decimal digits.
     mutating func number(_ count: Int) -> Int64? {
         guard rest.count >= count else { return nil }
         var value: Int64 = 0
@@ -86,7 +86,7 @@ private struct Digits {
         return true
     }
 
-    /// The nanoseconds behind a decimal point; 0 where there is none.
+    /// The nanoseconds after a decimal point; 0 without one.
     mutating func fraction() -> Int64? {
         guard skip(".") else { return 0 }
         let count = rest.prefix { (48...57).contains($0) }.count

@@ -1,54 +1,52 @@
 import Units
 
-/// The sockets of a busy loop that gave less than they were asked for, and so have nothing more, but perhaps an error
-/// that came along with it.
+/// Defers the second receive of sockets on a busy loop after a short read.
 ///
-/// A socket tells by an edge that something has come. A second receive finds out that there is nothing more, and costs a
-/// call for each message. Where many sockets are served, the next message comes before anybody would miss that answer;
-/// a socket from which none has come for a while is asked after all.
+/// Sockets are watched edge-triggered. After a short read a second receive only finds that nothing more is there, or an
+/// error that came along, and costs a call for each message. On a busy loop the next event usually comes first; a socket
+/// without one for a while is read again.
 final class DeferredReadProbe: LoopHandler {
-    /// How long a socket waits to be asked, at least; at most, twice as long: 10 ms, which are a tick.
+    /// The tick: 10 ms. A socket is probed after one to two ticks.
     static let patience: Int64 = 10_000_000
-    /// With so many sockets ready in a turn, a loop is busy: 4.
+    /// The ready sockets in a turn that make a loop busy: 4.
     static let busyTurn = 4
 
-    /// The loop, which has this list and outlives it.
+    /// The loop, which owns this list and outlives it.
     private unowned(unsafe) var loop: EventLoop?
-    /// Those that gave less than they were asked for; some have told something since. Not counted: a socket takes itself
-    /// out before it goes.
+    /// The sockets after a short read; some have had an event since. Unowned: a socket removes itself when it closes.
     private var entries: [Unmanaged<StreamSocket>] = []
     private var timer: LoopTimer?
-    /// The ticks so far in which a socket waited. In place of the time, which would have to be asked for.
+    /// The number of ticks with waiting sockets, used as a cheap clock.
     private var ticks: UInt32 = 0
     private var isTicking = false
-    /// Sockets that were ready in this turn.
+    /// The number of ready sockets in this turn.
     var readySockets = 0
-    /// Whether sockets may be doubted: many were ready in the last turn.
+    /// Whether probes are deferred, because many sockets were ready in the last turn.
     private(set) var isBusy = false
 
     /// Begins to serve the loop.
     func serve(_ loop: EventLoop) { self.loop = loop }
 
-    /// The socket will be asked again, unless it tells something before, which clears its `isDoubted`.
+    /// Adds a socket; an event before the probe clears its `awaitsProbe`.
     func add(_ socket: StreamSocket) {
-        socket.isDoubted = true
-        socket.doubtedSince = ticks
-        guard socket.doubtPlace < 0 else { return }
-        socket.doubtPlace = Int32(entries.count)
+        socket.awaitsProbe = true
+        socket.probeTick = ticks
+        guard socket.probeIndex < 0 else { return }
+        socket.probeIndex = Int32(entries.count)
         entries.append(.passUnretained(socket))
         if !isTicking { startTicking() }
     }
 
-    /// Takes the socket out, if it is in the list.
+    /// Removes the socket, if it is in the list.
     func remove(_ socket: StreamSocket) {
-        let place = Int(socket.doubtPlace)
+        let place = Int(socket.probeIndex)
         guard place >= 0 else { return }
-        socket.doubtPlace = -1
-        socket.isDoubted = false
+        socket.probeIndex = -1
+        socket.awaitsProbe = false
         let last = entries.removeLast()
         guard place < entries.count else { return }
         entries[place] = last
-        last._withUnsafeGuaranteedRef { $0.doubtPlace = Int32(place) }
+        last._withUnsafeGuaranteedRef { $0.probeIndex = Int32(place) }
     }
 
     /// Ends a turn of the loop.
@@ -60,22 +58,22 @@ final class DeferredReadProbe: LoopHandler {
     override func timerFired(_ tag: Int) {
         isTicking = false
         ticks &+= 1
-        // Who is asked gives everything.
+        // A probe reads everything.
         isBusy = false
         var place = entries.count - 1
         while place >= 0 {
-            // Handlers may close sockets, and so shorten the list.
+            // Handlers may close sockets and so shorten the list.
             if place < entries.count { entries[place]._withUnsafeGuaranteedRef { look(at: $0) } }
             place -= 1
         }
         if !entries.isEmpty, !isTicking { startTicking() }
     }
 
-    /// Who has told something leaves the list; who hasn't is asked, if it came before the tick that ends.
+    /// Removes a socket with an event since, or probes one that has waited long enough.
     private func look(at socket: StreamSocket) {
-        if !socket.isDoubted {
+        if !socket.awaitsProbe {
             remove(socket)
-        } else if ticks &- socket.doubtedSince >= 2 {
+        } else if ticks &- socket.probeTick >= 2 {
             remove(socket)
             socket.askAgain()
         }
@@ -89,7 +87,7 @@ final class DeferredReadProbe: LoopHandler {
         timer.set(to: loop.now.advanced(byNanoseconds: DeferredReadProbe.patience))
     }
 
-    /// Lets go of the timer, when the loop ends.
+    /// Closes the timer when the loop ends.
     func close() {
         timer?.cancel()
         timer = nil

@@ -1,7 +1,7 @@
 import Glibc
 
 extension EventLoop {
-    /// Combines the byte at `index` of the scratch buffer with `mask` by exclusive or.
+    /// XORs the byte at `index` of the scratch buffer with `mask`.
     public func flipScratch(at index: Int, mask: UInt8) {
         preconditionOnLoop()
         precondition(index >= 0 && index < EventLoop.scratchSize, "outside the scratch")
@@ -12,8 +12,7 @@ extension EventLoop {
         )
     }
 
-    /// Takes `count` bytes out of the `length` bytes at the start of the scratch buffer, from `index` on; those
-    /// behind them move up.
+    /// Removes `count` bytes at `index` from the first `length` bytes of the scratch buffer.
     public func removeScratch(at index: Int, count: Int, of length: Int) {
         preconditionOnLoop()
         precondition(index >= 0 && count >= 0 && index + count <= length, "outside the bytes")
@@ -21,8 +20,8 @@ extension EventLoop {
         memmove(scratch + index, scratch + index + count, length - index - count)
     }
 
-    /// Puts `bytes` in front of the byte at `index` of the `length` bytes at the start of the scratch buffer, or behind the
-    /// last of them; together they are no more than `scratchCapacity` and `insertionCapacity`.
+    /// Inserts `bytes` at `index` of the first `length` bytes of the scratch buffer. The total must fit `scratchCapacity`
+    /// and `insertionCapacity`.
     public func insertScratch(_ bytes: [UInt8], at index: Int, of length: Int) {
         preconditionOnLoop()
         precondition(index >= 0 && index <= length, "outside the scratch")
@@ -33,7 +32,7 @@ extension EventLoop {
         }
     }
 
-    /// Shows `body` the first `length` bytes of the scratch buffer.
+    /// Calls `body` with the first `length` bytes of the scratch buffer.
     public func withScratch<Result>(_ length: Int, _ body: (Span<UInt8>) -> Result) -> Result {
         preconditionOnLoop()
         precondition(length >= 0 && length <= EventLoop.scratchSize, "outside the scratch")
@@ -41,7 +40,7 @@ extension EventLoop {
         return body(bytes.span)
     }
 
-    /// Puts `bytes` at the start of the scratch buffer.
+    /// Copies `bytes` to the start of the scratch buffer.
     public func fillScratch(with bytes: [UInt8]) {
         preconditionOnLoop()
         precondition(bytes.count <= EventLoop.scratchSize, "outside the scratch")

@@ -5,12 +5,12 @@ import Units
 
 /// A thread that waits for sockets and timers, by libevent, and calls handlers back.
 ///
-/// Everything but `post`, `isCurrent` and `stop` is for the loop's own thread and traps elsewhere.
+/// Everything except `post`, `isCurrent` and `stop` traps off the loop's thread.
 public final class EventLoop: @unchecked Sendable {
-    /// The bytes that one read takes at most: the loop's scratch buffer, 1 MiB. Large reads are what
-    /// makes forwarding cheap, see docs/decisions/0003-copy-not-splice.md and 0015.
+    /// The most bytes of a read, in the loop's scratch buffer: 1 MiB. Large reads make forwarding cheap, see
+    /// docs/decisions/0003-copy-not-splice.md and 0015.
     public static let scratchCapacity = 1 << 20
-    /// The bytes beyond those of a read that may be put between them: 1 MiB.
+    /// The most bytes inserted into a read: 1 MiB.
     public static let insertionCapacity = 1 << 20
     /// The bytes of the scratch buffer.
     static let scratchSize = scratchCapacity + insertionCapacity
@@ -24,24 +24,24 @@ public final class EventLoop: @unchecked Sendable {
     private let simulation: SimulatedSystem?
     let scratch: UnsafeMutableRawPointer
     let slabs = SlabPool()
-    /// Not counted where it is used.
+    /// Used without reference counting.
     let pipes: Unmanaged<PipePool>
     let timers: TimerQueue
-    let doubts = DeferredReadProbe()
+    let readProbe = DeferredReadProbe()
     private let mailbox: Mailbox
     private let threadIdentity = Atomic<UInt>(0)
     private var wakeEvent: UnsafeMutablePointer<event>
     private var timerEvent: UnsafeMutablePointer<event>
-    // Strong: what a turn adds while it works this list off outlives the turn's graveyard.
+    // Strong references, because entries added during a turn outlive its deferred releases.
     private var ready: [(handler: LoopHandler, tag: Int)] = []
-    // In their order, so that a simulation repeats itself.
-    private var tenants: [any LoopShutdownHandler] = []
-    private var graveyard: [AnyObject] = []
+    // In order, so that simulations are deterministic.
+    private var shutdownHandlers: [any LoopShutdownHandler] = []
+    private var deferredReleases: [AnyObject] = []
     private var isStopping = false
     private let finished = Mutex<(isFinished: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
-    /// With so many objects deferredReleases in a turn, the list of them is made anew: 256.
-    private static let fullGraveyard = 256
+    /// The most deferred releases for which the list keeps its capacity: 256.
+    private static let deferredReleaseLimit = 256
 
     /// Makes a loop and starts its thread.
     public convenience init(index: Int = 0) throws(SystemError) {
@@ -50,7 +50,7 @@ public final class EventLoop: @unchecked Sendable {
         try startThread()
     }
 
-    /// Makes a loop of a simulation, which has it take its turns on the thread of the caller.
+    /// Makes a loop of a simulation, whose turns run on the caller's thread.
     public convenience init(index: Int, on simulation: SimulatedSystem) throws(SystemError) {
         try self.init(index: index, base: nil, simulation: simulation)
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
@@ -59,7 +59,7 @@ public final class EventLoop: @unchecked Sendable {
     private static func makeBase() throws(SystemError) -> OpaquePointer {
         guard let config = event_config_new() else { throw .last("event_config_new") }
         defer { event_config_free(config) }
-        // One thread per base, so no locks; and no time is asked for, because libevent has no timer here.
+        // No locks, because each base has one thread; no cached time, because libevent's timers aren't used.
         let flags = EVENT_BASE_FLAG_NOLOCK.rawValue | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue
         event_config_set_flag(config, Int32(flags))
         guard let base = event_base_new_with_config(config) else { throw .last("event_base_new_with_config") }
@@ -79,7 +79,7 @@ public final class EventLoop: @unchecked Sendable {
         wakeEvent.initialize(to: event())
         timerEvent = .allocate(capacity: 1)
         timerEvent.initialize(to: event())
-        doubts.serve(self)
+        readProbe.serve(self)
     }
 
     private func watchWakeUps() {
@@ -112,7 +112,7 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     deinit {
-        // The base goes through the events that are still with it, so their memory goes last.
+        // Freed last: the base visits its remaining events.
         if let base {
             event_del(wakeEvent)
             event_del(timerEvent)
@@ -124,7 +124,7 @@ public final class EventLoop: @unchecked Sendable {
         pipes.release()
     }
 
-    /// When the bytes came that a socket has received last which stamps arrivals; see `StreamSocket.stampArrivals`.
+    /// The arrival of the bytes last received by a socket with `StreamSocket.stampArrivals`.
     public internal(set) var arrival = Moment.zero
 
     /// The time now on the clock of every loop.
@@ -139,20 +139,19 @@ public final class EventLoop: @unchecked Sendable {
         precondition(isCurrent, "this belongs to one event loop and was used on another thread")
     }
 
-    /// Leaves a job for the loop, from any thread. Returns `false`, and never runs the job, when the
-    /// loop is stopping or 65,536 jobs wait already.
+    /// Posts a job, from any thread. Returns `false`, and never runs the job, if the loop is stopping or 65,536 jobs wait.
     @discardableResult
     public func post(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.post(job) }
 
-    /// Posts a job that is accepted even when the mailbox is full, from any thread. For rare jobs that a caller waits for.
-    /// Returns `false`, and never runs the job, when the loop is stopping.
+    /// Posts a job even if the mailbox is full, from any thread; for rare jobs that a caller waits for.
+    /// Returns `false`, and never runs the job, if the loop is stopping.
     @discardableResult
     public func postBeyondLimit(_ job: @escaping @Sendable () -> Void) -> Bool { mailbox.postBeyondLimit(job) }
 
     /// Runs `body` on the loop and waits for its result, from any task.
     ///
-    /// - Parameter beyondLimit: whether a full mailbox takes it all the same.
-    /// - Throws: `SystemError` (ECANCELED) when the loop is stopping, or its mailbox is full.
+    /// - Parameter beyondLimit: whether to post even if the mailbox is full.
+    /// - Throws: `SystemError` (ECANCELED) if the loop is stopping or its mailbox is full.
     public func run<Result: Sendable>(
         beyondLimit: Bool = false,
         _ body: @escaping @Sendable () -> Result
@@ -165,53 +164,53 @@ public final class EventLoop: @unchecked Sendable {
         return result
     }
 
-    /// Calls `handler` once more in the loop's next turn, after the sockets that became ready meanwhile.
+    /// Calls `handler` in the next turn, after the sockets that became ready meanwhile.
     public func callSoon(_ handler: LoopHandler, tag: Int) {
         preconditionOnLoop()
         ready.append((handler, tag))
     }
 
-    /// Keeps `tenant`, and tells it when the loop ends, until `remove` takes it away.
+    /// Keeps a handler, and calls it when the loop ends, until `remove`.
     public func add(_ tenant: any LoopShutdownHandler) {
         preconditionOnLoop()
-        if !tenants.contains(where: { $0 === tenant }) { tenants.append(tenant) }
+        if !shutdownHandlers.contains(where: { $0 === tenant }) { shutdownHandlers.append(tenant) }
     }
 
-    /// Lets go of a tenant whose sockets and timers are closed. Calling it twice is fine.
+    /// Removes a handler whose sockets and timers are closed. Calling it twice is fine.
     public func remove(_ tenant: any LoopShutdownHandler) {
         preconditionOnLoop()
-        tenants.removeAll { $0 === tenant }
+        shutdownHandlers.removeAll { $0 === tenant }
     }
 
     /// Keeps `object` until the callbacks of this turn are over.
     public func deferRelease(_ object: AnyObject) {
         preconditionOnLoop()
-        graveyard.append(object)
+        deferredReleases.append(object)
     }
 
-    /// Gives the pipes back to the system that no `PipeQueue` uses. For when no connection is left.
+    /// Closes unused pipes; for when no connection is left.
     public func giveBackPipes() {
         preconditionOnLoop()
         pipes._withUnsafeGuaranteedRef { $0.drain() }
     }
 
-    /// Closes the descriptors that nobody uses: pipes. For when the system gives no more.
+    /// Closes unused descriptors (pipes); for when descriptors run out.
     public func giveBackDescriptors() {
         giveBackPipes()
     }
 
-    /// Whether `giveBackDescriptors` closes some.
+    /// Whether `giveBackDescriptors` would close some.
     var hasUnusedDescriptors: Bool { pipes._withUnsafeGuaranteedRef { $0.hasUnused } }
 
-    /// Closes the descriptors that nobody uses, and has every tenant close those that nobody misses. Returns how many
-    /// connections that ended. To be called outside the callbacks of a tenant's sockets.
+    /// Closes unused descriptors, and lets every handler close expendable ones. Returns the number of ended connections.
+    /// Must not be called from a callback of a handler's sockets.
     public func relieveShortage() -> Int {
         giveBackDescriptors()
-        // Tenants may leave while they are asked.
-        return tenants.reduce(0) { $0 + $1.releaseDescriptors() }
+        // Handlers may be removed meanwhile.
+        return shutdownHandlers.reduce(0) { $0 + $1.releaseDescriptors() }
     }
 
-    /// Stops the loop after the jobs that wait, and waits until its thread has ended. Calling it twice is fine.
+    /// Stops the loop after the queued jobs, and waits until its thread has ended. Calling it twice is fine.
     public func stop() async {
         mailbox.postBeyondLimit { self.isStopping = true }
         await withCheckedContinuation { continuation in
@@ -246,7 +245,7 @@ public final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// The life of the thread.
+    /// The body of the thread.
     private func live() {
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
         squall_prepare_thread("squall-loop-\(index)")
@@ -260,33 +259,35 @@ public final class EventLoop: @unchecked Sendable {
         end()
     }
 
-    /// What comes in a turn after the calls for sockets that were ready.
+    /// The rest of a turn after the callbacks of ready sockets.
     private func finishTurn() {
         if timers.isNear { timers.fire { now } }
-        // One handler per turn, so that sockets that become ready meanwhile run before the next handler.
+        // One handler in each turn, so that sockets that become ready run first.
         if !ready.isEmpty {
             let entry = ready.removeFirst()
             entry.handler.socketIsReady(entry.tag)
         }
-        doubts.endTurn()
-        if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: graveyard.count < EventLoop.fullGraveyard) }
+        readProbe.endTurn()
+        if !deferredReleases.isEmpty {
+            deferredReleases.removeAll(keepingCapacity: deferredReleases.count < EventLoop.deferredReleaseLimit)
+        }
     }
 
-    /// The last that happens on the thread of the loop.
+    /// The end of the loop's thread.
     private func end() {
         for job in mailbox.close() { job() }
-        // A tenant removes itself during this call; the loop goes over a copy.
-        for tenant in tenants { tenant.loopWillEnd() }
-        tenants.removeAll()
+        // Handlers remove themselves during the call; the iteration is over a copy.
+        for tenant in shutdownHandlers { tenant.loopWillEnd() }
+        shutdownHandlers.removeAll()
         ready.removeAll()
-        graveyard.removeAll()
-        doubts.close()
+        deferredReleases.removeAll()
+        readProbe.close()
         slabs.drain()
         pipes._withUnsafeGuaranteedRef { pool in
             pool.drain()
             assert(pool.count == 0, "who ends gives its pipes back")
         }
-        // The system gives the identity of a thread that has ended to another.
+        // Thread identities are reused.
         threadIdentity.store(0, ordering: .relaxed)
         let waiters = finished.withLock { state in
             state.isFinished = true
@@ -301,15 +302,13 @@ public final class EventLoop: @unchecked Sendable {
 
     // MARK: Simulations
 
-    /// Whether the loop of a simulation has something to do in its next turn: jobs, handlers that wait for their turn, or a
-    /// timer that is too near to sleep.
+    /// Whether a simulated loop has work for its next turn: jobs, waiting handlers, or a timer too near to sleep.
     public var hasWork: Bool { !ready.isEmpty || timers.isNear || mailbox.hasJobs }
 
-    /// When the system's timer would wake the loop of a simulation; `distantFuture` is never.
+    /// When the system's timer would wake a simulated loop; `distantFuture` is never.
     public var ring: Moment { timers.ring }
 
-    /// Takes one turn of a loop of a simulation: `callbacks` calls for what is ready, and with `rings` the system's timer
-    /// has rung.
+    /// Runs one turn of a simulated loop: `callbacks` calls the ready sockets; `rings` says that the system's timer fired.
     public func turn(rings: Bool, _ callbacks: () -> Void) {
         preconditionOnLoop()
         callbacks()
@@ -318,9 +317,9 @@ public final class EventLoop: @unchecked Sendable {
         finishTurn()
     }
 
-    /// Ends a loop of a simulation.
+    /// Ends a simulated loop.
     ///
-    /// - Returns: the timers that are still set, the slabs and the pipes that nobody has given back.
+    /// - Returns: the timers still set, and the slabs and pipes still in use.
     public func endSimulation() -> (timers: Int, slabs: Int, pipes: Int) {
         preconditionOnLoop()
         let left = (timers.count, slabs.taken, pipes._withUnsafeGuaranteedRef { $0.used })

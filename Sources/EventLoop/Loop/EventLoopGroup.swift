@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// The loops of a process, a thread each.
+/// The loops of a process, each with its own thread.
 public final class EventLoopGroup: Sendable {
     /// The loops, at least one.
     public let loops: [EventLoop]
     private let turn = Atomic<Int>(0)
 
-    /// Starts `count` loops; 0 is one for each processor that the process may use. At most 256.
+    /// Starts `count` loops, at most 256; 0 is one for each available processor.
     ///
-    /// - Throws: `SystemError` when a thread or a descriptor can't be had.
+    /// - Throws: `SystemError` if a thread or a descriptor can't be created.
     public init(count: Int = 0) throws(SystemError) {
         let wanted = count > 0 ? count : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         var loops: [EventLoop] = []
@@ -17,7 +17,7 @@ public final class EventLoopGroup: Sendable {
         self.loops = loops
     }
 
-    /// The loops in turn: each call gives the next.
+    /// The next loop, round-robin.
     public func next() -> EventLoop {
         let number = turn.wrappingAdd(1, ordering: .relaxed).oldValue
         return loops[Int(UInt(bitPattern: number) % UInt(loops.count))]

@@ -1,11 +1,10 @@
-/// A value that lives on one loop, held by code that doesn't: it can be passed between threads, and
-/// opened on the loop's thread alone.
+/// A value bound to one loop: it can be passed between threads, but only read on the loop's thread.
 public final class LoopBound<Value>: @unchecked Sendable {
-    /// The loop that the value lives on.
+    /// The loop of the value.
     public let loop: EventLoop
     private let stored: Value
 
-    /// Makes `value` a resident of `loop`; to be called on it.
+    /// Binds `value` to `loop`; traps off the loop.
     public init(_ value: Value, on loop: EventLoop) {
         loop.preconditionOnLoop()
         self.loop = loop

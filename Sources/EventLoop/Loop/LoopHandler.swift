@@ -1,9 +1,9 @@
-/// Who holds sockets or timers of a loop for longer than a callback, and closes them when the loop ends.
+/// Owns sockets or timers of a loop beyond one callback, and closes them at shutdown.
 public protocol LoopShutdownHandler: AnyObject {
-    /// The loop is about to end: the last call on its thread. Everything is to be closed now.
+    /// Closes everything; the last call before the loop ends.
     func loopWillEnd()
 
-    /// Descriptors run short: those that nobody misses are to be closed now. Returns how many connections that ended.
+    /// Closes expendable descriptors, because they run short. Returns the number of ended connections.
     func releaseDescriptors() -> Int
 }
 
@@ -12,17 +12,17 @@ extension LoopShutdownHandler {
     public func releaseDescriptors() -> Int { 0 }
 }
 
-/// What a loop calls back: a class whose instances live on one loop and are told of its sockets and timers.
+/// The callbacks of a loop's sockets and timers. Instances belong to one loop.
 ///
-/// The loop keeps no reference. Who closes a handler's last socket or timer inside a callback hands
-/// the handler to `EventLoop.deferRelease`, which keeps it until the callbacks of this turn are over.
+/// The loop keeps no reference. Code that closes a handler's last socket or timer within a callback passes the handler to
+/// `EventLoop.deferRelease`, which keeps it until the end of the turn.
 open class LoopHandler {
     /// Makes a handler; for subclasses.
     public init() {}
 
-    /// A socket opened with this tag can be read or written, or has ended; its flags say which.
+    /// Called when the socket with this tag can be read or written, or has ended; its flags say which.
     open func socketIsReady(_ tag: Int) {}
 
-    /// A timer made with this tag has come to its moment.
+    /// Called when the timer with this tag fires.
     open func timerFired(_ tag: Int) {}
 }

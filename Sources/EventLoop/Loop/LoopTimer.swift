@@ -7,25 +7,25 @@ import Units
 /// and never early.
 public final class LoopTimer {
     private let loop: EventLoop
-    /// Here as well, because a reference to it through the loop would be counted.
+    /// Kept here, because a reference through the loop would be counted.
     private let queue: TimerQueue
     private var handler: Unmanaged<LoopHandler>?
     private let tag: Int
-    /// Whether it may be called as late as the system makes it, and costs nothing for being on time.
+    /// Whether the timer may fire as late as the system wakes the loop.
     let isCoarse: Bool
-    /// The place among the loop's timers; −1 while it isn't set.
+    /// The index among the loop's timers; −1 while unset.
     var place = -1
-    /// The moment that the timer is set to, if it is.
+    /// The moment of the timer, if set.
     public private(set) var moment: Moment?
 
-    /// Makes a timer of `loop` that isn't set. `handler` must live as long as the timer is set. One that is coarse is
-    /// called up to some 100 µs late, without a wait on the processor.
+    /// Makes an unset timer. `handler` must live as long as the timer is set. A coarse timer fires up to some 100 µs late,
+    /// without busy waiting.
     public convenience init(loop: EventLoop, handler: LoopHandler, tag: Int, isCoarse: Bool = false) {
         self.init(loop: loop, tag: tag, isCoarse: isCoarse)
         serve(handler)
     }
 
-    /// Makes a timer that has no handler yet.
+    /// Makes a timer without a handler.
     public init(loop: EventLoop, tag: Int, isCoarse: Bool = false) {
         loop.preconditionOnLoop()
         self.loop = loop
@@ -34,14 +34,14 @@ public final class LoopTimer {
         self.isCoarse = isCoarse
     }
 
-    /// Calls `handler` from now on, which must live as long as the timer is set.
+    /// Sets the handler, which must live as long as the timer is set.
     public func serve(_ handler: LoopHandler) { self.handler = .passUnretained(handler) }
 
     deinit {
         if place >= 0 { queue.remove(self) }
     }
 
-    /// Sets the timer to `moment`, in place of any moment before; one that has passed fires in the next turn.
+    /// Sets the timer to `moment`, replacing any earlier setting; a past moment fires in the next turn.
     public func set(to moment: Moment) {
         loop.preconditionOnLoop()
         if self.moment == moment { return }
@@ -49,7 +49,7 @@ public final class LoopTimer {
         queue.set(self, to: moment, now: loop.now)
     }
 
-    /// Takes the timer's moment away, if it has one.
+    /// Unsets the timer.
     public func cancel() {
         loop.preconditionOnLoop()
         guard moment != nil else { return }

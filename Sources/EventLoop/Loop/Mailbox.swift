@@ -2,11 +2,11 @@ import CLibevent
 import Glibc
 import Synchronization
 
-/// The door into a loop: jobs posted from any thread, run on the loop's in the order in which they came.
+/// The only cross-thread entry to a loop: jobs posted from any thread, run on the loop in order.
 final class Mailbox: Sendable {
     typealias Job = @Sendable () -> Void
 
-    /// The jobs that wait at most; beyond it `post` refuses.
+    /// The most waiting jobs; beyond it `post` refuses.
     static let limit = 65_536
 
     private struct State {
@@ -14,7 +14,7 @@ final class Mailbox: Sendable {
         var isClosed = false
     }
 
-    /// The descriptor that becomes readable when there is a job.
+    /// The descriptor that becomes readable when a job waits.
     let wakeDescriptor: Int32
     private let state = Mutex(State())
 
@@ -27,10 +27,10 @@ final class Mailbox: Sendable {
         close(wakeDescriptor)
     }
 
-    /// Leaves a job; `false` when the mailbox is full or closed, and the job won't run.
+    /// Posts a job; `false` if the mailbox is full or closed, and the job won't run.
     func post(_ job: @escaping Job) -> Bool { post(job, limit: Mailbox.limit) }
 
-    /// Leaves a job that must not be refused, such as the one that stops the loop, unless the mailbox is closed.
+    /// Posts a job regardless of the limit; `false` if the mailbox is closed.
     @discardableResult
     func postBeyondLimit(_ job: @escaping Job) -> Bool { post(job, limit: .max) }
 
@@ -47,7 +47,7 @@ final class Mailbox: Sendable {
     /// Whether jobs wait.
     var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
 
-    /// The jobs that wait, which are no longer in the mailbox then.
+    /// Takes the waiting jobs.
     func takeJobs() -> [Job] {
         var count: UInt64 = 0
         _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)

@@ -7,7 +7,7 @@ public final class SignalSource {
     private let watcher: UnsafeMutablePointer<event>
     private let action: () -> Void
 
-    /// Watches `signal` on `loop`, whose thread calls `action` each time it comes; to be made on the loop.
+    /// Watches `signal` and calls `action` on `loop` each time; must be created on the loop.
     public init(_ signal: Int32, on loop: EventLoop, action: @escaping () -> Void) {
         loop.preconditionOnLoop()
         self.loop = loop
@@ -28,7 +28,7 @@ public final class SignalSource {
         event_add(watcher, nil)
     }
 
-    /// Stops watching; the signal does again what it did before.
+    /// Stops watching and restores the signal's earlier handling.
     public func cancel() {
         loop.preconditionOnLoop()
         event_del(watcher)

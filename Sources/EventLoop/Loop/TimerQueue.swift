@@ -2,41 +2,40 @@ import CLibevent
 import Glibc
 import Units
 
-/// The timers of a loop that are set, the earliest first, and the one timer of the system that wakes the loop for them.
+/// The set timers of a loop, ordered by moment, and the system's timer that wakes the loop for them.
 ///
-/// libevent's own timers set that of the system before each wait, whether or not anything has changed. This one is set
-/// when something has to happen earlier than it would ring, so a loop whose timers don't move makes no call for them.
+/// libevent's timers set the system's timer before each wait. This queue only sets it when it must ring earlier, so a loop
+/// whose timers don't change makes no calls for them.
 final class TimerQueue {
-    /// A sleep of this and more lets the processor go so deep that waking takes longer than usual: 2 ms.
+    /// The shortest sleep that lets the processor sleep deeply, so that waking takes longer: 2 ms.
     private static let deepSleep: Int64 = 2_000_000
-    /// How long before the lead such a sleep is broken off; what is left is slept lightly: 200 µs.
+    /// How long before the lead a deep sleep is interrupted, so that the rest is slept lightly: 200 µs.
     private static let lightSleep: Int64 = 200_000
-    /// A moment so near is waited for on the processor, since a turn of the loop takes as long: 2 µs.
+    /// The longest busy wait: 2 µs, about a turn of the loop.
     private static let shortWait: Int64 = 2_000
 
-    /// How long before its moment a timer has the loop woken.
+    /// How long before its moment a timer wakes the loop.
     private var lead = WakeLead()
-    /// Whether the first timer is so near that the loop doesn't sleep any more: it looks after its sockets and calls
-    /// `fire` in each turn.
+    /// Whether the first timer is so near that the loop doesn't sleep and calls `fire` in each turn.
     private(set) var isNear = false
-    /// A binary heap by moment; each timer knows its place. Timers take themselves out before they go.
+    /// A binary heap by moment; each timer knows its index. Timers remove themselves before they are released.
     private var heap: [Entry] = []
     private let descriptor: Int32
-    /// When the system's timer rings; `distantFuture` is never.
+    /// When the system's timer fires; `distantFuture` is never.
     private(set) var ring = Moment.distantFuture
-    /// Whether it rings for a timer that is to be on time, and not to break off a sleep.
+    /// Whether it fires for a precise timer, and not to interrupt a deep sleep.
     private var ringsAhead = false
-    /// Whether handlers are being called; what they set is looked at when all have been.
+    /// Whether handlers are being called; timers that they set are handled afterwards.
     private var isFiring = false
 
     private struct Entry {
         var moment: Moment
         let isCoarse: Bool
-        /// Not counted: a timer takes itself out before it goes.
+        /// Unowned: a timer removes itself before it is released.
         let timer: Unmanaged<LoopTimer>
     }
 
-    /// Makes a queue with a timer of the system, or for a simulation, which asks for `ring`.
+    /// Makes a queue with a system timer, or for a simulation, which reads `ring`.
     init(isSimulated: Bool) throws(SystemError) {
         descriptor = isSimulated ? -1 : squall_timerfd()
         if descriptor < 0, !isSimulated { throw .last("timerfd_create") }
@@ -44,13 +43,13 @@ final class TimerQueue {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// The timers that are set.
+    /// The number of set timers.
     var count: Int { heap.count }
 
-    /// What becomes readable when the loop has to call `fire`; it needs no reading, if it is watched edge-triggered.
+    /// Becomes readable when the loop must call `fire`; watched edge-triggered, so it needn't be read.
     var wakeDescriptor: Int32 { descriptor }
 
-    /// Puts a timer in, or moves it.
+    /// Inserts or moves a timer.
     func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
         if timer.place < 0 {
             timer.place = heap.count
@@ -65,7 +64,7 @@ final class TimerQueue {
         arm(now)
     }
 
-    /// Takes a timer out, if it is in.
+    /// Removes a timer, if present.
     func remove(_ timer: LoopTimer) {
         let place = timer.place
         guard place >= 0 else { return }
@@ -77,13 +76,12 @@ final class TimerQueue {
         sink(from: last.timer._withUnsafeGuaranteedRef { $0.place })
     }
 
-    /// Calls the handlers of the timers whose moment has come. To be called when the system's timer has rung, and in each
-    /// turn while one `isNear`.
+    /// Calls the handlers of due timers. To be called when the system's timer fires, and in each turn while `isNear`.
     func fire(_ clock: () -> Moment) {
         var now = clock()
         if ringsAhead, ring <= now { lead.note(lateness: (now - ring).nanoseconds) }
         (ring, ringsAhead, isNear) = (.distantFuture, false, false)
-        // A handler may set its timer again at once; others of the loop have their turn first.
+        // A timer set again by its handler fires after the others.
         var turns = heap.count
         isFiring = true
         while turns > 0, !heap.isEmpty {
@@ -108,7 +106,7 @@ final class TimerQueue {
         arm(now)
     }
 
-    /// Has the system ring for the first timer, unless it rings in time anyway.
+    /// Sets the system's timer for the first timer, unless it fires early enough.
     private func arm(_ now: Moment) {
         guard !isNear, !isFiring, !heap.isEmpty, heap[0].moment < .distantFuture else { return }
         var isAhead = !heap[0].isCoarse
@@ -117,7 +115,7 @@ final class TimerQueue {
             early -= TimerQueue.lightSleep
             isAhead = false
         }
-        // A moment of zero would turn the system's timer off; one that has passed rings at once.
+        // Zero would disable the system's timer; a past moment fires at once.
         let wanted = Moment(nanoseconds: max(1, early))
         guard wanted < ring else { return }
         (ring, ringsAhead) = (wanted, isAhead)

@@ -1,21 +1,19 @@
-/// How long before its moment a timer has the loop woken: about as long as the system needs to wake the loop, three times
-/// of four.
+/// How long before its moment a timer wakes the loop: the time that the system needs to wake it, in three of four cases.
 ///
-/// That differs between machines and between hours by a factor of ten: a processor that has slept deeply wakes late. A
-/// lead that is too short makes timers late, and one that is too long keeps a loop awake for nothing.
+/// The time varies tenfold between machines and load. A short lead makes timers late; a long one wastes processor time.
 struct WakeLead {
     /// The bounds: 20 and 200 µs.
     static let shortest: Int64 = 20_000
     static let longest: Int64 = 200_000
-    /// By how much a wake-up changes the lead: 6 µs up when it came later than the lead, or 2 µs down. So it settles
-    /// where one of four comes later.
+    /// The change of the lead after a wake-up: 6 µs up if it was later than the lead, else 2 µs down, so that it settles
+    /// where one of four is later.
     private static let stepUp: Int64 = 6_000
     private static let stepDown: Int64 = 2_000
 
     /// The lead, in nanoseconds.
     private(set) var nanoseconds: Int64 = 50_000
 
-    /// A loop was woken so many nanoseconds later than it should have been.
+    /// Notes a wake-up that was late by a number of nanoseconds.
     mutating func note(lateness: Int64) {
         nanoseconds =
             lateness > nanoseconds

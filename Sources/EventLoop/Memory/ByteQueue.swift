@@ -1,8 +1,8 @@
 import Glibc
 
-/// Bytes that have been received and wait to be sent, in slabs of the loop's pool. An empty queue has none.
+/// Received bytes that wait to be sent, in slabs of the loop's pool. An empty queue has none.
 ///
-/// Belongs to one loop, and is never copied. Its owner calls `removeAll` before letting it go.
+/// Belongs to one loop and is never copied. The owner calls `removeAll` before releasing it.
 public struct ByteQueue: ~Copyable {
     private var first: UnsafeMutablePointer<Slab>?
     private var last: UnsafeMutablePointer<Slab>?
@@ -32,8 +32,8 @@ public struct ByteQueue: ~Copyable {
         count += length
     }
 
-    /// Sends up to `limit` bytes, 1 or more, from the front in one call, and removes what was taken. The
-    /// queue isn't empty.
+    /// Sends up to `limit` bytes, 1 or more, from the front in one call, and removes what was sent. The queue must not be
+    /// empty.
     public mutating func send(to socket: StreamSocket, limit: Int) -> SendResult {
         precondition(limit > 0 && count > 0, "a send of nothing tells nothing of the socket")
         let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: ByteQueue.vectorLimit) { vectors in
@@ -53,12 +53,12 @@ public struct ByteQueue: ~Copyable {
         return result
     }
 
-    /// Drops everything, and gives the memory back.
+    /// Drops everything and frees the memory.
     public mutating func removeAll(of loop: EventLoop) {
         remove(count, loop)
     }
 
-    /// The slabs that one call sends at most: 1 MiB.
+    /// The most slabs of one send: 1 MiB.
     private static let vectorLimit = 16
 
     private mutating func slabWithRoom(_ loop: EventLoop) -> UnsafeMutablePointer<Slab> {

@@ -1,28 +1,27 @@
-/// A pipe of the system that a `PipeQueue` uses.
+/// A pipe of a `PipeQueue`.
 struct Pipe {
     /// The ends to write to and to read from.
     let input: Int32
     let output: Int32
     /// The bytes in it.
     var count = 0
-    /// The pipe behind this one in the pool.
+    /// The next pipe in the pool.
     var next: UnsafeMutablePointer<Pipe>?
 }
 
 /// The pipes of a loop.
 final class PipePool {
-    /// The bytes that a pipe has room for: 1 MiB, which is what a system gives to anybody if nobody has changed it
-    /// (/proc/sys/fs/pipe-max-size, pipe(7)).
+    /// The capacity of a pipe: 1 MiB, the default maximum for unprivileged processes (/proc/sys/fs/pipe-max-size, pipe(7)).
     static let pipeSize = 1 << 20
-    /// The pipes of a loop at most, in use or not: 16, which are 32 descriptors.
+    /// The most pipes of a loop: 16, which are 32 descriptors.
     static let limit = 16
 
-    /// Whether sockets can be spliced; untrue for good when the system has refused it.
+    /// Whether the system supports splicing sockets; cleared for good at the first refusal.
     var isUsable = true
-    /// The pipes that there are.
+    /// The number of pipes.
     private(set) var count = 0
     private var free: UnsafeMutablePointer<Pipe>?
-    /// Whether the system has given none; it isn't asked again before the pipes have gone back.
+    /// Whether the system refused a pipe; cleared when pipes are closed.
     private var isRefused = false
 
     private let system: SystemCalls
@@ -31,12 +30,12 @@ final class PipePool {
         self.system = system
     }
 
-    /// The pipes that queues use.
+    /// The number of pipes in use.
     private(set) var used = 0
-    /// Whether some pipe is used by nobody.
+    /// Whether some pipe is unused.
     var hasUnused: Bool { free != nil }
 
-    /// An empty pipe; `nil` when all are in use, or when the system gives none of this size.
+    /// Takes an empty pipe; `nil` if all are in use or the system refuses one of this size.
     func take() -> UnsafeMutablePointer<Pipe>? {
         guard isUsable else { return nil }
         if let pipe = free {
@@ -56,7 +55,7 @@ final class PipePool {
         return pipe
     }
 
-    /// Takes back a pipe that nobody uses any more; one with bytes in it is closed.
+    /// Returns a pipe to the pool; one with bytes in it is closed.
     func give(_ pipe: UnsafeMutablePointer<Pipe>) {
         used -= 1
         if pipe.pointee.count > 0 { return close(pipe) }
@@ -64,7 +63,7 @@ final class PipePool {
         free = pipe
     }
 
-    /// Closes the pipes that nobody uses.
+    /// Closes unused pipes.
     func drain() {
         isRefused = false
         while let pipe = free {

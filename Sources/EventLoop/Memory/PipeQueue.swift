@@ -1,9 +1,8 @@
 import CLibevent
 
-/// Bytes that the kernel has moved from a socket into a pipe and keeps there until they are sent: nobody sees or copies
-/// them on their way (splice(2)). An empty queue has no pipe.
+/// Bytes spliced from a socket into a pipe, kept by the kernel until they are sent (splice(2)). An empty queue has no pipe.
 ///
-/// Belongs to one loop, and is never copied. Its owner calls `removeAll` before letting it go.
+/// Belongs to one loop and is never copied. The owner calls `removeAll` before releasing it.
 public struct PipeQueue: ~Copyable {
     private var pipe: UnsafeMutablePointer<Pipe>?
 
@@ -13,10 +12,10 @@ public struct PipeQueue: ~Copyable {
     /// Whether nothing waits.
     public var isEmpty: Bool { pipe == nil }
 
-    /// Takes up to `limit` bytes, 1 or more, and 1 MiB at most, from a socket into the empty queue; `nil` when no pipe
-    /// is to be had, and nothing was taken.
+    /// Takes up to `limit` bytes, 1 or more and at most 1 MiB, from a socket into the empty queue; `nil` if no pipe is
+    /// available.
     public mutating func receive(from socket: StreamSocket, limit: Int) -> SpliceResult? {
-        // Of one that isn't empty nobody could say whether it or the socket is why nothing moves.
+        // With a pipe that isn't empty, EAGAIN would be ambiguous.
         precondition(pipe == nil && limit > 0, "a pipe is filled when it is empty")
         return socket.loop.pipes._withUnsafeGuaranteedRef { pool in
             guard let pipe = pool.take() else { return nil }
@@ -32,7 +31,7 @@ public struct PipeQueue: ~Copyable {
         }
     }
 
-    /// Sends up to `limit` bytes, 1 or more, from the front, and removes what was taken. The queue isn't empty.
+    /// Sends up to `limit` bytes, 1 or more, from the front, and removes what was sent. The queue must not be empty.
     public mutating func send(to socket: StreamSocket, limit: Int) -> SendResult {
         guard let pipe, limit > 0 else { preconditionFailure("a send of nothing tells nothing of the socket") }
         let result = socket.send(from: pipe.pointee.output, length: min(limit, pipe.pointee.count))
@@ -43,7 +42,7 @@ public struct PipeQueue: ~Copyable {
         return result
     }
 
-    /// Drops everything, and gives the pipe back.
+    /// Drops everything and returns the pipe.
     public mutating func removeAll(of loop: EventLoop) {
         guard let pipe else { return }
         loop.preconditionOnLoop()

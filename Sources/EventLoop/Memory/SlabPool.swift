@@ -1,30 +1,30 @@
-/// A interval of memory that holds bytes of a queue, with a header in front of them.
+/// A block of memory with bytes of a queue after a header.
 struct Slab {
-    /// Bytes of memory in a slab, the header included: 64 KiB.
+    /// The size of a slab, including the header: 64 KiB.
     static let size = 64 << 10
 
-    /// The slab behind this one in its queue or pool.
+    /// The next slab in the queue or pool.
     var next: UnsafeMutablePointer<Slab>?
-    /// Where the bytes begin and end, counted from the slab's start.
+    /// The range of the bytes, from the slab's start.
     var start: Int
     var end: Int
 
-    /// Where the bytes of an empty slab begin.
+    /// The start of the bytes in an empty slab.
     static let headerSize = 32
 }
 
 /// The free slabs of a loop.
 final class SlabPool {
-    /// Free slabs that are kept: 4 MiB of memory. Beyond it they go back to the system at once.
+    /// The most free slabs kept: 4 MiB of memory; others are freed at once.
     static let keptLimit = 64
 
     private var first: UnsafeMutablePointer<Slab>?
     /// The free slabs in the pool.
     private(set) var kept = 0
-    /// The slabs that queues use.
+    /// The number of slabs in use.
     private(set) var taken = 0
 
-    /// An empty slab.
+    /// Takes an empty slab.
     func take() -> UnsafeMutablePointer<Slab> {
         let slab: UnsafeMutablePointer<Slab>
         if let first {
@@ -41,7 +41,7 @@ final class SlabPool {
         return slab
     }
 
-    /// Takes back a slab that nobody uses any more.
+    /// Returns a slab to the pool.
     func give(_ slab: UnsafeMutablePointer<Slab>) {
         taken -= 1
         if kept == SlabPool.keptLimit {
@@ -53,7 +53,7 @@ final class SlabPool {
         kept += 1
     }
 
-    /// Gives every free slab back to the system.
+    /// Frees all unused slabs.
     func drain() {
         while let slab = first {
             first = slab.pointee.next

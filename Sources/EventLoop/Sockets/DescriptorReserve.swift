@@ -1,16 +1,16 @@
 import Glibc
 
-/// The last descriptors of the process, which no connection gets: files, and the system's own libraries, need some at
-/// any time. (libdispatch opens a file in /proc once a second while work waits, and ends the process when it can't.)
+/// The last descriptors of the process, reserved for files and system libraries. (libdispatch opens a file in /proc once a
+/// second while work waits, and aborts the process if it can't.)
 enum DescriptorReserve {
-    /// How many there are.
+    /// The number of reserved descriptors.
     static let count = 16
 
-    /// Whether `descriptor`, which has been opened for a connection, is one of them.
+    /// Whether `descriptor` is reserved.
     static func includes(_ descriptor: Int32) -> Bool { Int(descriptor) >= limit - count }
 
-    /// Whether the next descriptor would be one of them. Found out by duplicating `descriptor`, but not where `last`,
-    /// which was opened a moment ago, is far from them.
+    /// Whether the next descriptor would be reserved. Tested by duplicating `descriptor`, unless the recently opened `last`
+    /// is far from the reserve.
     static func isNext(after last: Int32, duplicating descriptor: Int32) -> Bool {
         let limit = limit
         guard Int(last) >= limit / 2 else { return false }

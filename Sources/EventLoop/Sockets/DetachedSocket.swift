@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// An accepted connection on its way to the loop that will own it. Closes itself if it never gets there.
+/// An accepted connection in transit to its loop. Closes itself if it is never taken.
 public final class DetachedSocket: Sendable {
     private let descriptor: Atomic<Int32>
     private let system: SystemCalls
@@ -19,7 +19,7 @@ public final class DetachedSocket: Sendable {
         if remaining >= 0 { system.close(remaining) }
     }
 
-    /// The descriptor, for its new owner; −1 when it has been taken already.
+    /// Takes the descriptor; −1 if it has been taken already.
     func take() -> Int32 { descriptor.exchange(-1, ordering: .acquiringAndReleasing) }
 
     /// The address of the peer; `nil` when the connection is over, the socket has been taken, or is a Unix-domain socket,

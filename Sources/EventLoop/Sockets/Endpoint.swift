@@ -1,6 +1,6 @@
 import Units
 
-/// Where to listen or connect, as a person writes it: a host name or address and a port, or a Unix-domain socket.
+/// Where to listen or connect: a host and a port, or a Unix-domain socket.
 public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// The name or numeric address, without brackets; empty for a Unix-domain socket.
     public let host: String
@@ -42,13 +42,13 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         } else if host.contains(":") {
             return nil
         }
-        // A name goes to the system as a C string, in which a NUL would be its end.
+        // A NUL would end the name in a C string.
         let isName = host.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 && $0 != "[" && $0 != "]" }
         guard !host.isEmpty, isName, !host.contains(where: \.isWhitespace) else { return nil }
         self.init(host: String(host), port: port)
     }
 
-    /// Whether it is a host with the port 0, which is one to listen on and none to connect to.
+    /// Whether the port is 0, which can be listened on but not connected to.
     public var hasFreePort: Bool { unix == nil && port == 0 }
 
     /// "localhost:80", "[::1]:80" for an address of IPv6, or "unix:/run/app.sock".

@@ -4,18 +4,17 @@ import Units
 
 /// A socket that accepts connections: TCP, or a Unix-domain stream socket.
 public final class ListeningSocket {
-    /// Connections that wait to be accepted at most, as listen(2) has it (the system may lower it).
+    /// The backlog of listen(2); the system may lower it.
     public static let backlog: Int32 = 4_096
 
-    /// What `accept` found.
+    /// The result of `accept`.
     public enum AcceptResult {
         case accepted(DetachedSocket)
-        /// Nobody waits.
+        /// No connection waits.
         case none
-        /// The connection went away again before it was accepted; there may be others.
+        /// The connection ended before it was accepted; others may wait.
         case gone
-        /// Accepting failed because descriptors or memory ran out, and fails again until some are freed. The descriptors
-        /// of `DescriptorReserve` count as used.
+        /// Out of descriptors or memory; the descriptors of `DescriptorReserve` count as used.
         case failed(SystemError)
     }
 
@@ -30,13 +29,13 @@ public final class ListeningSocket {
     private var isOpen = true
     /// The name of a Unix-domain socket, and its file; `nil` for TCP.
     private var unix: UnixListener?
-    /// The descriptor that was accepted last.
+    /// The last accepted descriptor.
     private var lastAccepted: Int32
 
-    /// Binds and listens; `handler` is told when somebody waits. Port 0 takes a free port. The file of a Unix-domain
-    /// socket gets `permissions` before anybody can connect; one that nobody listens on any more is replaced.
+    /// Binds and listens; `handler` is called when a connection waits. Port 0 takes a free port. A Unix-domain socket's file
+    /// gets `permissions` before connections are possible; a stale file is replaced.
     ///
-    /// - Throws: `SystemError` with the call that failed; `isAddressInUse` tells the usual one.
+    /// - Throws: `SystemError`, often `isAddressInUse`.
     public init(
         _ wanted: SocketAddress,
         permissions: SocketPermissions = .ownerOnly,
@@ -91,7 +90,7 @@ public final class ListeningSocket {
         watcher.deallocate()
     }
 
-    /// The next connection that waits.
+    /// Accepts the next connection.
     public func accept() -> AcceptResult {
         loop.preconditionOnLoop()
         let accepted = loop.system.accept(descriptor, last: lastAccepted)
@@ -101,7 +100,7 @@ public final class ListeningSocket {
         }
         switch errno {
         case EAGAIN: return .none
-        // What accept(2) names as errors of the connection, not of the listener; and a suspended listener's EINVAL.
+        // Errors of the connection (accept(2)), and EINVAL of a suspended listener.
         case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
             ENETUNREACH:
             return .gone
@@ -110,20 +109,20 @@ public final class ListeningSocket {
         }
     }
 
-    /// Stops being told of connections, which go on waiting, until `watch` is called.
+    /// Stops watching for connections, which keep waiting.
     public func unwatch() {
         loop.preconditionOnLoop()
         loop.system.unwatch(watcher)
     }
 
-    /// Is told of connections again.
+    /// Watches for connections again.
     public func watch() {
         loop.preconditionOnLoop()
         loop.system.watchAgain(watcher, of: loop)
     }
 
-    /// Refuses connections (the client sees ECONNREFUSED, and those that wait are reset) and keeps the port, or the file
-    /// of a Unix-domain socket. An abstract name is free meanwhile.
+    /// Refuses connections (ECONNREFUSED), resets waiting ones, and keeps the port or the socket's file. An abstract name is
+    /// free meanwhile.
     public func suspend() {
         loop.preconditionOnLoop()
         loop.system.unwatch(watcher)
@@ -134,18 +133,17 @@ public final class ListeningSocket {
         loop.system.suspendListening(descriptor)
     }
 
-    /// Has a listening socket of the system refuse connections.
+    /// Makes a system socket refuse connections.
     static func suspend(_ descriptor: Int32) {
-        // On Linux this ends listening and keeps a port that was bound by its number, though not from
-        // sockets that share addresses as this one does, which is most servers: so it stops sharing.
+        // On Linux this stops listening and keeps a port that was bound by number. Without address sharing, so that
+        // other sockets with SO_REUSEADDR can't take it.
         ListeningSocket.setSharing(false, descriptor)
         shutdown(descriptor, Int32(SHUT_RD))
     }
 
-    /// Accepts connections again after `suspend` or `stopAnswering`. A client that was left without an answer and
-    /// still tries gets one at its next try.
+    /// Accepts connections again after `suspend` or `stopAnswering`. Unanswered clients are answered at their next try.
     ///
-    /// - Parameter answering: `false` to have the socket listen and go on giving no answers.
+    /// - Parameter answering: `false` to listen without answering.
     /// - Throws: `SystemError` of listen(2).
     public func resume(answering: Bool = true) throws(SystemError) {
         loop.preconditionOnLoop()
@@ -158,19 +156,19 @@ public final class ListeningSocket {
         if answering { watch() }
     }
 
-    /// Has a socket of the system listen again.
+    /// Makes a system socket listen again.
     static func resume(_ descriptor: Int32, answering: Bool) throws(SystemError) {
-        // With the port's own old connections it has to be shared.
+        // Shared again with the port's old connections.
         ListeningSocket.setSharing(true, descriptor)
         if answering { squall_take_packets(descriptor) }
         if Glibc.listen(descriptor, answering ? ListeningSocket.backlog : 0) != 0 { throw .last("listen") }
     }
 
-    /// Leaves whoever connects without an answer, and those that wait unaccepted, until `resume`: what comes
-    /// for the socket is thrown away, so a client goes on trying until it gives up.
+    /// Leaves new and waiting connections unanswered until `resume`: their packets are dropped, so clients retry until they
+    /// give up.
     ///
-    /// - Returns: `false` where the system has no such filter, as for Unix-domain sockets. Then the queue is made as short
-    ///   as it can be, so one more client may find itself connected, and hears nothing.
+    /// - Returns: `false` if the system has no such filter, as for Unix-domain sockets. Then the backlog is minimal, and one
+    ///   more client may connect without an answer.
     @discardableResult
     public func stopAnswering() -> Bool {
         loop.preconditionOnLoop()
@@ -180,15 +178,14 @@ public final class ListeningSocket {
         return false
     }
 
-    /// Has a listening socket of the system give no answers; `false` where it can't.
+    /// Makes a system socket give no answers; `false` if unsupported.
     static func stopAnswering(_ descriptor: Int32) -> Bool {
         if squall_drop_packets(descriptor) == 0 { return true }
         Glibc.listen(descriptor, 0)
         return false
     }
 
-    /// Closes the socket, and removes the file of a Unix-domain socket if it is still this one's; calling it twice is
-    /// fine.
+    /// Closes the socket, and removes its own Unix-domain file. Calling it twice is fine.
     public func close() {
         loop.preconditionOnLoop()
         guard isOpen else { return }
@@ -198,7 +195,7 @@ public final class ListeningSocket {
         loop.system.close(descriptor)
     }
 
-    /// A socket of the system that is bound to `address` and listens.
+    /// Makes a system socket that is bound to `address` and listens.
     static func listen(on address: SocketAddress) throws(SystemError) -> Int32 {
         let descriptor = try bind(address)
         guard Glibc.listen(descriptor, backlog) == 0 else {
@@ -209,8 +206,8 @@ public final class ListeningSocket {
         return descriptor
     }
 
-    /// A bound socket. A free port is looked for first and then bound by its number, because only such
-    /// a port stays ours while `suspend` is in force; should somebody take it in between, another is tried.
+    /// Makes a bound socket. A free port is chosen first and then bound by number, because only such a port is kept during
+    /// `suspend`; if it is taken in between, another is tried.
     private static func bind(_ wanted: SocketAddress) throws(SystemError) -> Int32 {
         guard wanted.port == 0 else { return try bindOnce(wanted) }
         var attempts = 16

@@ -1,17 +1,17 @@
 import Dispatch
 import Glibc
 
-/// Names to addresses, off every loop: getaddrinfo(3) waits for the network.
+/// Resolves names off the loops, because getaddrinfo(3) blocks.
 public enum Resolver {
-    /// The addresses of a name that are used at most.
+    /// The most addresses of a name.
     public static let addressLimit = 16
 
     private static let queue = DispatchQueue(label: "squall.resolver", attributes: .concurrent)
 
-    /// The addresses of `endpoint`, at least one, in the order in which to try them.
+    /// The addresses of `endpoint`, at least one, in the order to try.
     ///
-    /// A numeric host is read at once, anything else is looked up on a thread of its own.
-    /// - Throws: `SystemError` of getaddrinfo when the name has no address.
+    /// Numeric hosts are parsed at once; others are looked up on a separate thread.
+    /// - Throws: `SystemError` of getaddrinfo if the name has no address.
     public static func resolve(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
         if let unix = endpoint.unix { return [SocketAddress(unix: unix)] }
         if let address = SocketAddress(numericHost: endpoint.host, port: endpoint.port) { return [address] }

@@ -13,7 +13,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the address is one of IPv6.
     public let isIPv6: Bool
     private let scope: UInt32
-    /// Whether it is one of this machine that no other can reach: 127.0.0.0/8 or ::1.
+    /// Whether it is a loopback address: 127.0.0.0/8 or ::1.
     public let isLoopback: Bool
 
     /// The address of a Unix-domain socket.
@@ -40,7 +40,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         isLoopback = SocketAddress.isLoopback(host, isIPv6)
     }
 
-    /// The address in a `sockaddr` of the system; `nil` for any family but IPv4 and IPv6.
+    /// Reads a `sockaddr`; `nil` for families other than IPv4 and IPv6.
     init?(_ address: UnsafePointer<sockaddr>) {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         switch Int32(address.pointee.sa_family) {
@@ -92,7 +92,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     var family: Int32 { unix != nil ? AF_UNIX : isIPv6 ? AF_INET6 : AF_INET }
 
-    /// Calls `body` with the address as the system wants it.
+    /// Calls `body` with the address as a `sockaddr`.
     func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         if let unix { return SocketAddress.withSystemAddress(of: unix, body) }
         if isIPv6 {
@@ -118,7 +118,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address of a socket's peer; `nil` when it has none any more.
+    /// The address of a socket's peer; `nil` if the connection is over.
     static func peer(of descriptor: Int32) -> SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

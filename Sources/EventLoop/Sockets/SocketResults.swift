@@ -1,8 +1,8 @@
-/// What a receive gave.
+/// The result of a receive.
 public enum ReceiveResult {
-    /// So many bytes, more than 0, are in the loop's scratch buffer.
+    /// This many bytes, above 0, are in the loop's scratch buffer.
     case received(Int)
-    /// Nothing is there now; the handler is called when something is.
+    /// Nothing now; the handler will be called.
     case wouldBlock
     /// The peer has ended its stream (FIN).
     case ended
@@ -10,22 +10,21 @@ public enum ReceiveResult {
     case failed(SystemError)
 }
 
-/// What moving bytes from a socket into a pipe gave.
+/// The result of a splice from a socket into a pipe.
 public enum SpliceResult {
-    /// So many bytes, more than 0, are in the pipe.
+    /// This many bytes, above 0, are in the pipe.
     case received(Int)
-    /// Nothing was moved. The socket's `receive` is to be asked why: in front of urgent data splice(2) tells of nothing
-    /// as well, or of an end that isn't one.
+    /// Nothing was moved; `receive` tells why, because splice(2) also returns nothing, or a false end, before urgent data.
     case nothing
     /// The connection is broken, as a rule by a reset.
     case failed(SystemError)
 }
 
-/// What a send did.
+/// The result of a send.
 public enum SendResult {
-    /// So many bytes, more than 0, are with the kernel.
+    /// The kernel has taken this many bytes, above 0.
     case sent(Int)
-    /// No room now; the handler is called when there is.
+    /// No room now; the handler will be called.
     case wouldBlock
     /// The connection is broken.
     case failed(SystemError)

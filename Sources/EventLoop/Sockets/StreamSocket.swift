@@ -3,43 +3,41 @@ import Glibc
 
 /// A connected, or connecting, socket of one loop, watched edge-triggered: TCP, or a Unix-domain stream socket.
 ///
-/// `isReadable` and `isWritable` say what the loop has heard and no call has denied since; the handler
-/// is called when one of them comes true. The socket is registered with the loop once, for everything,
-/// so that a reset is heard of while nobody reads.
+/// `isReadable` and `isWritable` are cached readiness, cleared by EAGAIN; the handler is called when one becomes true. The
+/// socket is registered once for all events, so that resets are noticed while nothing is read.
 public final class StreamSocket {
-    /// Bytes that have waited for longer than this, 100 ms, count as if they had waited so long.
+    /// The longest wait of received bytes that counts: 100 ms.
     private static let longestAge: Int64 = 100_000_000
-    /// Where packets have come out of order, bytes that can't have been received before others may carry a stamp that is
-    /// older. So only a wait of up to 1 ms is believed there.
+    /// The same after packets came out of order: 1 ms, because their stamps may be too old.
     private static let longestAgeOutOfOrder: Int64 = 1_000_000
 
-    // In the order of their size, because there are two such objects for a connection.
+    // Ordered by size to save memory: each connection has two such objects.
 
     /// The loop it belongs to.
     public let loop: EventLoop
-    /// Here as well, because a reference to it through the loop would be counted.
-    private let doubts: DeferredReadProbe
+    /// Kept here, because a reference through the loop would be counted.
+    private let readProbe: DeferredReadProbe
     private let watcher: UnsafeMutablePointer<event>
-    /// Not counted: a reference of its own for each call would cost more than the call.
+    /// Unowned: reference counting would cost more than the call.
     private var handler: Unmanaged<LoopHandler>?
     private var tag: Int32 = 0
     private(set) var descriptor: Int32
-    /// The place in the loop's list of sockets to ask again; −1 while it isn't there.
-    var doubtPlace: Int32 = -1
-    /// The tick of that list in which it last gave less than it was asked for.
-    var doubtedSince: UInt32 = 0
-    /// The error that broke the connection. The system tells it once only, to whichever call comes first.
+    /// The index in the loop's list of deferred probes; −1 while absent.
+    var probeIndex: Int32 = -1
+    /// The tick of the last short read.
+    var probeTick: UInt32 = 0
+    /// The error that broke the connection; the system reports it only once.
     private var failure: Failure?
 
     /// Whether bytes, the end, or an error may be there to receive.
     public private(set) var isReadable = false
     /// Whether there may be room to send.
     public private(set) var isWritable = false
-    /// Whether the loop has heard of the peer's end of stream (FIN), received or not.
+    /// Whether the peer has ended its stream (FIN), received or not.
     public private(set) var hasPeerEnded = false
-    /// Whether it has told nothing since it gave less than it was asked for.
-    var isDoubted = false
-    /// Whether the loop has heard of what may be an error since the system was last asked for one.
+    /// Whether no event has come since a short read.
+    var awaitsProbe = false
+    /// Whether an event since the last check may be an error.
     private var hasNews = false
     private var stampsArrivals = false
     /// Whether it is a Unix-domain socket, see `StreamSocket+Unix`.
@@ -47,7 +45,7 @@ public final class StreamSocket {
     /// Whether the system probes the peer, see `probe`.
     public internal(set) var isProbed = false
 
-    /// A system error, in few bytes.
+    /// A compact system error.
     private struct Failure {
         enum Call: UInt8 { case connect, recv, send, getsockopt }
         let code: Int32
@@ -61,21 +59,21 @@ public final class StreamSocket {
         var error: SystemError { SystemError(call: "\(call)", code: code) }
     }
 
-    /// Takes over an accepted connection; `nil` when somebody else has taken it.
+    /// Takes over an accepted connection; `nil` if it has been taken already.
     public convenience init?(_ detached: DetachedSocket, on loop: EventLoop) {
         let descriptor = detached.take()
         guard descriptor >= 0 else { return nil }
-        // The listening socket has handed TCP_NODELAY on, see tcp(7).
+        // TCP_NODELAY is inherited from the listener, see tcp(7).
         self.init(descriptor, loop)
         isUnix = detached.isUnix
     }
 
-    /// A socket of `loop` that is closed, until `connect` opens it.
+    /// Makes a closed socket, to be opened by `connect`.
     public convenience init(closedOn loop: EventLoop) { self.init(-1, loop) }
 
-    /// A socket that begins to connect to `address`; see `connect`.
+    /// Makes a socket that connects to `address`; see `connect`.
     ///
-    /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once.
+    /// - Throws: `SystemError` of socket(2) or connect(2) if it fails at once.
     public convenience init(
         connectingTo address: SocketAddress,
         receiveBuffer: Int? = nil,
@@ -85,12 +83,12 @@ public final class StreamSocket {
         try connect(to: address, receiveBuffer: receiveBuffer)
     }
 
-    /// Begins to connect a closed socket to `address` and returns at once; once watched, the handler is called when
-    /// that has succeeded or failed, and asks `connectionError` which.
+    /// Starts connecting a closed socket to `address`. Once watched, the handler is called when that has succeeded or failed,
+    /// and reads `connectionError`.
     ///
-    /// A `receiveBuffer` of so many bytes, 1 or more, is in force from the first segment.
+    /// A `receiveBuffer` in bytes, 1 or more, applies from the first segment.
     ///
-    /// - Throws: `SystemError` of socket(2) or connect(2) when it fails at once; the socket is closed then.
+    /// - Throws: `SystemError` of socket(2) or connect(2) if it fails at once; the socket is then closed.
     public func connect(to address: SocketAddress, receiveBuffer: Int? = nil) throws(SystemError) {
         loop.preconditionOnLoop()
         precondition(descriptor < 0, "a socket is closed before it connects anew")
@@ -112,7 +110,7 @@ public final class StreamSocket {
         do throws(SystemError) {
             return try loop.system.makeSocket(family: address.family)
         } catch {
-            // It may be for want of descriptors.
+            // Possibly out of descriptors.
             guard loop.hasUnusedDescriptors else { throw error }
             loop.giveBackDescriptors()
             return try loop.system.makeSocket(family: address.family)
@@ -123,7 +121,7 @@ public final class StreamSocket {
         loop.preconditionOnLoop()
         self.descriptor = descriptor
         self.loop = loop
-        doubts = loop.doubts
+        readProbe = loop.readProbe
         watcher = .allocate(capacity: 1)
         watcher.initialize(to: event())
     }
@@ -156,14 +154,13 @@ public final class StreamSocket {
     /// Whether the socket has not been closed by this side.
     public var isOpen: Bool { descriptor >= 0 }
 
-    /// Why connecting failed; `nil` when it succeeded. To be asked when the handler is first called.
+    /// Why connecting failed; `nil` if it succeeded. To be read at the first call of the handler.
     ///
-    /// A peer that was connected to and has reset the connection since is no failure: what it sent comes first, and then
-    /// the reset.
+    /// A reset after connecting isn't a failure: bytes sent before it are received first.
     public func connectionError() -> SystemError? {
-        // An error makes the socket readable as well; one that is only writable has connected.
+        // An error also makes the socket readable; if only writable, it has connected.
         guard isReadable || !isWritable, let failure = pendingError(.connect) else { return nil }
-        // Who refuses is told of as ECONNREFUSED.
+        // A refusal is ECONNREFUSED.
         if failure.code == ECONNRESET || failure.code == EPIPE {
             _ = remembered(Failure(call: .recv, code: failure.code))
             return nil
@@ -176,7 +173,7 @@ public final class StreamSocket {
         return code == 0 ? nil : Failure(call: call, code: code)
     }
 
-    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer, behind its first `offset` bytes.
+    /// Receives up to `limit` bytes, 1 or more, into the loop's scratch buffer at `offset`.
     public func receive(limit: Int, behind offset: Int = 0) -> ReceiveResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && offset < EventLoop.scratchCapacity, "outside the scratch")
@@ -184,32 +181,32 @@ public final class StreamSocket {
         let count =
             stampsArrivals
             ? receiveStamped(room, behind: offset) : loop.system.receive(descriptor, loop.scratch + offset, room)
-        if count > 0, count < room, !hasPeerEnded, doubts.isBusy {
+        if count > 0, count < room, !hasPeerEnded, readProbe.isBusy {
             isReadable = false
-            doubts.add(self)
+            readProbe.add(self)
         }
         return received(count)
     }
 
-    /// Receives as `receive` does, and notes in the loop when the last of the bytes came.
+    /// Like `receive`, and sets the loop's `arrival` of the last byte.
     @inline(never)
     private func receiveStamped(_ room: Int, behind offset: Int) -> Int {
         var age: Int64 = 0
         let count = loop.system.receiveStamped(descriptor, loop.scratch + offset, room, &age)
         guard count > 0 else { return count }
-        // The stamp is of a clock that may be set, so it isn't believed without bounds.
+        // Bounded, because the stamp's clock may be set.
         age = min(max(0, age), StreamSocket.longestAge)
         if age > StreamSocket.longestAgeOutOfOrder, loop.system.outOfOrder(descriptor) != 0 { age = 0 }
         loop.arrival = loop.now.advanced(byNanoseconds: -age)
         return count
     }
 
-    /// The result of a call that has received so many bytes, or failed with errno.
+    /// The result of a call that received `count` bytes, or failed with errno.
     @inline(__always)
     private func received(_ count: Int) -> ReceiveResult {
         if count > 0 { return .received(count) }
         if count == 0 {
-            // A probe makes a peer that has closed its socket answer by a reset, behind the end that it has sent.
+            // A closed peer answers a probe with a reset, after its end of stream.
             if isProbed { return .ended }
             return failure.map { .failed($0.error) } ?? .ended
         }
@@ -222,7 +219,7 @@ public final class StreamSocket {
         }
     }
 
-    /// Moves up to `limit` bytes, 1 or more, into an empty pipe; `nil` when the system can't do that.
+    /// Splices up to `limit` bytes, 1 or more, into an empty pipe; `nil` if unsupported.
     func receive(into pipe: Int32, limit: Int) -> SpliceResult? {
         loop.preconditionOnLoop()
         let count = loop.system.splice(from: descriptor, to: pipe, limit)
@@ -235,16 +232,16 @@ public final class StreamSocket {
         }
     }
 
-    /// Sends up to `length` bytes, 1 or more, that are in a pipe.
+    /// Splices up to `length` bytes, 1 or more, out of a pipe.
     func send(from pipe: Int32, length: Int) -> SendResult {
         loop.preconditionOnLoop()
         let count = loop.system.splice(from: pipe, to: descriptor, length)
-        // A splice may move less than it could, so that a part tells nothing of the socket: only EAGAIN says that it is full.
+        // A short splice says nothing about the socket; only EAGAIN means full.
         return count > 0 ? .sent(count) : sent(count, of: length)
     }
 
-    /// Sends `length` bytes of the loop's scratch buffer, from `offset`. With `endFollows` they may wait for the end of
-    /// the stream, which the caller tells at once, and share a packet with it (MSG_MORE, send(2)).
+    /// Sends `length` bytes of the loop's scratch buffer at `offset`. With `endFollows` they may share a packet with the end
+    /// of the stream, which the caller sends at once (MSG_MORE, send(2)).
     public func sendScratch(from offset: Int, length: Int, endFollows: Bool = false) -> SendResult {
         loop.preconditionOnLoop()
         precondition(offset >= 0 && length > 0 && offset + length <= EventLoop.scratchSize, "outside the scratch")
@@ -257,8 +254,8 @@ public final class StreamSocket {
         return sent(loop.system.send(descriptor, vectors, used: used), of: length)
     }
 
-    /// Whether the connection is broken, as a rule by a reset. Asks the system: after the peer's end of
-    /// stream a receive goes on to tell that end, and nothing else tells of a reset behind it.
+    /// Whether the connection is broken, usually by a reset. A system call, because after the peer's end of stream a receive
+    /// doesn't report a reset.
     public func isBroken() -> Bool {
         if failure != nil { return true }
         guard hasNews else { return false }
@@ -267,7 +264,7 @@ public final class StreamSocket {
         return failure != nil
     }
 
-    /// Ends this side's stream (FIN) behind what was sent.
+    /// Ends this side's stream (FIN) after what was sent.
     public func shutdownWrite() {
         loop.preconditionOnLoop()
         loop.system.shutdownWrite(descriptor)
@@ -277,18 +274,17 @@ public final class StreamSocket {
     public func close() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
-        // In this order epoll forgets the socket as it is closed, and is told of it in vain, which is cheaper.
+        // Closing first is cheaper: epoll forgets the socket by itself.
         loop.system.close(descriptor)
         if handler != nil { loop.system.unwatch(watcher) }
-        if doubtPlace >= 0 { doubts.remove(self) }
+        if probeIndex >= 0 { readProbe.remove(self) }
         handler = nil
         descriptor = -1
         isReadable = false
         isWritable = false
     }
 
-    /// Closes the socket with a reset (RST); what the peer has not acknowledged is lost. A Unix-domain socket has its
-    /// nearest equivalent, see `StreamSocket+Unix`.
+    /// Closes the socket with a reset (RST); unacknowledged bytes are lost. For Unix-domain sockets see `StreamSocket+Unix`.
     public func reset() {
         loop.preconditionOnLoop()
         guard descriptor >= 0 else { return }
@@ -296,17 +292,16 @@ public final class StreamSocket {
         close()
     }
 
-    /// Bounds the bytes that the kernel receives before this side takes them, 1 or more (SO_RCVBUF, tcp(7)).
-    /// What has been offered to the peer already stays offered.
+    /// Limits the kernel's receive buffer, in bytes, 1 or more (SO_RCVBUF, tcp(7)). An already advertised window stays.
     public func setReceiveBuffer(_ bytes: Int) {
         loop.preconditionOnLoop()
         guard isOpen else { return }
         loop.system.setReceiveBuffer(bytes, descriptor)
     }
 
-    /// Has `receive` note in `EventLoop.arrival` when bytes came, as the system knows it (SO_TIMESTAMPNS, socket(7)).
+    /// Makes `receive` set `EventLoop.arrival` from the system's time stamps (SO_TIMESTAMPNS, socket(7)).
     ///
-    /// The system has no stamps for a Unix-domain socket, whose bytes count as if they came when they are received.
+    /// Unix-domain sockets have no stamps; their bytes count as arriving when received.
     public func stampArrivals() {
         loop.preconditionOnLoop()
         guard isOpen else { return }
@@ -316,7 +311,7 @@ public final class StreamSocket {
 
     private func sent(_ count: Int, of length: Int) -> SendResult {
         if count > 0 {
-            // A partial send has filled the buffer, and the system will say when there is room again.
+            // A partial send has filled the buffer; an event will follow.
             if count < length { isWritable = false }
             return .sent(count)
         }
@@ -334,7 +329,7 @@ public final class StreamSocket {
         return failure.error
     }
 
-    /// Has the handler receive once more, to hear of what may have come along with the last bytes.
+    /// Makes the handler receive once more, for what may have come with the last bytes.
     func askAgain() {
         isReadable = true
         handler?._withUnsafeGuaranteedRef { $0.socketIsReady(Int(tag)) }
@@ -342,10 +337,10 @@ public final class StreamSocket {
 
     private func fire(_ what: Int32) {
         guard descriptor >= 0 else { return }
-        doubts.readySockets += 1
-        isDoubted = false
+        readProbe.readySockets += 1
+        awaitsProbe = false
         if what & (EV_READ | EV_CLOSED) != 0 { isReadable = true }
-        // libevent makes reading of an error, and tells of an end only where there is none.
+        // libevent reports an error as readable, and an end only without an error.
         if what & EV_CLOSED != 0 { hasNews = false } else if what & EV_READ != 0 { hasNews = true }
         if what & EV_WRITE != 0 { isWritable = true }
         if what & EV_CLOSED != 0 { hasPeerEnded = true }

@@ -1,11 +1,11 @@
 import CLibevent
 import Glibc
 
-/// Calls on a TCP socket of the system, by its descriptor.
+/// Calls on a system socket by its descriptor.
 enum SystemSocket {
-    /// Makes a socket that doesn't block and isn't inherited.
+    /// Makes a non-blocking, close-on-exec socket.
     ///
-    /// - Throws: `SystemError` of socket(2); EMFILE also when only the descriptors of `DescriptorReserve` are left.
+    /// - Throws: `SystemError` of socket(2); EMFILE also if only the descriptors of `DescriptorReserve` are left.
     static func make(family: Int32) throws(SystemError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, type, 0)
@@ -17,26 +17,26 @@ enum SystemSocket {
         return descriptor
     }
 
-    /// Has small pieces sent at once (TCP_NODELAY, tcp(7)). What a listening socket accepts has it as well.
+    /// Disables Nagle's algorithm (TCP_NODELAY, tcp(7)); inherited by accepted sockets.
     static func setNoDelay(_ descriptor: Int32) {
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Has closing send a reset (SO_LINGER, socket(7)).
+    /// Makes closing send a reset (SO_LINGER, socket(7)).
     static func setLingerZero(_ descriptor: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Bounds the bytes that wait to be received, 1 or more (SO_RCVBUF, tcp(7)).
+    /// Limits the receive buffer, in bytes, 1 or more (SO_RCVBUF, tcp(7)).
     static func setReceiveBuffer(_ bytes: Int, _ descriptor: Int32) {
-        // The kernel doubles the number, for what it needs itself.
+        // The kernel doubles the number for its own use.
         var half = Int32(clamping: max(1, bytes / 2))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &half, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Has the system probe a silent peer after so many seconds, and as often again (SO_KEEPALIVE, tcp(7)).
+    /// Enables keep-alive probes with an interval in seconds (SO_KEEPALIVE, tcp(7)).
     static func setKeepAlive(seconds: Int, count: Int, _ descriptor: Int32) {
         let options = [(TCP_KEEPIDLE, seconds), (TCP_KEEPINTVL, seconds), (TCP_KEEPCNT, count)]
         for (option, value) in options {

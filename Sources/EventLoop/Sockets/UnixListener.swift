@@ -2,12 +2,12 @@ import CLibevent
 import Glibc
 import Units
 
-/// The name that a Unix-domain socket listens on, and the file of it.
+/// The name and the file of a listening Unix-domain socket.
 ///
-/// The file gets its permissions between bind(2) and listen(2), before which every connection is refused. It is removed,
-/// or replaced, only where it is this socket's or nobody's: a socket's file on which nobody listens.
+/// The file gets its permissions between bind(2) and listen(2), while connections are still refused. Only the socket's own
+/// file or a stale one is removed or replaced.
 struct UnixListener {
-    /// Which file it is, whatever its path.
+    /// The identity of the file.
     private struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t
@@ -16,9 +16,9 @@ struct UnixListener {
     private let name: UnixSocketName
     private let permissions: SocketPermissions
     private var file: Identity?
-    /// Whether the socket has the name.
+    /// Whether the socket is bound to the name.
     private(set) var isBound = false
-    /// Whether the descriptor has a socket that is no longer of use, because there was no other to take its place.
+    /// Whether the descriptor's socket couldn't be replaced.
     private var isSpent = false
 
     init(_ name: UnixSocketName, _ permissions: SocketPermissions) {
@@ -26,7 +26,7 @@ struct UnixListener {
         self.permissions = permissions
     }
 
-    /// A socket that is bound and doesn't listen yet.
+    /// Makes a bound socket that doesn't listen yet.
     mutating func open() throws(SystemError) -> Int32 {
         let descriptor = try SystemSocket.make(family: AF_UNIX)
         do throws(SystemError) {
@@ -38,20 +38,20 @@ struct UnixListener {
         }
     }
 
-    /// Has the system refuse connections and reset those that wait, by closing the socket. Another, without a name, takes
-    /// the place of its descriptor; the file stays.
+    /// Refuses connections and resets waiting ones by closing the socket. An unbound socket takes its descriptor; the file
+    /// stays.
     mutating func refuse(_ descriptor: Int32) {
         isBound = false
         do throws(SystemError) {
             try replaceSocket(descriptor)
         } catch {
-            // For want of descriptors. This refuses as well, for good, and those that wait go on waiting.
+            // Out of descriptors: refuses for good, and waiting connections stay.
             shutdown(descriptor, Int32(SHUT_RD))
             isSpent = true
         }
     }
 
-    /// Puts a new socket, without a name, in the place of `descriptor`.
+    /// Replaces `descriptor` by a new, unbound socket.
     private mutating func replaceSocket(_ descriptor: Int32) throws(SystemError) {
         let nameless = try SystemSocket.make(family: AF_UNIX)
         defer { Glibc.close(nameless) }
@@ -59,13 +59,13 @@ struct UnixListener {
         isSpent = false
     }
 
-    /// Gives the name to a socket that has none; does nothing where it has it.
+    /// Binds an unbound socket to the name.
     mutating func bindAgain(_ descriptor: Int32) throws(SystemError) {
         if isBound { return }
         if isSpent { try replaceSocket(descriptor) }
         if !name.isAbstract {
             try removeStaleFile()
-            // The file of a socket has the permissions of the socket, less the process's mask.
+            // The file gets the socket's permissions minus the umask.
             fchmod(descriptor, mode_t(permissions.bits))
         }
         guard SocketAddress(unix: name).withSystemAddress({ Glibc.bind(descriptor, $0, $1) }) == 0 else {
@@ -81,7 +81,7 @@ struct UnixListener {
         }
     }
 
-    /// Removes the file, if it is this socket's.
+    /// Removes the socket's own file.
     mutating func removeFile() {
         defer { file = nil }
         guard let file, let found = UnixListener.status(of: name.text),
@@ -90,9 +90,9 @@ struct UnixListener {
         unlink(name.text)
     }
 
-    /// Removes a socket's file on which nobody listens.
+    /// Removes a stale socket file.
     ///
-    /// - Throws: EADDRINUSE when somebody does, ENOTSOCK when it is another kind of file.
+    /// - Throws: EADDRINUSE if a process listens, ENOTSOCK for another kind of file.
     private func removeStaleFile() throws(SystemError) {
         guard let found = UnixListener.status(of: name.text) else { return }
         guard found.st_mode & S_IFMT == S_IFSOCK else {
@@ -105,14 +105,14 @@ struct UnixListener {
         case ENOENT:
             return
         case ECONNREFUSED:
-            // Another program may have replaced it in this moment.
+            // Another program may have replaced the file.
             if let now = UnixListener.status(of: name.text), now.st_dev == found.st_dev, now.st_ino == found.st_ino {
                 unlink(name.text)
             }
         case EACCES, EPERM:
             throw .last("connect")
         default:
-            // It listens, its queue is full (EAGAIN), or it is of another type (EPROTOTYPE).
+            // It is listening, its backlog is full (EAGAIN), or its type differs (EPROTOTYPE).
             throw SystemError(call: "bind", code: EADDRINUSE)
         }
     }
@@ -124,14 +124,14 @@ struct UnixListener {
 }
 
 extension SocketAddress {
-    /// Calls `body` with the name of a Unix-domain socket as the system wants it.
+    /// Calls `body` with the name as a `sockaddr`.
     static func withSystemAddress<Result>(
         of name: UnixSocketName,
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // An abstract name begins with a NUL in the place of its “@”, and has no end but the length of the address.
+        // An abstract name begins with NUL instead of “@” and ends with the address length.
         let bytes = Array(name.text.utf8)
         withUnsafeMutableBytes(of: &address.sun_path) { path in
             precondition(bytes.count <= path.count, "a name is checked when it is made")
@@ -146,8 +146,8 @@ extension SocketAddress {
         }
     }
 
-    /// Whether a connection to this name arrives at the Unix-domain socket of `listener`: both have the same name, or
-    /// paths of one file, whether or not that is there yet.
+    /// Whether a connection to this name reaches the Unix-domain socket `listener`: equal names, or paths of one file, which
+    /// needn't exist yet.
     func reachesUnixSocket(of listener: SocketAddress) -> Bool {
         guard let name = unix, let other = listener.unix else { return false }
         if name == other { return true }
@@ -159,7 +159,7 @@ extension SocketAddress {
     private struct File: Equatable {
         let device: dev_t
         let inode: ino_t
-        /// The name in a folder; empty for the file itself.
+        /// The name within a folder; empty for the file itself.
         var name = ""
     }
 
@@ -168,7 +168,7 @@ extension SocketAddress {
         return stat(path, &status) == 0 ? File(device: status.st_dev, inode: status.st_ino) : nil
     }
 
-    /// Where a file that isn't there would be: its folder, and its name there; `nil` where that isn't either.
+    /// The folder and name of a missing file; `nil` if the folder is missing, too.
     private static func place(_ path: String) -> File? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         guard let last = parts.last else { return nil }

@@ -2,21 +2,21 @@ import CLibevent
 import Glibc
 import Units
 
-/// A system that exists in memory, for simulations: a subclass has its sockets, its pipes and its clock.
+/// An in-memory system for simulations; a subclass provides sockets, pipes and the clock.
 ///
-/// Each function stands for the call that it is named after, returns what that returns and sets `errno` (see
-/// `SystemCalls`). Loops on such a system have no thread of their own: the simulation calls `EventLoop.turn`.
+/// Each function replaces the system call of its name, with its result and `errno` (see `SystemCalls`). Loops on such a
+/// system have no thread: the simulation calls `EventLoop.turn`.
 open class SimulatedSystem {
-    /// What a listening socket does with those who connect.
+    /// How a listening socket treats new connections.
     public enum Listening: Sendable {
         case accepting
         case refusing
         case unanswering
     }
 
-    /// A call that a loop wants when a descriptor is ready.
+    /// A callback of a loop for a ready descriptor.
     public struct Registration {
-        /// Whether the loop is called for each change only (EV_ET), and not as long as the descriptor is ready.
+        /// Whether it is edge-triggered (EV_ET).
         public let isEdgeTriggered: Bool
         private let watcher: UnsafeMutablePointer<event>
 
@@ -25,8 +25,8 @@ open class SimulatedSystem {
             isEdgeTriggered = Int32(watcher.pointee.ev_events) & EV_ET != 0
         }
 
-        /// Calls back as libevent does: an error makes the descriptor readable and writable, and the peer's end of stream
-        /// is told where there is no error.
+        /// Calls back as libevent does: an error makes the descriptor readable and writable; the end of the peer's stream
+        /// is only reported without an error.
         public func call(isReadable: Bool, isWritable: Bool, hasPeerEnded: Bool, hasFailed: Bool) {
             var what: Int32 = 0
             if hasFailed {
@@ -75,7 +75,7 @@ open class SimulatedSystem {
     open func watch(_ descriptor: Int32, on loop: Int, _ registration: Registration) { isMissing() }
     open func unwatch(_ descriptor: Int32) { isMissing() }
 
-    /// recv(2) with the age of the bytes; the same as `receive`, of bytes that have just come, unless overridden.
+    /// recv(2) with the age of the bytes; defaults to `receive` with age 0.
     open func receiveStamped(
         _ descriptor: Int32,
         _ bytes: UnsafeMutableRawPointer,
@@ -86,7 +86,7 @@ open class SimulatedSystem {
         return receive(descriptor, bytes, count)
     }
 
-    /// sendmsg(2); the same as one `send` of all the bytes, unless overridden.
+    /// sendmsg(2); defaults to one `send` of all bytes.
     open func send(_ descriptor: Int32, _ vectors: Slice<UnsafeMutableBufferPointer<iovec>>) -> Int {
         let length = vectors.reduce(0) { $0 + $1.iov_len }
         return withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { buffer in

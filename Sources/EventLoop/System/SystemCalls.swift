@@ -2,20 +2,19 @@ import CLibevent
 import Glibc
 import Units
 
-/// The calls that loops, sockets and pipes make to the system, or to a simulation in its place.
+/// The system calls of loops, sockets and pipes, or those of a simulation.
 ///
-/// A function returns what the call of its name returns, and leaves `errno` as that does; a call that moves bytes and was
-/// interrupted (EINTR) is made again. A test of one nil pointer is all
-/// that a simulation costs where there is none. See docs/decisions/0030-simulated-system.md.
+/// A function returns the result of the call of its name and sets `errno`; interrupted calls that move bytes (EINTR) are
+/// retried. Without a simulation it costs one test for nil. See docs/decisions/0030-simulated-system.md.
 struct SystemCalls: @unchecked Sendable {
-    /// Not counted: the loops of a simulation hold it.
+    /// Unowned: the loops of a simulation hold it.
     private let simulated: Unmanaged<SimulatedSystem>?
 
     init(_ simulation: SimulatedSystem?) {
         simulated = simulation.map { .passUnretained($0) }
     }
 
-    /// The simulation; `nil` on the real system. What follows asks it first, in every function.
+    /// The simulation; `nil` on the real system.
     private var simulation: SimulatedSystem? { simulated?._withUnsafeGuaranteedRef { $0 } }
 
     /// The time now.
@@ -23,7 +22,7 @@ struct SystemCalls: @unchecked Sendable {
 
     // MARK: Sockets
 
-    /// socket(2); EMFILE also when only the descriptors of `DescriptorReserve` are left.
+    /// socket(2); EMFILE also if only the descriptors of `DescriptorReserve` are left.
     func makeSocket(family: Int32) throws(SystemError) -> Int32 {
         guard let simulation else { return try SystemSocket.make(family: family) }
         let descriptor = simulation.makeSocket(family: family)
@@ -37,7 +36,7 @@ struct SystemCalls: @unchecked Sendable {
         return address.withSystemAddress { Glibc.connect(descriptor, $0, $1) }
     }
 
-    /// The error of a socket, which is cleared (SO_ERROR, socket(7)); 0 where there is none.
+    /// Reads and clears the error of a socket (SO_ERROR, socket(7)); 0 if none.
     func pendingError(_ descriptor: Int32) -> Int32 {
         if let simulation { return simulation.pendingError(descriptor) }
         var code: Int32 = 0
@@ -54,7 +53,7 @@ struct SystemCalls: @unchecked Sendable {
         }
     }
 
-    /// recv(2); `age` becomes the nanoseconds since the last of the bytes came.
+    /// recv(2); sets `age` to the nanoseconds since the last byte came.
     func receiveStamped(
         _ descriptor: Int32,
         _ bytes: UnsafeMutableRawPointer,
@@ -86,7 +85,7 @@ struct SystemCalls: @unchecked Sendable {
         }
     }
 
-    /// splice(2), which doesn't wait.
+    /// splice(2), non-blocking.
     func splice(from source: Int32, to sink: Int32, _ limit: Int) -> Int {
         retried {
             if let simulation { return simulation.splice(from: source, to: sink, limit) }
@@ -94,7 +93,7 @@ struct SystemCalls: @unchecked Sendable {
         }
     }
 
-    /// Makes a call until it isn't interrupted: nothing tells a loop to make it again.
+    /// Retries a call while it is interrupted.
     @inline(__always)
     private func retried(_ call: () -> Int) -> Int {
         while true {
@@ -124,7 +123,7 @@ struct SystemCalls: @unchecked Sendable {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Has `close` send a reset (SO_LINGER, socket(7)).
+    /// Makes `close` send a reset (SO_LINGER, socket(7)).
     func setLingerZero(_ descriptor: Int32) {
         if let simulation { return simulation.setLingerZero(descriptor) }
         SystemSocket.setLingerZero(descriptor)
@@ -142,19 +141,19 @@ struct SystemCalls: @unchecked Sendable {
         return try? .bound(to: descriptor)
     }
 
-    /// The address of a socket's peer; `nil` when it has none any more.
+    /// The address of a socket's peer; `nil` if the connection is over.
     func peerAddress(of descriptor: Int32) -> SocketAddress? {
         if let simulation { return simulation.peerAddress(of: descriptor) }
         return .peer(of: descriptor)
     }
 
-    /// Has the system probe a silent peer (SO_KEEPALIVE, tcp(7)).
+    /// Enables keep-alive probes (SO_KEEPALIVE, tcp(7)).
     func setKeepAlive(seconds: Int, count: Int, _ descriptor: Int32) {
         if let simulation { return simulation.setKeepAlive(seconds: seconds, count: count, descriptor) }
         SystemSocket.setKeepAlive(seconds: seconds, count: count, descriptor)
     }
 
-    // MARK: Options, which a simulation has no use for
+    // MARK: Options, ignored by simulations
 
     func setNoDelay(_ descriptor: Int32) { if simulated == nil { SystemSocket.setNoDelay(descriptor) } }
 
@@ -178,8 +177,7 @@ struct SystemCalls: @unchecked Sendable {
         return descriptor
     }
 
-    /// accept4(2); EMFILE also when the next descriptor would be one of `DescriptorReserve`, for which `last` is one that
-    /// was opened a moment ago.
+    /// accept4(2); EMFILE also if the next descriptor would be one of `DescriptorReserve`; `last` is a recently opened one.
     func accept(_ descriptor: Int32, last: Int32) -> Int32 {
         if let simulation { return simulation.accept(descriptor) }
         guard !DescriptorReserve.isNext(after: last, duplicating: descriptor) else {
@@ -189,19 +187,19 @@ struct SystemCalls: @unchecked Sendable {
         return squall_accept(descriptor)
     }
 
-    /// Ends listening and keeps the port.
+    /// Stops listening and keeps the port.
     func suspendListening(_ descriptor: Int32) {
         if let simulation { return simulation.setListening(descriptor, .refusing) }
         ListeningSocket.suspend(descriptor)
     }
 
-    /// listen(2) once more, with or without answers to those who connect.
+    /// listen(2) again, with or without answering new connections.
     func resumeListening(_ descriptor: Int32, answering: Bool) throws(SystemError) {
         if let simulation { return simulation.setListening(descriptor, answering ? .accepting : .unanswering) }
         try ListeningSocket.resume(descriptor, answering: answering)
     }
 
-    /// Leaves those who connect without an answer; `false` where the system can't do that.
+    /// Leaves new connections unanswered; `false` if the system doesn't support it.
     func stopAnswering(_ descriptor: Int32) -> Bool {
         guard let simulation else { return ListeningSocket.stopAnswering(descriptor) }
         simulation.setListening(descriptor, .unanswering)
@@ -210,7 +208,7 @@ struct SystemCalls: @unchecked Sendable {
 
     // MARK: Pipes
 
-    /// pipe2(2) with room for `size` bytes; below 0 with `errno`, also when a descriptor is one of `DescriptorReserve`.
+    /// pipe2(2) with a capacity of `size` bytes; fails also if a descriptor is one of `DescriptorReserve`.
     func makePipe(size: Int) -> (input: Int32, output: Int32)? {
         if let simulation { return simulation.makePipe(size: size) }
         var (input, output): (Int32, Int32) = (-1, -1)
@@ -225,7 +223,7 @@ struct SystemCalls: @unchecked Sendable {
 
     // MARK: Readiness
 
-    /// Has the loop call back when `descriptor` is ready; `watcher` stays where it is until `unwatch`.
+    /// Watches `descriptor`; `watcher` must not move until `unwatch`.
     func watch(
         _ watcher: UnsafeMutablePointer<event>,
         of loop: EventLoop,
@@ -238,7 +236,7 @@ struct SystemCalls: @unchecked Sendable {
         watchAgain(watcher, of: loop)
     }
 
-    /// The same once more, after `unwatch`.
+    /// Watches again after `unwatch`.
     func watchAgain(_ watcher: UnsafeMutablePointer<event>, of loop: EventLoop) {
         guard let simulation else {
             event_add(watcher, nil)
@@ -248,7 +246,7 @@ struct SystemCalls: @unchecked Sendable {
         simulation.watch(watcher.pointee.ev_fd, on: loop.index, registration)
     }
 
-    /// Ends the calls. Calling it twice is fine.
+    /// Stops watching. Calling it twice is fine.
     func unwatch(_ watcher: UnsafeMutablePointer<event>) {
         if let simulation { return simulation.unwatch(watcher.pointee.ev_fd) }
         event_del(watcher)

@@ -24,7 +24,7 @@ extension PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? { nil }
     func alterer(in place: StagePlace) -> Alterer? { nil }
     func gateRole(isForEverybody: Bool) -> Gate.Role? { nil }
-    func begin(_ dialFaults: inout DialFaults, in place: DialContext) {}
+    func addDialFaults(to dial: inout DialFaults, in place: DialContext) {}
 }
 
 /// The order of stages in a link, whatever order the profile has (docs/decisions/0004-stage-order.md).
