@@ -21,7 +21,7 @@ struct RateCurve: Sendable {
 
     init(_ bandwidth: Bandwidth) {
         first = bandwidth.rate
-        switch bandwidth.course {
+        switch bandwidth.variation {
         case .steady: shape = .steady
         case .steps(let steps, let repeats):
             shape = .steps(Steps(first: bandwidth.rate, steps, repeats: repeats))

@@ -64,8 +64,7 @@ public struct IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var address: UInt32 = 0
         for part in parts {
-            let isDecimal = part.utf8.allSatisfy { (48...57).contains($0) } && (part == "0" || !part.hasPrefix("0"))
-            guard isDecimal, let byte = UInt8(part) else { return nil }
+            guard part.isDecimal, let byte = UInt8(part) else { return nil }
             address = (address << 8) | UInt32(byte)
         }
         return address
@@ -109,6 +108,13 @@ public struct IPAddress: Hashable, Sendable {
     }
 }
 
+extension StringProtocol {
+    /// Whether the text is a decimal number without a sign or leading zeros.
+    var isDecimal: Bool {
+        !isEmpty && utf8.allSatisfy { (48...57).contains($0) } && (utf8.count == 1 || !hasPrefix("0"))
+    }
+}
+
 /// The IP addresses that begin with the same bits: one address, or a block of them as in RFC 4632.
 public struct AddressRange: Hashable, Sendable {
     /// The longest text that is looked at, in bytes.
@@ -137,9 +143,8 @@ public struct AddressRange: Hashable, Sendable {
         }
         // The prefix of an IPv4-mapped address counts from bit 96.
         let hidden = address.isIPv4 && parts[0].contains(":") ? 96 : 0
-        let isDecimal =
-            parts[1].utf8.allSatisfy { (48...57).contains($0) } && (parts[1] == "0" || parts[1].first != "0")
-        guard isDecimal, let length = UInt8(parts[1]), (hidden...hidden + address.width).contains(Int(length)) else {
+        guard parts[1].isDecimal, let length = UInt8(parts[1]), (hidden...hidden + address.width).contains(Int(length))
+        else {
             throw UnitError(
                 problem: "\(text.quoted) has the prefix length \(String(parts[1]).quoted)",
                 remedy: "write a number from \(hidden) to \(hidden + address.width) behind the slash"

@@ -28,7 +28,7 @@ extension FaultKind {
     fileprivate var weight: Int {
         switch self {
         case .bandwidth(let bandwidth):
-            switch bandwidth.course {
+            switch bandwidth.variation {
             case .steady: 1
             case .steps: 4
             case .wave: 32

@@ -15,7 +15,7 @@ enum Framing: Equatable {
 
     /// The framing of a request with these fields.
     init(request fields: HeadFields) throws(UnreadReason) {
-        self = try Framing.told(by: fields) ?? .none
+        self = try Framing.explicit(in: fields) ?? .none
         // Such a request has no known end.
         if self == .untilEnd { throw .unknownCoding }
     }
@@ -27,12 +27,12 @@ enum Framing: Equatable {
         } else if method == "HEAD" || (100...199).contains(status) || status == 204 || status == 304 {
             self = .none
         } else {
-            self = try Framing.told(by: fields) ?? .untilEnd
+            self = try Framing.explicit(in: fields) ?? .untilEnd
         }
     }
 
     /// The framing that fields give; ambiguous combinations are refused.
-    private static func told(by fields: HeadFields) throws(UnreadReason) -> Framing? {
+    private static func explicit(in fields: HeadFields) throws(UnreadReason) -> Framing? {
         if fields.hasCoding {
             if fields.length != nil || fields.hasInvalidLength { throw .lengthAndCoding }
             if fields.isChunkedTwice { throw .unknownCoding }

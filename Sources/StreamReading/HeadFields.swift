@@ -30,12 +30,11 @@ struct HeadFields {
             // White space before the colon must be refused by servers and is read differently by clients (RFC 9112,
             // section 5.1).
             let colon = HeadFields.skipBlanks(head, from: name.upperBound)
-            let isLoose = colon > name.upperBound
-            guard !name.isEmpty, !(isLoose && isRequest), colon < head.count, head[colon] == Byte.colon else {
-                throw .malformedField
-            }
+            let hasSpaceBeforeColon = colon > name.upperBound
+            guard !name.isEmpty, !(hasSpaceBeforeColon && isRequest), colon < head.count, head[colon] == Byte.colon
+            else { throw .malformedField }
             index = try HeadFields.fieldEnd(head, from: colon + 1)
-            try read(head, name, colon + 1..<index, isLoose: isLoose)
+            try read(head, name, colon + 1..<index, hasSpaceBeforeColon: hasSpaceBeforeColon)
             if !names.isEmpty { keep(head, name, colon + 1..<index, names) }
         }
     }
@@ -61,7 +60,7 @@ struct HeadFields {
         _ head: Span<UInt8>,
         _ name: Range<Int>,
         _ line: Range<Int>,
-        isLoose: Bool
+        hasSpaceBeforeColon: Bool
     ) throws(UnreadReason) {
         // The length of a name tells most fields apart.
         switch name.count {
@@ -72,10 +71,10 @@ struct HeadFields {
                 uploadOffset = head.trimmed(line)
             }
         case 14 where head.extracting(name).equalsIgnoringCase("content-length"):
-            if isLoose { throw .malformedField }
+            if hasSpaceBeforeColon { throw .malformedField }
             noteLength(head, head.trimmed(line))
         case 17 where head.extracting(name).equalsIgnoringCase("transfer-encoding"):
-            if isLoose { throw .malformedField }
+            if hasSpaceBeforeColon { throw .malformedField }
             noteCoding(head, head.trimmed(line))
         default:
             break

@@ -24,7 +24,7 @@ struct MessageScanner {
     private var state = State.head
     private var contentOffset: Int64 = 0
     /// The scanned bytes of an unfinished head.
-    private var looked = 0
+    private var scanned = 0
     /// The first line of the head, as far as it has come.
     private var line: StartLine
     /// The initial state of a first line.
@@ -100,7 +100,7 @@ struct MessageScanner {
                     continue
                 }
                 // Empty lines before a message are ignored (RFC 9112, section 2.2).
-                if looked == 0, bytes[index] == Byte.carriageReturn || bytes[index] == Byte.lineFeed {
+                if scanned == 0, bytes[index] == Byte.carriageReturn || bytes[index] == Byte.lineFeed {
                     index += 1
                     continue
                 }
@@ -191,7 +191,7 @@ struct MessageScanner {
         let length = headLength(bytes)
         guard length ?? bytes.count <= MessageScanner.headLimit else { throw .longHead }
         if let length {
-            (looked, line) = (0, start)
+            (scanned, line) = (0, start)
             return length
         }
         guard line.read(bytes) else { throw .notHTTP }
@@ -202,7 +202,7 @@ struct MessageScanner {
     /// The length up to the end of the empty line after a head; `nil` while that hasn't come.
     private mutating func headLength(_ bytes: Span<UInt8>) -> Int? {
         // An empty line may have begun in scanned bytes.
-        var index = max(0, looked - 3)
+        var index = max(0, scanned - 3)
         // Two line ends in a row, so checking every second byte is enough.
         while index < bytes.count {
             if bytes[index] <= Byte.carriageReturn {
@@ -210,7 +210,7 @@ struct MessageScanner {
             }
             index += 2
         }
-        looked = bytes.count
+        scanned = bytes.count
         return nil
     }
 

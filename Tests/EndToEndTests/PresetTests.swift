@@ -66,6 +66,9 @@ import Testing
             #expect(list.lines.contains("Our networks"))
             #expect(list.lines.contains("  our-lift  has problems, see squall check our-lift"))
             #expect(list.lines.contains("  single  A file of its own"))
+            try Data(#"{ "presets": { "our-shed": {"#.utf8).write(to: presets.appendingPathComponent("shed.json"))
+            let broken = try await squall("check", "our-shed", environment: environment)
+            #expect(broken.errors.contains("shed.json:1:28: the object that begins here never ends"))
             let whole = try await squall("check", "ours", environment: environment)
             #expect(whole.status == 2, "a file's own name stands for all of its presets")
         }

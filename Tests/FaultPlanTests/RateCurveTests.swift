@@ -10,14 +10,14 @@ struct RateCurveTests {
         .init(after: .seconds(2), rate: .bytesPerSecond(100_000)),
         .init(after: .seconds(3), rate: .bytesPerSecond(4_000_000)),
     ]
-    private static let courses: [Bandwidth.Course] = [
+    private static let variations: [Bandwidth.Variation] = [
         .steady, .steps(steps, repeats: nil), .steps(steps, repeats: .milliseconds(3_500)),
         .wave(high: .bytesPerSecond(5_000_000), period: .seconds(4)),
         .wave(high: .bytesPerSecond(1_000_001), period: .nanoseconds(7_000_003)),
     ]
 
-    private static func bandwidth(_ course: Bandwidth.Course, burst: Int64 = 0) -> Bandwidth {
-        Bandwidth(rate: .bytesPerSecond(1_000_000), burst: ByteCount(burst), course: course)
+    private static func bandwidth(_ variation: Bandwidth.Variation, burst: Int64 = 0) -> Bandwidth {
+        Bandwidth(rate: .bytesPerSecond(1_000_000), burst: ByteCount(burst), variation: variation)
     }
 
     private func link(_ bandwidth: Bandwidth) -> Link { .with(Fault(name: "bandwidth", kind: .bandwidth(bandwidth))) }
@@ -57,9 +57,9 @@ struct RateCurveTests {
         #expect(curve.bytes(from: century + 1, to: century + 4_000_000_001) == 12_000_000)
     }
 
-    @Test(arguments: courses)
-    func `is the sum of its rates over small pieces of time`(course: Bandwidth.Course) {
-        let curve = RateCurve(Self.bandwidth(course))
+    @Test(arguments: variations)
+    func `is the sum of its rates over small pieces of time`(variation: Bandwidth.Variation) {
+        let curve = RateCurve(Self.bandwidth(variation))
         var sum = 0.0
         for piece in 0..<100_000 as Range<Int64> {
             sum += Double(curve.rate(at: piece * 100_000 + 50_000).bitsPerSecond) / 8 * 100_000 / 1e9
@@ -67,9 +67,9 @@ struct RateCurveTests {
         #expect(abs(sum - Double(curve.bytes(from: 0, to: 10_000_000_000))) < sum / 1_000)
     }
 
-    @Test(arguments: courses)
-    func `finds the time of every byte, never early and no more than nanoseconds late`(course: Bandwidth.Course) {
-        let curve = RateCurve(Self.bandwidth(course))
+    @Test(arguments: variations)
+    func `finds the time of every byte, never early and no more than nanoseconds late`(variation: Bandwidth.Variation) {
+        let curve = RateCurve(Self.bandwidth(variation))
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<2_000 {
             let start = Int64.random(in: 0...30_000_000_000, using: &generator)
@@ -83,9 +83,9 @@ struct RateCurveTests {
         }
     }
 
-    @Test(arguments: courses)
-    func `passes exactly its integral, however late the link is asked`(course: Bandwidth.Course) {
-        let bandwidth = Self.bandwidth(course)
+    @Test(arguments: variations)
+    func `passes exactly its integral, however late the link is asked`(variation: Bandwidth.Variation) {
+        let bandwidth = Self.bandwidth(variation)
         let curve = RateCurve(bandwidth)
         for lateness in [0, 1_000_003, 90_000_000] as [Int64] {
             var pump = Pump(link(bandwidth), waiting: nil)
@@ -97,9 +97,9 @@ struct RateCurveTests {
         }
     }
 
-    @Test(arguments: courses)
-    func `gives the burst at the start and no more than it after an idle time`(course: Bandwidth.Course) {
-        var pump = Pump(link(Self.bandwidth(course, burst: 5_000)), waiting: 5_000)
+    @Test(arguments: variations)
+    func `gives the burst at the start and no more than it after an idle time`(variation: Bandwidth.Variation) {
+        var pump = Pump(link(Self.bandwidth(variation, burst: 5_000)), waiting: 5_000)
         _ = pump.settle()
         #expect(pump.link.delivered == 5_000)
         pump.now = .seconds(47)
@@ -111,7 +111,7 @@ struct RateCurveTests {
     @Test
     func `that falls doesn't leave the link waiting for what the old rate would have carried`() {
         let steps = [Bandwidth.Step(after: .milliseconds(1_005), rate: .bytesPerSecond(100))]
-        let bandwidth = Bandwidth(rate: .bytesPerSecond(100_000_000), course: .steps(steps, repeats: nil))
+        let bandwidth = Bandwidth(rate: .bytesPerSecond(100_000_000), variation: .steps(steps, repeats: nil))
         var pump = Pump(link(bandwidth), waiting: nil)
         pump.run(until: .milliseconds(1_104))
         let curve = RateCurve(bandwidth)
@@ -120,7 +120,7 @@ struct RateCurveTests {
             .of([
                 Fault(
                     name: "b",
-                    kind: .bandwidth(Bandwidth(rate: bandwidth.rate, scope: .proxy, course: bandwidth.course))
+                    kind: .bandwidth(Bandwidth(rate: bandwidth.rate, scope: .proxy, variation: bandwidth.variation))
                 )
             ])
         )
@@ -132,11 +132,11 @@ struct RateCurveTests {
     @Test
     func `runs on the clock of its connection, and a shared one on that of the proxy`() {
         func delivered(_ scope: Bandwidth.Scope) -> Int64 {
-            let course = Bandwidth.Course.steps(
+            let variation = Bandwidth.Variation.steps(
                 [.init(after: .seconds(2), rate: .bytesPerSecond(10_000))],
                 repeats: nil
             )
-            let bandwidth = Bandwidth(rate: .bytesPerSecond(1_000_000), scope: scope, course: course)
+            let bandwidth = Bandwidth(rate: .bytesPerSecond(1_000_000), scope: scope, variation: variation)
             var plan = Plan.of(.of([Fault(name: "bandwidth", kind: .bandwidth(bandwidth))]))
             var pump = Pump(plan.accept(at: .seconds(5)).upstream, waiting: nil, at: .seconds(5))
             pump.run(until: .seconds(8))
@@ -146,9 +146,9 @@ struct RateCurveTests {
         for scope in [Bandwidth.Scope.client, .proxy, .global] { #expect(abs(delivered(scope) - 30_000) <= 300) }
     }
 
-    @Test(arguments: courses)
-    func `is shared within a hundredth`(course: Bandwidth.Course) {
-        var bandwidth = Self.bandwidth(course)
+    @Test(arguments: variations)
+    func `is shared within a hundredth`(variation: Bandwidth.Variation) {
+        var bandwidth = Self.bandwidth(variation)
         bandwidth.scope = .proxy
         var plan = Plan.of(.of([Fault(name: "bandwidth", kind: .bandwidth(bandwidth))]))
         var pumps = (0..<4).map { _ in Pump(plan.accept(at: .zero).downstream, waiting: nil) }
@@ -162,7 +162,7 @@ struct RateCurveTests {
 
     @Test
     func `of absurd numbers overflows nothing`() {
-        let courses: [Bandwidth.Course] = [
+        let variations: [Bandwidth.Variation] = [
             .steps(
                 [.init(after: .nanoseconds(1), rate: BitRate(bitsPerSecond: .max))],
                 repeats: .nanoseconds(Int64.max)
@@ -170,8 +170,8 @@ struct RateCurveTests {
             .wave(high: BitRate(bitsPerSecond: .max), period: Bandwidth.longestPeriod),
             .wave(high: BitRate(bitsPerSecond: .max), period: .nanoseconds(1)),
         ]
-        for course in courses {
-            let bandwidth = Bandwidth(rate: BitRate(bitsPerSecond: 1), burst: ByteCount(.max), course: course)
+        for variation in variations {
+            let bandwidth = Bandwidth(rate: BitRate(bitsPerSecond: 1), burst: ByteCount(.max), variation: variation)
             var pump = Pump(link(bandwidth), waiting: 1 << 36)
             pump.end = .finish
             pump.run(until: .seconds(200_000))

@@ -22,12 +22,12 @@ struct RatesInSeriesTests {
 
     private static func rates(_ scope: Bandwidth.Scope) -> [Paced] {
         var steps = Bandwidth(rate: .bytesPerSecond(3_000_000))
-        steps.course = .steps(
+        steps.variation = .steps(
             [.init(after: .milliseconds(500), rate: .bytesPerSecond(500_000))],
             repeats: .seconds(1)
         )
         var wave = Bandwidth(rate: .bytesPerSecond(400_000))
-        wave.course = .wave(high: .bytesPerSecond(2_400_000), period: .milliseconds(1_700))
+        wave.variation = .wave(high: .bytesPerSecond(2_400_000), period: .milliseconds(1_700))
         return [
             Paced(
                 testDescription: "1.1 MB/s per \(scope)",

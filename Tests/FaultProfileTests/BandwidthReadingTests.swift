@@ -32,13 +32,13 @@ import Units
         let three = Bandwidth.Step(after: .seconds(5), rate: BitRate(bitsPerSecond: 3_000_000))
         #expect(
             read.faults.map(\.kind) == [
-                .bandwidth(Bandwidth(rate: megabit, course: .steps([two, three], repeats: .seconds(10)))),
-                .bandwidth(Bandwidth(rate: megabit, course: .steps([two], repeats: nil))),
+                .bandwidth(Bandwidth(rate: megabit, variation: .steps([two, three], repeats: .seconds(10)))),
+                .bandwidth(Bandwidth(rate: megabit, variation: .steps([two], repeats: nil))),
                 .bandwidth(
                     Bandwidth(
                         rate: megabit,
                         burst: .kibibytes(1),
-                        course: .wave(high: BitRate(bitsPerSecond: 2_000_000), period: .seconds(20))
+                        variation: .wave(high: BitRate(bitsPerSecond: 2_000_000), period: .seconds(20))
                     )
                 ),
             ]

@@ -9,7 +9,7 @@ public struct Bandwidth: Hashable, Sendable {
     /// The connections that share the rate.
     public var scope: Scope
     /// How the rate changes over time.
-    public var course: Course
+    public var variation: Variation
 
     /// The connections that share a rate, separately for each direction.
     public enum Scope: String, Hashable, Sendable, CaseIterable {
@@ -24,7 +24,7 @@ public struct Bandwidth: Hashable, Sendable {
     }
 
     /// How a rate changes, on the clock of the connection, or of the proxy or proxies that share it.
-    public enum Course: Hashable, Sendable {
+    public enum Variation: Hashable, Sendable {
         /// A constant rate.
         case steady
         /// One or more later rates, in order of time. Starts over after `repeats`, which is later than the last; `nil` is
@@ -56,12 +56,12 @@ public struct Bandwidth: Hashable, Sendable {
         rate: BitRate,
         burst: ByteCount = .zero,
         scope: Scope = .connection,
-        course: Course = .steady
+        variation: Variation = .steady
     ) {
         self.rate = rate
         self.burst = burst
         self.scope = scope
-        self.course = course
+        self.variation = variation
     }
 }
 
@@ -84,7 +84,7 @@ extension Bandwidth: FaultDefinition {
         writtenFirst: ["rate", "steps", "repeat", "wave"],
         [
             .part("rate", .rate) {
-                if case .wave = $0.course { nil } else { $0.rate }
+                if case .wave = $0.variation { nil } else { $0.rate }
             } set: {
                 $0.rate = $1
             },
@@ -96,20 +96,20 @@ extension Bandwidth: FaultDefinition {
             },
             .optional("per", \.scope, .choice, default: .connection),
             .part("steps", stepList) {
-                if case .steps(let steps, _) = $0.course { steps } else { nil }
+                if case .steps(let steps, _) = $0.variation { steps } else { nil }
             } set: {
-                $0.course = .steps($1, repeats: nil)
+                $0.variation = .steps($1, repeats: nil)
             },
             .part("repeat", repetition, fallback: "never") {
-                if case .steps(_, let repeats) = $0.course { repeats } else { nil }
+                if case .steps(_, let repeats) = $0.variation { repeats } else { nil }
             } set: {
-                if case .steps(let steps, _) = $0.course { $0.course = .steps(steps, repeats: $1) }
+                if case .steps(let steps, _) = $0.variation { $0.variation = .steps(steps, repeats: $1) }
             },
             .part("wave", .object(.wave, Wave.table, check: Wave.check)) { bandwidth in
-                guard case .wave(let high, let period) = bandwidth.course else { return nil }
+                guard case .wave(let high, let period) = bandwidth.variation else { return nil }
                 return Wave(low: bandwidth.rate, high: high, period: period)
             } set: {
-                ($0.rate, $0.course) = ($1.low, .wave(high: $1.high, period: $1.period))
+                ($0.rate, $0.variation) = ($1.low, .wave(high: $1.high, period: $1.period))
             },
         ]
     )
@@ -187,7 +187,7 @@ extension Bandwidth: FaultDefinition {
 
     var kind: FaultKind { .bandwidth(self) }
     var figures: FaultFigures {
-        switch course {
+        switch variation {
         case .steady:
             return FaultFigures(text: "bandwidth \(rate.text)", rate: rate)
         case .steps(let steps, _):
@@ -215,7 +215,7 @@ extension Bandwidth: FaultDefinition {
                 at: object.place(of: "repeat")
             )
         }
-        if case .steps(let steps, let repeats?) = course, let last = steps.last, repeats <= last.after {
+        if case .steps(let steps, let repeats?) = variation, let last = steps.last, repeats <= last.after {
             decoder.report(
                 "the steps start over at \(repeats.text), before the last of them, at \(last.after.text), has begun",
                 remedy: "write a longer “repeat”",

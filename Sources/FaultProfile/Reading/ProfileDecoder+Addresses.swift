@@ -86,8 +86,7 @@ enum AddressText {
     }
 
     private static func check(port: String, in text: String, lowestPort: Int) throws(UnitError) {
-        let isDecimal = port.utf8.allSatisfy { (48...57).contains($0) } && (port == "0" || !port.hasPrefix("0"))
-        guard isDecimal, let number = UInt16(port), number >= lowestPort else {
+        guard port.isDecimal, let number = UInt16(port), number >= lowestPort else {
             throw UnitError(
                 problem: "\(text.quoted) has the port \(port.quoted)",
                 remedy: "write a port from \(lowestPort) to 65535"

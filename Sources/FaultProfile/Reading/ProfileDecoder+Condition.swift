@@ -101,8 +101,7 @@ extension ProfileDecoder {
     }
 
     private func connectionNumber(_ digits: String) -> UInt64? {
-        guard digits.utf8.allSatisfy({ (48...57).contains($0) }), !digits.hasPrefix("0"), let number = UInt64(digits),
-            number <= ProfileLimits.connectionNumber
+        guard digits.isDecimal, let number = UInt64(digits), (1...ProfileLimits.connectionNumber).contains(number)
         else { return nil }
         return number
     }

@@ -21,7 +21,7 @@ enum ProfileLibrary {
     /// The sorted names of the shipped profiles, without the presets.
     static var scenarios: [String] { folder.map(names(in:)) ?? [] }
 
-    /// The files of presets with their titles. A file without presets lists its own name.
+    /// The files of presets, by their titles. A file that is a single profile counts as one preset of its name.
     static var presetFiles: [(title: String, names: [String])] {
         guard let folder = folder.map({ "\($0)/presets" }) else { return [] }
         return names(in: folder).map { name in
@@ -51,7 +51,7 @@ enum ProfileLibrary {
         }
     }
 
-    /// The profiles of a file of presets; `nil` if `source` is none. Reports all problems at once.
+    /// The profiles of a file of presets; `nil` if `source` isn't one. Throws all of their problems at once.
     static func presets(of source: ProfileSource) throws(CommandFailure) -> [Profile]? {
         guard source.preset == nil, PresetFile(source) != nil else { return nil }
         do {
@@ -102,19 +102,22 @@ enum ProfileLibrary {
         }
     }
 
-    /// The preset of a name: in a file of presets, or a file of its own.
+    /// Finds a preset by name: in a file of presets, or as a file of its own. A file that isn't JSON is taken if it
+    /// mentions the name, so that its problems are reported.
     private static func preset(_ name: String, in folder: String) -> ProfileSource? {
         let quoted = Data("\"\(name)\"".utf8)
+        var unreadable: ProfileSource?
         for file in names(in: folder) {
             guard var source = try? read("\(folder)/\(file).json").get() else { continue }
             if file == name { return source }
-            // Most files are passed over without being parsed.
-            guard Data(source.bytes).firstRange(of: quoted) != nil, PresetFile(source)?.names.contains(name) == true
-            else { continue }
+            // Most files are skipped without parsing.
+            let data = Data(source.bytes)
+            guard data.firstRange(of: quoted) != nil else { continue }
             source.preset = name
-            return source
+            if PresetFile(source)?.names.contains(name) == true { return source }
+            if (try? JSONSerialization.jsonObject(with: data)) == nil { unreadable = source }
         }
-        return nil
+        return unreadable
     }
 
     private static func read(
