@@ -182,13 +182,13 @@
         private var rest = 0
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-            look(at: unwrapOutboundIn(data))
+            inspect(unwrapOutboundIn(data))
             context.write(data, promise: promise)
         }
 
         /// A frame header has 9 bytes; the payload of GOAWAY is the last stream ID and an error code (RFC 9113, section
         /// 6.8).
-        private func look(at data: IOData) {
+        private func inspect(_ data: IOData) {
             guard case .byteBuffer(let bytes) = data else {
                 rest = max(0, rest - data.readableBytes)
                 return

@@ -139,7 +139,7 @@ public struct HTTPConnector: Sendable {
             } else {
                 tunnel = channel.eventLoop.makeSucceededVoidFuture()
             }
-            let speaking: EventLoopFuture<HTTPConnection> = tunnel.flatMapThrowing {
+            let negotiated: EventLoopFuture<HTTPConnection> = tunnel.flatMapThrowing {
                 try tls.start(on: channel, to: destination.host, offersHTTP2: !requirement.isRequired)
             }
             .flatMap { $0 }
@@ -158,11 +158,11 @@ public struct HTTPConnector: Sendable {
                     .map { HTTPConnection(channel: $0, negotiated: .http2) }
                 }
             }
-            speaking.whenComplete { result in
+            negotiated.whenComplete { result in
                 timer.cancel()
                 if case .failure = result { channel.close(promise: nil) }
             }
-            return speaking
+            return negotiated
         }
     }
 

@@ -143,7 +143,7 @@ struct Responder: Sendable {
             try await channel.writeAndFlush(HTTPResponsePart.body(ByteBuffer(string: body)))
             count = Int64(body.utf8.count)
         case .file(let first, let length):
-            guard let file else { preconditionFailure("An answer with a file's content has the file") }
+            guard let file else { preconditionFailure("A response with the content of a file needs the file") }
             channel.write(HTTPResponsePart.head(head), promise: nil)
             try await send(first, length, of: file, on: channel, count: &count)
         }

@@ -139,11 +139,11 @@ extension TransferSession {
     func callbacks(for request: TransferRequest, isForUpload: Bool) -> TransferCallbacks {
         var callbacks = TransferCallbacks()
         let provided = { @Sendable (credentials: TransferCredentials) -> DownloadCredentials? in
-            var answered = request
-            answered.credentials = credentials
+            var authenticated = request
+            authenticated.credentials = credentials
             // A caller's field would override the new credentials.
-            answered.headers.removeAll { $0.name.lowercased() == "authorization" }
-            return try? answered.downloadCredentials(isForUpload: isForUpload)
+            authenticated.headers.removeAll { $0.name.lowercased() == "authorization" }
+            return try? authenticated.downloadCredentials(isForUpload: isForUpload)
         }
         if let ask = request.authenticator {
             callbacks.authenticate = { await ask(TransferChallenge($0)).flatMap(provided) }

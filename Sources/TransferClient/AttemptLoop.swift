@@ -5,8 +5,8 @@ import Units
 protocol AttemptedTransfer: AnyObject {
     associatedtype Request: Sendable
     associatedtype Summary: Sendable
-    associatedtype Setback: TransientFailure
-    associatedtype Failure: AttemptFailure where Failure.Setback == Setback
+    associatedtype Cause: TransientFailure
+    associatedtype Failure: AttemptFailure where Failure.Cause == Cause
 
     /// The bytes that needn't be transferred again: received by a download, or acknowledged by the server.
     var committed: Int64 { get }
@@ -18,9 +18,9 @@ protocol AttemptedTransfer: AnyObject {
     /// Decides on the next step.
     func nextStep() async throws(Failure) -> AttemptStep<Request, Summary>
     /// Sends one request and decides on its response.
-    func attempt(_ request: Request) async -> AttemptOutcome<Setback, Failure>
+    func attempt(_ request: Request) async -> AttemptOutcome<Cause, Failure>
     /// Called before the backoff before the next attempt, which may be zero.
-    func willWait(_ delay: Duration, after cause: Setback, by rule: RetryRule) async throws(Failure)
+    func willWait(_ delay: Duration, after cause: Cause, by rule: RetryRule) async throws(Failure)
     /// Called before waiting for a route to the host.
     func willWaitForNetwork()
     /// Replaces the credentials of all later requests.
@@ -40,13 +40,13 @@ enum AttemptStep<Request: Sendable, Summary: Sendable>: Sendable {
 }
 
 /// The outcome of an attempt.
-enum AttemptOutcome<Setback: Sendable, Failure: Error>: Sendable {
+enum AttemptOutcome<Cause: Sendable, Failure: Error>: Sendable {
     /// Decide on the next step.
     case proceed
     /// Retry: immediately when the next request is a different one, and no sooner than `retryAfter`.
-    case retryable(Setback, retryAfter: Duration? = nil, isImmediate: Bool = false)
+    case retryable(Cause, retryAfter: Duration? = nil, isImmediate: Bool = false)
     /// The server refused. Fails unless the caller provides other credentials or another URL.
-    case refused(AttemptRefusal, Setback, Failure)
+    case refused(AttemptRefusal, Cause, Failure)
     /// The transfer has failed.
     case failed(Failure)
 }
@@ -59,9 +59,9 @@ protocol TransientFailure: Sendable {
 
 /// A reason for the end of a transfer.
 protocol AttemptFailure: Error {
-    associatedtype Setback
+    associatedtype Cause
     static var cancelled: Self { get }
-    static func gaveUp(_ limit: RetryLimit, _ cause: Setback) -> Self
+    static func gaveUp(_ limit: RetryLimit, _ cause: Cause) -> Self
     static func invalidURL(_ url: String, _ problem: DownloadURLProblem) -> Self
 }
 
@@ -143,7 +143,7 @@ final class AttemptLoop {
     }
 
     private func proceed<Transfer: AttemptedTransfer>(
-        after outcome: AttemptOutcome<Transfer.Setback, Transfer.Failure>,
+        after outcome: AttemptOutcome<Transfer.Cause, Transfer.Failure>,
         of transfer: Transfer
     ) async throws(Transfer.Failure) {
         switch outcome {
@@ -160,7 +160,7 @@ final class AttemptLoop {
     /// Records a failed attempt and waits until the next is due.
     func wait<Transfer: AttemptedTransfer>(
         _ transfer: Transfer,
-        after cause: Transfer.Setback,
+        after cause: Transfer.Cause,
         retryAfter: Duration? = nil,
         isImmediate: Bool = false
     ) async throws(Transfer.Failure) {
@@ -188,7 +188,7 @@ final class AttemptLoop {
     /// Waits for the network if the configuration has a monitor and it is down. Such an attempt doesn't count.
     private func hasWaitedForNetwork<Transfer: AttemptedTransfer>(
         _ transfer: Transfer,
-        _ cause: Transfer.Setback
+        _ cause: Transfer.Cause
     ) async throws(Transfer.Failure) -> Bool {
         guard let network, !network.isConnected(to: transfer.host) else { return false }
         transfer.willWaitForNetwork()

@@ -22,14 +22,14 @@ extension TransientDownloadFailure: CustomStringConvertible {
     /// The failure as a clause.
     public var description: String {
         switch self {
-        case .connectFailed(let words): "the connection failed: \(words)"
-        case .unreachable(let words): "the host can't be reached: \(words)"
+        case .connectFailed(let reason): "the connection failed: \(reason)"
+        case .unreachable(let reason): "the host can't be reached: \(reason)"
         case .connectTimedOut: "the connection took too long"
-        case .connectionLost(let words): "the connection was lost: \(words)"
+        case .connectionLost(let reason): "the connection was lost: \(reason)"
         case .firstByteTimedOut: "the answer took too long"
         case .stalled: "the transfer stalled"
         case .deadlineExceeded: "the time was up"
-        case .malformedResponse(let words): "invalid HTTP response (\(words))"
+        case .malformedResponse(let reason): "invalid HTTP response (\(reason))"
         case .status(let status): "the server answered \(status)"
         case .rejected(let rejection): rejection.description
         case .bodyTooShort: "the body was shorter than its head said"
@@ -50,8 +50,8 @@ extension DownloadRejection: CustomStringConvertible {
         case .multipart: "the server sent several parts in one"
         case .noContentRange: "the server sent a part without saying which"
         case .noValidator: "the server sent a part without saying of which version"
-        case .startsLate(let asked, let got): "the part starts at \(got), and \(asked) was asked for"
-        case .startsEarly(let asked, let got): "the part starts at \(got), too far before \(asked)"
+        case .startsLate(let requested, let got): "the part starts at \(got), and \(requested) was asked for"
+        case .startsEarly(let requested, let got): "the part starts at \(got), too far before \(requested)"
         case .nothingNew: "the part holds nothing that is missing"
         case .lengthsDisagree: "Content-Length and Content-Range disagree"
         case .overlapDiffers: "the part differs from the bytes that are held"

@@ -147,7 +147,7 @@ struct HTTPAttempt: Sendable {
             return failure.kind == .streamRefused
                 ? .connectFailed("the server refused the stream") : .connectionLost(failure.description)
         }
-        return .connectionLost(TLSFailure(error)?.description ?? words(of: error))
+        return .connectionLost(TLSFailure(error)?.description ?? description(of: error))
     }
 
     /// The reason why TLS can't be established with this server without changes.
@@ -170,15 +170,15 @@ struct HTTPAttempt: Sendable {
     }
 
     /// For a system error: "Connection reset by peer (errno 104)".
-    private static func words(of error: any Error) -> String {
+    private static func description(of error: any Error) -> String {
         guard let error = error as? IOError else { return String(describing: error) }
         return "\(Errno(rawValue: error.errnoCode)) (errno \(error.errnoCode))"
     }
 
     /// Classifies a failed connection to a proxy; the message names it.
     private static func connectFailure(of error: NIOConnectionError, to proxy: HTTPProxy) -> TransientDownloadFailure {
-        guard case .connectFailed(let words) = connectFailure(of: error) else { return connectFailure(of: error) }
-        return .connectFailed("the proxy \(proxy) can't be reached: \(words)")
+        guard case .connectFailed(let reason) = connectFailure(of: error) else { return connectFailure(of: error) }
+        return .connectFailed("the proxy \(proxy) can't be reached: \(reason)")
     }
 
     private static func connectFailure(of error: NIOConnectionError) -> TransientDownloadFailure {
@@ -187,10 +187,10 @@ struct HTTPAttempt: Sendable {
         if let single {
             let code = (single as? IOError).map { Errno(rawValue: $0.errnoCode) }
             return [.networkUnreachable, .noRouteToHost, .networkDown].contains(code)
-                ? .unreachable(words(of: single)) : .connectFailed(words(of: single))
+                ? .unreachable(description(of: single)) : .connectFailed(description(of: single))
         }
         guard let lookup = error.dnsAError ?? error.dnsAAAAError else { return .connectFailed("no address") }
-        return .unreachable("the name \(error.host) can't be looked up: \(words(of: lookup))")
+        return .unreachable("the name \(error.host) can't be looked up: \(description(of: lookup))")
     }
 
     /// Connects for a request to `url`, through its proxy if any, with the handler of `watch` as the last.

@@ -52,12 +52,12 @@ struct PartialFilePaths: Sendable {
         default:
             throw .invalidDestination(
                 destination.string,
-                "it is \(words(for: type)), and only a regular file is replaced; choose another path"
+                "it is \(name(for: type)), and only a regular file is replaced; choose another path"
             )
         }
     }
 
-    private static func words(for type: FileType) -> String {
+    private static func name(for type: FileType) -> String {
         switch type {
         case .fifo: "a FIFO"
         case .socket: "a socket"

@@ -73,9 +73,9 @@ public enum DownloadRejection: Hashable, Sendable {
     /// The response lacks the validator of the received bytes.
     case noValidator
     /// The range starts after the first missing byte.
-    case startsLate(asked: Int64, got: Int64)
+    case startsLate(requested: Int64, got: Int64)
     /// The range starts before the bytes that can be compared.
-    case startsEarly(asked: Int64, got: Int64)
+    case startsEarly(requested: Int64, got: Int64)
     /// The range ends before the first missing byte.
     case nothingNew
     /// `Content-Length` and `Content-Range` disagree.

@@ -104,11 +104,11 @@ extension DownloadState {
             return .conclude(want(.differentURL, because: .differentURL))
         }
         guard known.canBeCombined(by: new, head) else { return reject(.noValidator) }
-        guard first <= offset else { return reject(.startsLate(asked: offset, got: first)) }
+        guard first <= offset else { return reject(.startsLate(requested: offset, got: first)) }
         guard head.contentLength ?? (last - first + 1) == last - first + 1 else { return reject(.lengthsDisagree) }
         guard last < known.total ?? .max else { return reject(.lengthsDisagree) }
         if case .block(let range, _) = plan {
-            guard first == offset else { return reject(.startsEarly(asked: offset, got: first)) }
+            guard first == offset else { return reject(.startsEarly(requested: offset, got: first)) }
             guard last < range.upperBound else { return reject(.lengthsDisagree) }
             rejections = 0
             body = DownloadBody(from: first, received: first, end: last + 1, framing: head.framing)
@@ -118,7 +118,7 @@ extension DownloadState {
         guard last >= length else { return reject(.nothingNew) }
         // Dropping requires identical bytes, so the response itself must carry the validator.
         guard first == offset || (length - first <= Self.maximumOverlap && known.isConfirmed(by: new, head)) else {
-            return reject(.startsEarly(asked: offset, got: first))
+            return reject(.startsEarly(requested: offset, got: first))
         }
         if first == length, case .lastModified = known.strongValidator, new.lastModified == nil {
             // Only the server's honouring of If-Range supports these bytes: the range must also overlap.

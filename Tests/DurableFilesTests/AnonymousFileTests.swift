@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a file without a name is the owner's alone, and gone when it is closed`() throws {
+    @Test func `an anonymous file is accessible to its owner only, and gone when closed`() throws {
         try onEach { files, folder, file in
             guard files is SystemFiles else { return }
             func links() throws -> [String] {

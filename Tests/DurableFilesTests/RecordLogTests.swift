@@ -16,7 +16,7 @@ import Units
         #expect(contents.records == RecordLogTests.records)
     }
 
-    @Test func `a log that is cut off anywhere keeps its whole records`() throws {
+    @Test func `a log that is cut off anywhere keeps its complete records`() throws {
         let format = RecordLogTests.format
         let bytes = format.encoded(RecordLogTests.records)
         for count in format.header.count...bytes.count {

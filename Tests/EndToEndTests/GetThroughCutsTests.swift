@@ -3,7 +3,7 @@ import Testing
 
 /// `squall get` through frequent cuts, and its report about the file.
 @Suite(.timeLimit(.minutes(5))) struct GetThroughCutsTests {
-    private struct Told: Decodable {
+    private struct ReportedEvent: Decodable {
         var event: String
         var proof: String?
         var rule: String?
@@ -25,7 +25,7 @@ import Testing
                     let url = "http://\(address)/file.bin"
                     let outcome = try await squall("get", url, "--events", "json", folder: folder)
                     #expect(outcome.status == 0)
-                    let events = try decoded(outcome.lines, as: Told.self)
+                    let events = try decoded(outcome.lines, as: ReportedEvent.self)
                     let retries = events.filter { $0.event == "retrying" }
                     #expect(retries.count >= (1 << 20) / (kibibytes << 10))
                     #expect(retries.allSatisfy { $0.rule == "progress" && $0.seconds == 0 })
@@ -52,7 +52,7 @@ import Testing
                     #expect(outcome.output.contains("(not proved)"))
                     #expect(outcome.errors.contains("file.bin is complete as far as HTTP can tell, and not proved: "))
                     let told = try await squall("get", url, "--events", "json", folder: folder)
-                    #expect(try decoded(told.lines, as: Told.self).last?.proof == "one-response")
+                    #expect(try decoded(told.lines, as: ReportedEvent.self).last?.proof == "one-response")
                     let demanded = try await squall(
                         "get",
                         url,
@@ -66,7 +66,7 @@ import Testing
                     #expect(demanded.status == 1)
                     #expect(demanded.errors.contains("and not proved: "))
                     #expect(demanded.errors.contains("--sha256"))
-                    #expect(try decoded(demanded.lines, as: Told.self).last?.proof == "one-response")
+                    #expect(try decoded(demanded.lines, as: ReportedEvent.self).last?.proof == "one-response")
                     #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("other.bin").path))
                 }
             }

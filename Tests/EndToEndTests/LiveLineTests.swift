@@ -13,11 +13,11 @@ import Testing
         let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
         let count = 10_000
         for number in 0..<count {
-            live.tell("line \(number) \(String(repeating: "x", count: 100))")
+            live.print("line \(number) \(String(repeating: "x", count: 100))")
             live.draw("\(number) so far")
         }
         let shown = TextStream(reading: pair.reader)
-        live.tell("the last")
+        live.print("the last")
         live.clear()
         try pair.writer.close()
         let text = await shown.text()
@@ -33,7 +33,7 @@ import Testing
         let pair = try StreamPair()
         let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
         live.draw("one")
-        live.tell("two")
+        live.print("two")
         live.draw("three")
         live.clear()
         try pair.writer.close()
@@ -51,7 +51,7 @@ import Testing
         live.draw("one two")
         live.draw("one two")
         live.draw("x")
-        live.tell("three")
+        live.print("three")
         live.clear()
         try pair.writer.close()
         let reader = FileHandle(fileDescriptor: pair.reader, closeOnDealloc: true)

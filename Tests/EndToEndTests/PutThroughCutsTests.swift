@@ -5,7 +5,7 @@ import Units
 
 /// `squall put` to `squall origin --uploads` through frequent cuts.
 @Suite(.timeLimit(.minutes(5))) struct PutThroughCutsTests {
-    private struct Told: Decodable {
+    private struct ReportedEvent: Decodable {
         var event: String
         var acknowledged: Int64?
         var bytes: Int64?
@@ -33,7 +33,7 @@ import Units
         faults: String,
         seed: UInt64 = 1,
         _ options: [String] = []
-    ) async throws -> [Told] {
+    ) async throws -> [ReportedEvent] {
         try await withUploads { origin, folder in
             let profile = "{ \"name\": \"cuts\", \"seed\": \(seed), \"faults\": [ \(faults) ] }"
             return try await withProxy(profile, to: origin) { _, address in
@@ -51,14 +51,14 @@ import Units
                     let arrived = try? Data(contentsOf: folder.appendingPathComponent("new.bin"))
                     #expect(arrived == content, "\(arrived?.count ?? -1) of \(content.count) bytes")
                     #expect(try FileManager.default.contentsOfDirectory(atPath: own.path + "/state").isEmpty)
-                    return try decoded(outcome.lines, as: Told.self)
+                    return try decoded(outcome.lines, as: ReportedEvent.self)
                 }
             }
         }
     }
 
     /// Checks that offsets reported by the server never decrease, across runs that resume the upload.
-    private func expectNoStepBack(_ events: [Told]) {
+    private func expectNoStepBack(_ events: [ReportedEvent]) {
         var told: Int64 = 0
         for event in events {
             if event.event == "restarted" || event.continued == false { told = 0 }
@@ -135,7 +135,7 @@ import Units
                         folder: folder
                     )
                     #expect(outcome.status == 0, "\(outcome.errors)")
-                    let finished = try #require(try decoded(outcome.lines, as: Told.self).last)
+                    let finished = try #require(try decoded(outcome.lines, as: ReportedEvent.self).last)
                     #expect(finished.event == "finished" && finished.proof == "digest")
                     #expect(finished.bytesRepeated == 0)
                     #expect(try Data(contentsOf: folder.appendingPathComponent("file.bin")) == bytes(size))
@@ -194,7 +194,7 @@ import Units
                 }
                 let last = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
                 #expect(last.status == 0, "\(last.errors)")
-                expectNoStepBack(try decoded(lines + last.lines, as: Told.self))
+                expectNoStepBack(try decoded(lines + last.lines, as: ReportedEvent.self))
                 #expect(kills >= 2)
                 #expect(lines.filter { $0.contains("\"continued\":true") }.count >= kills / 2)
             }

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["bytes=0-1,5-6", "bytes=0-1, 2-3", "bytes=0-1,99999-", "bytes=99999-,88888-"])
-    func `several ranges are answered with the whole`(_ field: String) {
+    func `several ranges get the full representation`(_ field: String) {
         #expect(ByteRangeRequest(field)?.specifiers.count == 2)
         #expect(selection(field, of: 1_000) == .complete)
     }

@@ -28,7 +28,7 @@ import Testing
             ("\"other\"", .failed), ("W/\"now\"", .failed), ("now", .failed), ("\"now\", nope", .failed),
         ]
     )
-    func `If-Match wants the current tag, strongly`(_ field: String, _ expected: Preconditions.Outcome) {
+    func `If-Match requires the current tag, strongly compared`(_ field: String, _ expected: Preconditions.Outcome) {
         #expect(outcome([.ifMatch: field]) == expected)
         #expect(outcome([.ifMatch: field], method: .put) == expected)
     }
@@ -39,7 +39,7 @@ import Testing
             ("\"other\"", false), ("now", false),
         ]
     )
-    func `If-None-Match wants another tag, weakly compared`(_ field: String, _ matches: Bool) {
+    func `If-None-Match requires another tag, weakly compared`(_ field: String, _ matches: Bool) {
         #expect(outcome([.ifNoneMatch: field]) == (matches ? .notModified : .proceed))
         #expect(outcome([.ifNoneMatch: field], method: .head) == (matches ? .notModified : .proceed))
         #expect(outcome([.ifNoneMatch: field], method: .put) == (matches ? .failed : .proceed))
@@ -51,7 +51,7 @@ import Testing
             ("yesterday", .proceed), ("\(Self.after), \(Self.after)", .proceed),
         ]
     )
-    func `If-Modified-Since wants a later change`(_ field: String, _ expected: Preconditions.Outcome) {
+    func `If-Modified-Since requires a later change`(_ field: String, _ expected: Preconditions.Outcome) {
         #expect(outcome([.ifModifiedSince: field]) == expected)
         #expect(outcome([.ifModifiedSince: field], method: .put) == .proceed)
     }
@@ -62,7 +62,7 @@ import Testing
             ("yesterday", .proceed),
         ]
     )
-    func `If-Unmodified-Since wants no later change`(_ field: String, _ expected: Preconditions.Outcome) {
+    func `If-Unmodified-Since requires no later change`(_ field: String, _ expected: Preconditions.Outcome) {
         #expect(outcome([.ifUnmodifiedSince: field]) == expected)
         #expect(outcome([.ifUnmodifiedSince: field], method: .put) == expected)
     }
@@ -110,7 +110,7 @@ import Testing
             ("Sunday, 06-Nov-94 08:49:37 GMT", true), ("yesterday", false),
         ] as [(String?, Bool)]
     )
-    func `If-Range wants proof that the part is of the current state`(_ field: String?, _ isHonoured: Bool) {
+    func `If-Range requires proof that the part is of the current state`(_ field: String?, _ isHonoured: Bool) {
         var fields = HTTPFields()
         fields[.ifRange] = field
         #expect(Preconditions(fields).honoursRange(of: Self.current, now: Self.longAfter) == isHonoured)

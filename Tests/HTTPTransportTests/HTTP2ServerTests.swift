@@ -76,7 +76,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `content that isn't read opens no window of its stream, and the other streams go on`() throws {
+    @Test func `unread content keeps its stream's window closed, and the other streams continue`() throws {
         let reads = HeldReads()
         let channel = try connection { stream in
             // The client's streams are 1 and 3: the first is blocked.

@@ -26,7 +26,7 @@ import Testing
         #expect(problem(texts.certificate + authority.certificate, texts.key) == nil)
     }
 
-    @Test func `what is no certificate, no key, or another one's key is told`() throws {
+    @Test func `an invalid certificate, an invalid key and a key that doesn't match are reported`() throws {
         for wrong in ["", "nothing", texts.key, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
             #expect(problem(wrong, texts.key) == .unreadableCertificate, "\(wrong)")
         }
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// An encrypted key (RFC 5958) with the passphrase “hunter2”.
-    @Test func `a key with a passphrase is refused, and nobody is asked`() {
+    @Test func `a key with a passphrase is refused without a prompt`() {
         let key = """
             -----BEGIN ENCRYPTED PRIVATE KEY-----
             MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAjYyKqTwhpjvAICCAAw
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `authorities are read from a text, and what has none is told`() throws {
+    @Test func `authorities are read from a text, and a text without any is an error`() throws {
         #expect(throws: Never.self) { try TLSClientSettings(authorities: Array(authority.certificate.utf8)) }
         for wrong in ["", "nothing", texts.key] {
             #expect(throws: TLSSettingsProblem.unreadableAuthorities) {

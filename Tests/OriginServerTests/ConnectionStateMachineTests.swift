@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `what is no request is rejected, unless an answer is under way`() {
+    @Test func `a malformed request is rejected, unless a response is in progress`() {
         let rejected = ConnectionStateMachine.Action.reject(.malformed)
         expect(["idle": rejected, "begun": rejected, "receiving": rejected, "rest": .close]) {
             $0.requestRejected(.malformed)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `when the client has finished sending, its last answer is the end`() {
+    @Test func `when the client has finished sending, its last response is the end`() {
         expect(["idle": .close, "begun": .close, "receiving": .close, "rest": .close, "lingering": .close]) {
             $0.inputEnded()
         }
@@ -97,11 +97,11 @@ import Testing
         }
     }
 
-    @Test func `after its last answer a connection lingers`() {
+    @Test func `after its last response a connection lingers`() {
         expect(["last": .closeOutput]) { $0.responseEnded(at: Self.at(2)) }
     }
 
-    @Test func `an answer that can't be finished closes the connection, whatever else goes on`() {
+    @Test func `a response that can't be finished closes the connection, whatever else is going on`() {
         for (name, start) in Self.states {
             var machine = start
             #expect(machine.responseFailed() == .close, "\(name)")
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `after an answer the next request is taken`() {
+    @Test func `after a response the next request is accepted`() {
         let next = ConnectionStateMachine.Action.respond(thenClose: false)
         expect(["idle": next, "begun": next, "receiving": next, "answering": next]) { machine in
             _ = machine.responseEnded(at: Self.at(2))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a refused connection is told so for its first request`() {
+    @Test func `a refused connection gets its refusal in response to the first request`() {
         var machine = Self.newConnection(isRefused: true)
         let action = machine.headArrived(keepsAlive: true, isRespondedEarly: false, at: Self.at(1))
         #expect(action == .reject(.tooManyConnections))
@@ -158,7 +158,7 @@ import Testing
         #expect(machine.deadline == Self.at(40))
     }
 
-    @Test func `an answer has a deadline while bytes of it are unsent, and progress puts it off`() {
+    @Test func `a response has a deadline while bytes of it are unsent, and progress extends it`() {
         for name in ["answering", "last"] {
             guard var machine = Self.states.first(where: { $0.name == name })?.machine else { continue }
             machine.bytesWritten(100, at: Self.at(10))

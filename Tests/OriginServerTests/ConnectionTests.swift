@@ -61,10 +61,10 @@ import Units
     )
     func `what is no request is answered once, and the connection closed`(_ bytes: String, _ status: Int) async throws {
         try await TestOrigin.with { origin in
-            let answer = try await origin.everything(bytes + Self.get)
-            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(40))")
-            #expect(answer.contains("\r\nConnection: close\r\n"))
-            #expect(answer.ranges(of: "\r\nDate: ").count == 1)
+            let response = try await origin.everything(bytes + Self.get)
+            #expect(response.hasPrefix("HTTP/1.1 \(status) "), "\(response.prefix(40))")
+            #expect(response.contains("\r\nConnection: close\r\n"))
+            #expect(response.ranges(of: "\r\nDate: ").count == 1)
             let record = await origin.records.next()
             #expect(record?.status == status)
             #expect(record?.target == "-")
@@ -72,7 +72,7 @@ import Units
     }
 
     @Test(arguments: [5_000, 66_000, 200_000, 1_000_000])
-    func `what comes behind a request that is none doesn't take its answer away`(count: Int) async throws {
+    func `bytes after a malformed request don't suppress its response`(count: Int) async throws {
         let rest = String(repeating: "x", count: count)
         let start = "GET / HTTP/1.1\r\nHost: a\r\n"
         var requests = [("\(start)X : y\r\nX: \(rest)", 400)]
@@ -80,8 +80,8 @@ import Units
         if count > 50_000 { requests.append(("\(start)X: \(rest)", 431)) }
         for (request, status) in requests {
             try await TestOrigin.with { origin in
-                let answer = try await origin.everything(request)
-                #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(40))")
+                let response = try await origin.everything(request)
+                #expect(response.hasPrefix("HTTP/1.1 \(status) "), "\(response.prefix(40))")
             }
         }
     }
@@ -96,9 +96,9 @@ import Units
             }
             let chunked =
                 "GET /file.bin HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-            let answer = try await origin.everything(chunked + Self.get)
-            #expect(answer.ranges(of: "HTTP/1.1 200 ").count == 1)
-            #expect(answer.contains("\r\nConnection: close\r\n"))
+            let response = try await origin.everything(chunked + Self.get)
+            #expect(response.ranges(of: "HTTP/1.1 200 ").count == 1)
+            #expect(response.contains("\r\nConnection: close\r\n"))
         }
     }
 
@@ -121,10 +121,10 @@ import Units
 
     @Test func `HTTP 1.0 needs no host, and keeps the connection only when asked to`() async throws {
         try await TestOrigin.with { origin in
-            let answer = try await origin.everything("GET /file.bin HTTP/1.0\r\n\r\n")
-            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
-            #expect(answer.contains("\r\nConnection: close\r\n"))
-            #expect(answer.contains("\r\nContent-Length: 1000\r\n"))
+            let response = try await origin.everything("GET /file.bin HTTP/1.0\r\n\r\n")
+            #expect(response.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(response.contains("\r\nConnection: close\r\n"))
+            #expect(response.contains("\r\nContent-Length: 1000\r\n"))
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 for _ in 0..<2 {
                     try await connection.send("GET /file.bin HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
@@ -134,7 +134,7 @@ import Units
         }
     }
 
-    @Test func `a client that has finished sending still gets its answers`() async throws {
+    @Test func `a client that has finished sending still gets its responses`() async throws {
         try await TestOrigin.with { origin in
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 try await connection.send(Self.get + Self.get)
@@ -147,7 +147,7 @@ import Units
     }
 
     @Test(arguments: ["PUT", "POST", "DELETE", "PATCH", "TRACE", "PROPFIND"])
-    func `other methods get 405 and are told which there are`(_ method: String) async throws {
+    func `other methods get 405 with the allowed ones`(_ method: String) async throws {
         try await TestOrigin.with { origin in
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 let content = method == "TRACE" ? "\r\n" : "Content-Length: 5\r\n\r\nhello"
@@ -164,11 +164,11 @@ import Units
     @Test(arguments: ["*", "/file.bin", "/none"])
     func `OPTIONS says what can be done`(_ target: String) async throws {
         try await TestOrigin.with { origin in
-            let answer = try await origin.everything(
+            let response = try await origin.everything(
                 "OPTIONS \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
             )
             #expect(
-                answer == """
+                response == """
                     HTTP/1.1 204 No Content\r
                     Date: \(TestOrigin.now)\r
                     Allow: GET, HEAD, OPTIONS\r
@@ -181,7 +181,7 @@ import Units
         }
     }
 
-    @Test func `a small content is thrown away, and the connection goes on`() async throws {
+    @Test func `a small content is discarded, and the connection stays open`() async throws {
         try await TestOrigin.with { origin in
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 let content = String(repeating: "x", count: 65_536)
@@ -208,9 +208,9 @@ import Units
         _ rest: String
     ) async throws {
         try await TestOrigin.with { origin in
-            let answer = try await origin.everything("GET /file.bin HTTP/1.1\r\nHost: a\r\n" + rest)
-            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
-            #expect(answer.contains("\r\nConnection: close\r\n"))
+            let response = try await origin.everything("GET /file.bin HTTP/1.1\r\nHost: a\r\n" + rest)
+            #expect(response.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(response.contains("\r\nConnection: close\r\n"))
         }
     }
 
@@ -228,8 +228,8 @@ import Units
 
     @Test func `CONNECT gets 405 and the connection is closed`() async throws {
         try await TestOrigin.with { origin in
-            let answer = try await origin.everything("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n")
-            #expect(answer.hasPrefix("HTTP/1.1 405 Method Not Allowed\r\n"))
+            let response = try await origin.everything("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n")
+            #expect(response.hasPrefix("HTTP/1.1 405 Method Not Allowed\r\n"))
         }
     }
 
@@ -252,8 +252,8 @@ import Units
                     // The server may have closed before everything was sent.
                     try? await connection.send(bytes: bytes)
                     try? await connection.closeOutput()
-                    let answer = await connection.rest()
-                    #expect(answer.isEmpty || answer.starts(with: "HTTP/1.1 ".utf8))
+                    let response = await connection.rest()
+                    #expect(response.isEmpty || response.starts(with: "HTTP/1.1 ".utf8))
                 }
             }
             let response = try await origin.response()

@@ -40,7 +40,7 @@ import TransferProtocol
         ReprDigest(sha256: Array(repeating: number, count: 32))
     }
 
-    @Test func `a digest is computed once, for all who ask at the same time and for all who ask later`() async throws {
+    @Test func `a digest is computed once, for all concurrent and later callers`() async throws {
         let store = DigestStore(capacity: 10, concurrency: 10)
         let tag = try Self.tag(1)
         let gate = Gate()
@@ -91,8 +91,7 @@ import TransferProtocol
         #expect(await store.digest(for: try Self.tag(1)) { Self.digest(1) } == nil)
     }
 
-    @Test func `who has no patience left gets none, and what has begun is there for those who ask later`() async throws
-    {
+    @Test func `a caller whose timeout expires gets none, and the computation continues for later ones`() async throws {
         let store = DigestStore(capacity: 2, concurrency: 1)
         let tag = try Self.tag(1)
         let gate = Gate()
@@ -108,7 +107,7 @@ import TransferProtocol
         #expect(gate.running.withLock { $0.total } == 1)
     }
 
-    @Test func `what waits for its turn is given up with the last who asked for it`() async throws {
+    @Test func `a queued computation is abandoned with its last caller`() async throws {
         let store = DigestStore(capacity: 4, concurrency: 1)
         let gate = Gate()
         async let busy = store.digest(for: try Self.tag(1)) {
@@ -128,7 +127,7 @@ import TransferProtocol
         #expect(gate.running.withLock { $0.total } == 1)
     }
 
-    @Test func `what nobody waits for any more gives its turn to what somebody waits for`() async throws {
+    @Test func `a computation without callers yields to one with callers`() async throws {
         let store = DigestStore(capacity: 4, concurrency: 1)
         let gate = Gate()
         let abandoned = await store.digest(for: try Self.tag(1)) {

@@ -43,7 +43,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a file of many chunks arrives whole`() async throws {
+    @Test func `a file of many chunks arrives complete`() async throws {
         let bytes = (0..<300_001).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
         for chunkBytes in [1_000, 65_536, 300_001] {
             var limits = OriginLimits.patient
@@ -78,7 +78,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a file from the future is as old as the answer`() async throws {
+    @Test func `a file from the future is as old as the response`() async throws {
         try await TestOrigin.with { origin in
             try origin.setModified("file.bin", to: "Fri, 01 Jan 2100 00:00:00 GMT")
             #expect(try await origin.response()["last-modified"] == TestOrigin.now)
@@ -101,7 +101,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `the digest of the whole goes with GET, HEAD and a part when it is wanted`() async throws {
+    @Test func `the representation digest goes with GET, HEAD and a part when requested`() async throws {
         try await TestOrigin.with { origin in
             let expected = ReprDigest(sha256: Array(SHA256.hash(data: TestOrigin.content)))?.headerValue
             let want = "Want-Repr-Digest: sha-512=3, sha-256=9"
@@ -114,7 +114,7 @@ import TransferProtocol
     }
 
     @Test(arguments: ["Want-Repr-Digest: sha-256=0", "Want-Repr-Digest: sha-512=9", "Want-Repr-Digest: =", "A: b"])
-    func `no digest goes with an answer when it isn't wanted`(_ field: String) async throws {
+    func `a response carries no digest that wasn't requested`(_ field: String) async throws {
         try await TestOrigin.with { origin in
             let response = try await origin.response("GET", "/file.bin", field)
             #expect(response.status == 200)
@@ -122,7 +122,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `an answer doesn't wait for a digest that takes too long`() async throws {
+    @Test func `a response doesn't wait for a digest that takes too long`() async throws {
         var limits = OriginLimits.patient
         limits.digestTimeout = .zero
         try await TestOrigin.with([:], limits: limits) { origin in
@@ -176,7 +176,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `an answer other than the file has no digest`() async throws {
+    @Test func `a response other than the file has no digest`() async throws {
         try await TestOrigin.with { origin in
             let want = "Want-Repr-Digest: sha-256=9"
             for other in ["If-None-Match: *", "Range: bytes=1000-", "If-Match: \"a\""] {

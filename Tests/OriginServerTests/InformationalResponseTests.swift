@@ -9,26 +9,26 @@ import Testing
     @Test func `a client of HTTP 1.0 gets none`() async throws {
         try await TestOrigin.with([:], takesUploads: true) { origin in
             let head = "PUT /new.bin HTTP/1.0\r\n\(Self.upload)Expect: 100-continue\r\n\r\n"
-            let answer = try await origin.everything(head + "abc")
-            #expect(answer.hasPrefix("HTTP/1.1 201 "), "\(answer)")
-            #expect(answer.ranges(of: "HTTP/1.1 ").count == 1)
+            let response = try await origin.everything(head + "abc")
+            #expect(response.hasPrefix("HTTP/1.1 201 "), "\(response)")
+            #expect(response.ranges(of: "HTTP/1.1 ").count == 1)
             #expect(try Data(contentsOf: origin.url("new.bin")) == Data("abc".utf8))
         }
     }
 
-    @Test func `an upload that is refused isn't asked for its content`() async throws {
+    @Test func `a refused upload gets no 100 (Continue)`() async throws {
         try await TestOrigin.with([:], takesUploads: true) { origin in
             let fields = "Host: a\r\nContent-Length: \(1 << 40)\r\nExpect: 100-continue\r\n"
-            let answer = try await origin.everything("PUT /new.bin HTTP/1.1\r\n\(fields)\r\n")
-            #expect(answer.hasPrefix("HTTP/1.1 413 "), "\(answer)")
+            let response = try await origin.everything("PUT /new.bin HTTP/1.1\r\n\(fields)\r\n")
+            #expect(response.hasPrefix("HTTP/1.1 413 "), "\(response)")
         }
     }
 
     @Test func `a client that doesn't wait for 100 isn't sent one`() async throws {
         try await TestOrigin.with([:], takesUploads: true) { origin in
             let head = "PUT /new.bin HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"
-            let answer = try await origin.everything(head + "abc")
-            #expect(answer.hasPrefix("HTTP/1.1 201 "), "\(answer)")
+            let response = try await origin.everything(head + "abc")
+            #expect(response.hasPrefix("HTTP/1.1 201 "), "\(response)")
         }
     }
 }

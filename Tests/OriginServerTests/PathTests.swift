@@ -9,9 +9,9 @@ import Testing
     /// Fails when the response to any of these raw targets has another status.
     private func expectRefusal(_ targets: [String], _ status: Int, at origin: TestOrigin) async throws {
         for target in targets {
-            let answer = try await origin.everything("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(target): \(answer.prefix(20))")
-            #expect(!answer.contains(Self.secret), "\(target)")
+            let response = try await origin.everything("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            #expect(response.hasPrefix("HTTP/1.1 \(status) "), "\(target): \(response.prefix(20))")
+            #expect(!response.contains(Self.secret), "\(target)")
         }
     }
 

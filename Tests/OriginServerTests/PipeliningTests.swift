@@ -74,7 +74,7 @@ import Testing
             ),
         ]
     )
-    func `a request behind the last answer of a connection isn't carried out`(last: String, status: String)
+    func `a request after the last response of a connection isn't executed`(last: String, status: String)
         async throws
     {
         let (text, files) = try await exchange(
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ["", "Connection: close\r\n"])
-    func `a client that ends its side after an upload gets the answer`(field: String) async throws {
+    func `a client that ends its side after an upload gets the response`(field: String) async throws {
         let (text, files) = try await exchange(
             "PUT /other HTTP/1.1\r\nHost: a\r\n\(field)Content-Length: 2\r\n\r\nhi",
             halfCloses: true

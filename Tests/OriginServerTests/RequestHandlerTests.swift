@@ -9,10 +9,10 @@ import Testing
 
 /// The handlers of a connection without a socket, with a clock that tests advance.
 @Suite(.timeLimit(.minutes(1))) struct RequestHandlerTests {
-    /// A channel whose responses are written by `answer`.
+    /// A channel whose responses are written by `respond`.
     private func channel(
         limits: OriginLimits = OriginLimits(),
-        answer: @escaping RequestHandler.Respond
+        respond: @escaping RequestHandler.Respond
     ) async throws -> NIOAsyncTestingChannel {
         let channel = NIOAsyncTestingChannel()
         try await channel.testingEventLoop.executeInContext {
@@ -24,7 +24,7 @@ import Testing
             let progress = RequestProgress()
             try pipeline.addHandler(HTTP1Adapter(progress, isSecure: false))
             let now = channel.eventLoop.now
-            try pipeline.addHandler(RequestHandler(limits: limits, now: now, progress: progress, respond: answer))
+            try pipeline.addHandler(RequestHandler(limits: limits, now: now, progress: progress, respond: respond))
         }
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
         return channel
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `a connection that says nothing is closed after the idle time-out`() async throws {
-        let channel = try await channel(answer: Self.noContent)
+        let channel = try await channel(respond: Self.noContent)
         await channel.testingEventLoop.advanceTime(by: .seconds(59))
         #expect(channel.isActive)
         await channel.testingEventLoop.advanceTime(by: .seconds(1))
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `a head that dribbles in is cut off after its time-out`() async throws {
-        let channel = try await channel(answer: Self.noContent)
+        let channel = try await channel(respond: Self.noContent)
         await channel.testingEventLoop.advanceTime(by: .seconds(59))
         for byte in "GET / HTTP/1.1\r\nHost: aaaaaaaa".utf8 {
             #expect(channel.isActive)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `content that dribbles in gets 408 after the window of the least throughput`() async throws {
-        let channel = try await channel(answer: Self.noContent)
+        let channel = try await channel(respond: Self.noContent)
         try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"))
         for _ in 0..<29 {
             await channel.testingEventLoop.advanceTime(by: .seconds(1))
@@ -77,19 +77,19 @@ import Testing
     }
 
     @Test func `a connection that breaks off in the middle of a head is answered to nobody`() async throws {
-        let asked = AsyncStream<Void>.makeStream()
+        let requested = AsyncStream<Void>.makeStream()
         let channel = try await channel { _, _ in
-            asked.continuation.yield()
+            requested.continuation.yield()
             return true
         }
         try await channel.writeInbound(ByteBuffer(string: "GET / HT"))
         try await channel.close()
         await channel.testingEventLoop.run()
-        asked.continuation.finish()
-        #expect(await asked.stream.reduce(0) { count, _ in count + 1 } == 0)
+        requested.continuation.finish()
+        #expect(await requested.stream.reduce(0) { count, _ in count + 1 } == 0)
     }
 
-    @Test func `an answer that nobody takes is given up after the stall time-out`() async throws {
+    @Test func `a response that isn't read is abandoned after the stall timeout`() async throws {
         let written = AsyncStream<Void>.makeStream()
         let channel = try await channel { _, channel in
             let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "9"])
@@ -107,7 +107,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a server that takes its time to answer isn't cut off`() async throws {
+    @Test func `a server that is slow to respond isn't cut off`() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let channel = try await channel { request, channel in
             for await _ in gate.stream { break }
@@ -120,7 +120,7 @@ import Testing
         #expect(try await statusLine(of: channel) == "HTTP/1.1 204 No Content")
     }
 
-    @Test func `an answer that can't be finished closes the connection`() async throws {
+    @Test func `a response that can't be finished closes the connection`() async throws {
         let channel = try await channel { _, channel in
             let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "9"])
             try? await channel.writeAndFlush(HTTPResponsePart.head(head))
@@ -131,7 +131,7 @@ import Testing
         try await channel.closeFuture.get()
     }
 
-    @Test func `an answer is cancelled when its client has gone`() async throws {
+    @Test func `a response is cancelled when its client disconnects`() async throws {
         let (events, continuation) = AsyncStream<String>.makeStream()
         let channel = try await channel { _, _ in
             continuation.yield("began")

@@ -63,7 +63,7 @@ import Testing
     private func expectStatuses(_ expected: [String], _ requests: String) async throws {
         try await TestOrigin.with(["f": [1], "sub/index.html": [2]]) { origin in
             for isSplit in [false, true] {
-                let answer = try await RawConnection.with(port: origin.server.address.port) { connection in
+                let response = try await RawConnection.with(port: origin.server.address.port) { connection in
                     if isSplit {
                         try await connection.sendSplit(requests)
                     } else {
@@ -72,7 +72,7 @@ import Testing
                     try await connection.closeOutput()
                     return String(decoding: await connection.rest(), as: UTF8.self)
                 }
-                let statuses = answer.matches(of: #/HTTP/1\.1 ([0-9]{3}) /#).map { String($0.output.1) }
+                let statuses = response.matches(of: #/HTTP/1\.1 ([0-9]{3}) /#).map { String($0.output.1) }
                 #expect(statuses == expected, "split: \(isSplit)")
             }
         }
@@ -80,7 +80,7 @@ import Testing
 
     private static let get = "GET /f HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    @Test func `requests are told apart by their content, whatever lines it has`() async throws {
+    @Test func `requests are framed by length or chunks, whatever lines the content has`() async throws {
         let content = "BREW / HTTP/7.7\r\nHost: a\r\n\r\n"
         let head = "PUT /f HTTP/1.3\r\nHost: a\r\n"
         try await expectStatuses(
@@ -104,8 +104,8 @@ import Testing
         status: String
     ) async throws {
         try await TestOrigin.with(["f": [1]]) { origin in
-            let answer = try await origin.everything(Self.get + Self.get + request + Self.get)
-            let statuses = answer.matches(of: #/HTTP/1\.1 ([0-9]{3}) /#).map { String($0.output.1) }
+            let response = try await origin.everything(Self.get + Self.get + request + Self.get)
+            let statuses = response.matches(of: #/HTTP/1\.1 ([0-9]{3}) /#).map { String($0.output.1) }
             #expect(statuses == ["200", "200", status])
         }
     }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["HTTP/1.2", "HTTP/1.9"])
-    func `a request of a later minor version gets the answer of HTTP 1.1, and keeps its connection`(
+    func `a request of a later minor version gets an HTTP/1.1 response, and keeps its connection`(
         version: String
     ) async throws {
         try await TestOrigin.with { origin in

@@ -39,7 +39,7 @@ import Testing
         #expect(record?.status == 200)
     }
 
-    @Test func `a file that is rewritten while it is sent never arrives whole`() async throws {
+    @Test func `a file that is rewritten while it is sent never arrives complete`() async throws {
         let (count, record) = try await bytesArriving { origin in
             let handle = try FileHandle(forWritingTo: origin.url("big.bin"))
             try handle.seek(toOffset: UInt64(Self.size) - 1)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a client that goes away is told apart in the request log`() async throws {
+    @Test func `a client that disconnects is marked in the request log`() async throws {
         try await TestOrigin.with([:]) { origin in
             try origin.writeSparse(Self.size, to: "big.bin")
             try await RawConnection.with(port: origin.server.address.port, receiveBuffer: 65_536) { connection in
@@ -83,7 +83,7 @@ import Testing
     private final class ReluctantSocket: ChannelOutboundHandler {
         typealias OutboundIn = HTTPResponsePart
 
-        var held: [(count: Int, promise: EventLoopPromise<Void>?)] = []
+        var pending: [(count: Int, promise: EventLoopPromise<Void>?)] = []
         var taken = 0
         private let arrivals: AsyncStream<Void>.Continuation
 
@@ -96,12 +96,12 @@ import Testing
                 promise?.succeed()
                 return
             }
-            held.append((content.readableBytes, promise))
+            pending.append((content.readableBytes, promise))
             arrivals.yield()
         }
 
         func takeOne() {
-            let (count, promise) = held.removeFirst()
+            let (count, promise) = pending.removeFirst()
             taken += count
             promise?.succeed()
         }
@@ -128,7 +128,7 @@ import Testing
             }
             let head = HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/file")
             let request = InboundRequest.request(RequestHead(head, RequestTraits(head), limits: limits))
-            async let answer = responder.respond(request, on: channel)
+            async let response = responder.respond(request, on: channel)
             var arrival = arrivals.makeAsyncIterator()
             _ = await arrival.next()
             for number in 1..<chunks {
@@ -138,12 +138,12 @@ import Testing
                     try await NIOThreadPool.singleton.runIfActive {}
                     await loop.run()
                 }
-                let held = try await loop.executeInContext { socket.value.held.count }
-                #expect(held == 2, "\(number)")
+                let pending = try await loop.executeInContext { socket.value.pending.count }
+                #expect(pending == 2, "\(number)")
                 try await loop.executeInContext { socket.value.takeOne() }
             }
             try await loop.executeInContext { socket.value.takeOne() }
-            #expect(await answer)
+            #expect(await response)
             #expect(try await loop.executeInContext { socket.value.taken } == chunks * 1_000)
         }
     }

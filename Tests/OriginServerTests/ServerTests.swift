@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `connections beyond the limit are told so, and far beyond it closed`() async throws {
+    @Test func `connections beyond the limit get 503, and far beyond it are closed`() async throws {
         var limits = OriginLimits.patient
         limits.connections = 1
         limits.refusedConnections = 1
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a shutdown lets an answer that is under way finish`() async throws {
+    @Test func `a shutdown lets a response in progress finish`() async throws {
         // Much more than socket buffers hold.
         let size = 16 << 20
         var limits = OriginLimits.patient
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `a line of the request log has no line breaks, whatever was asked for`() {
+    @Test func `a line of the request log has no line breaks, whatever the target`() {
         let record = RequestRecord(
             method: "GET",
             target: "/a\n\u{1B}é",

@@ -134,7 +134,7 @@ private struct AppleShape: Sendable {
         }
     }
 
-    @Test func `an ordinary PUT is stored, the connection goes on, and the file is served`() async throws {
+    @Test func `an ordinary PUT is stored, the connection stays open, and the file is served`() async throws {
         try await withUploads { server, folder in
             try await RawConnection.with(port: server.address.port) { connection in
                 try await connection.request("PUT", "/new.bin", ["Content-Length: 1000", "Expect: 100-continue"])
@@ -184,7 +184,7 @@ private struct AppleShape: Sendable {
         }
     }
 
-    @Test func `megabytes arrive whole with little in memory`() async throws {
+    @Test func `megabytes arrive complete with little in memory`() async throws {
         var limits = OriginLimits.patient
         limits.uploadBufferBytes = 4_096
         let bytes = Self.bytes(6_000_000)
@@ -221,8 +221,7 @@ private struct AppleShape: Sendable {
         }
     }
 
-    @Test func `a newer request closes the connection of an older one, and goes on from what it brought`() async throws
-    {
+    @Test func `a newer request closes the connection of an older one, and continues at its offset`() async throws {
         let version = "Upload-Draft-Interop-Version: 10"
         try await withUploads { server, folder in
             let port = server.address.port
@@ -254,7 +253,7 @@ private struct AppleShape: Sendable {
         }
     }
 
-    @Test func `an upload goes on after the server was started again`() async throws {
+    @Test func `an upload resumes after a restart of the server`() async throws {
         let version = "Upload-Draft-Interop-Version: 10"
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "squall-uploads-\(UUID().uuidString)"

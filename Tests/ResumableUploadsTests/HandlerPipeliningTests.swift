@@ -99,7 +99,7 @@ import TransferProtocol
     }
 
     /// Waits for the end of a response and returns its head.
-    private func answer(on channel: NIOAsyncTestingChannel) async throws -> HTTPResponse? {
+    private func response(on channel: NIOAsyncTestingChannel) async throws -> HTTPResponse? {
         var last: HTTPResponse?
         while true {
             switch try await channel.waitForOutboundWrite(as: HTTPResponsePart.self) {
@@ -110,19 +110,18 @@ import TransferProtocol
         }
     }
 
-    @Test func `requests in the packet of an upload aren't its content, and wait for its answer`() async throws {
+    @Test func `requests in the packet of an upload aren't its content, and wait for its response`() async throws {
         let server = echo()
         let channel = try await connect(server)
         try await receive(upload("one") + upload("two") + request(.get, "/a") + request(.get, "/b"), on: channel)
-        for _ in 0..<2 { #expect(try await answer(on: channel)?.status == .created) }
+        for _ in 0..<2 { #expect(try await response(on: channel)?.status == .created) }
         await channel.testingEventLoop.run()
         let expected = ["upload of one", "201", "end", "upload of two", "201", "end", "GET /a", "GET /b"]
         #expect(log.events.withLock { $0 } == expected)
         await server.shutDown()
     }
 
-    @Test func `an upload waits for the answers to the requests before it, and nothing is read meanwhile`() async throws
-    {
+    @Test func `an upload waits for the responses to earlier requests, and nothing is read meanwhile`() async throws {
         let server = echo()
         let channel = try await connect(server)
         try await receive(request(.get, "/slow") + upload("one"), on: channel)
@@ -136,17 +135,17 @@ import TransferProtocol
         try await channel.writeAndFlush(HTTPResponsePart.end(nil))
         #expect(log.reads.withLock { $0 } > reads)
         for status in [HTTPResponse.Status.ok, .created] {
-            #expect(try await answer(on: channel)?.status == status)
+            #expect(try await response(on: channel)?.status == status)
         }
         #expect(log.events.withLock { $0 } == ["GET /slow", "200", "end", "upload of one", "201", "end"])
         await server.shutDown()
     }
 
-    @Test func `a connection that its client wants closed is closed after the answer`() async throws {
+    @Test func `a connection that its client asks to close is closed after the response`() async throws {
         let server = echo()
         let channel = try await connect(server)
         try await receive(upload("one", [.connection: "Foo, Close"]) + upload("two"), on: channel)
-        let head = try await answer(on: channel)
+        let head = try await response(on: channel)
         #expect(head?.status == .created)
         #expect(head?.headerFields[.connection] == "close")
         try await channel.closeFuture.get()
@@ -173,7 +172,7 @@ import TransferProtocol
         let server = echo()
         let channel = try await connect(server)
         try await receive(upload("one", [.contentLength: "3, 3"]) + upload("two"), on: channel)
-        #expect(try await answer(on: channel)?.status == .badRequest)
+        #expect(try await response(on: channel)?.status == .badRequest)
         try await channel.closeFuture.get()
         #expect(log.events.withLock { $0 } == ["400", "end"])
         #expect(server.count == 0)

@@ -70,7 +70,7 @@ import TransferProtocol
         }
 
         /// The next final response.
-        func answer() async throws -> (HTTPResponse, String) {
+        func response() async throws -> (HTTPResponse, String) {
             var final = try await head()
             while final.status.kind == .informational { final = try await head() }
             var content = ""
@@ -102,7 +102,7 @@ import TransferProtocol
 
     private static let content = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
 
-    @Test func `a whole upload is one request without the fields of uploads`() async throws {
+    @Test func `an upload in one request reaches the handler without the upload fields`() async throws {
         let target = Target()
         let server = ResumableUploadServer(handler: target.take)
         let connection = try await Connection(server)
@@ -112,10 +112,10 @@ import TransferProtocol
         let early = try await connection.head()
         #expect(early.status.code == 104)
         #expect(early.headerFields[.location]?.hasPrefix("/.uploads/") == true)
-        let (answer, content) = try await connection.answer()
-        #expect(answer.status == .created)
-        #expect(answer.headerFields[.location] == "/files/1")
-        #expect(UploadFields(answer.headerFields, in: .v10).isComplete == true)
+        let (response, content) = try await connection.response()
+        #expect(response.status == .created)
+        #expect(response.headerFields[.location] == "/files/1")
+        #expect(UploadFields(response.headerFields, in: .v10).isComplete == true)
         #expect(content == "thanks")
         let head = try #require(target.heads.withLock { $0.first })
         #expect(head.path == "/photos?a=1")
@@ -124,7 +124,7 @@ import TransferProtocol
         await server.shutDown()
     }
 
-    @Test func `an upload goes on over another connection, and a lost answer is had again`() async throws {
+    @Test func `an upload resumes over another connection, and a lost response is sent again`() async throws {
         let target = Target()
         let server = ResumableUploadServer(handler: target.take)
         let first = try await Connection(server)
@@ -133,13 +133,13 @@ import TransferProtocol
         try await first.channel.close()
         let second = try await Connection(server)
         try await second.send(.head, location, [.uploadDraftInteropVersion: "10"])
-        let (state, _) = try await second.answer()
+        let (state, _) = try await second.response()
         #expect(UploadFields(state.headerFields, in: .v10).offset == 300)
         #expect(UploadFields(state.headerFields, in: .v10).isComplete == false)
         try await second.send(.patch, location, Self.append(300, 700), Array(Self.content.dropFirst(300)))
-        #expect(try await second.answer().0.status == .created)
+        #expect(try await second.response().0.status == .created)
         try await second.send(.patch, location, Self.append(1_000, 0))
-        let (again, content) = try await second.answer()
+        let (again, content) = try await second.response()
         #expect(again.status == .created)
         #expect(content == "thanks")
         #expect(target.bodies.withLock { $0 } == [Self.content])
@@ -147,25 +147,25 @@ import TransferProtocol
         await server.shutDown()
     }
 
-    @Test func `a handler may answer before it has read everything, and that is how the upload ends`() async throws {
+    @Test func `a handler may respond before it has read everything, which ends the upload`() async throws {
         let server = ResumableUploadServer { _ in
             UploadedResponse(head: HTTPResponse(status: .contentTooLarge), content: ByteBuffer(string: "too big"))
         }
         let connection = try await Connection(server)
         try await connection.send(.put, "/photo", Self.creation(1_000), [1], ends: false)
         let location = try #require(try await connection.head().headerFields[.location])
-        let (answer, content) = try await connection.answer()
-        #expect(answer.status == .contentTooLarge)
+        let (response, content) = try await connection.response()
+        #expect(response.status == .contentTooLarge)
         #expect(content == "too big")
         // It is the target's response, which can't be appended to.
-        #expect(UploadFields(answer.headerFields, in: .v10).isComplete == true)
+        #expect(UploadFields(response.headerFields, in: .v10).isComplete == true)
         let second = try await Connection(server)
         try await second.send(.patch, location, Self.append(1, 999), [2], ends: false)
-        #expect(try await second.answer().0.status == .contentTooLarge)
+        #expect(try await second.response().0.status == .contentTooLarge)
         await server.shutDown()
     }
 
-    @Test func `a client is told to go on when the handler first reads, and not before`() async throws {
+    @Test func `100 (Continue) is sent when the handler first reads, and not before`() async throws {
         var fields = Self.creation(2)
         fields[try #require(HTTPField.Name("Expect"))] = "100-continue"
         let refusing = ResumableUploadServer { _ in UploadedResponse(head: HTTPResponse(status: .forbidden)) }
@@ -186,14 +186,14 @@ import TransferProtocol
         // Everything that the server does by itself has happened by now.
         let other = try await Connection(reading)
         try await other.send(.options, location, [.uploadDraftInteropVersion: "10"])
-        _ = try await other.answer()
+        _ = try await other.response()
         await connection.channel.testingEventLoop.run()
         #expect(try await connection.channel.readOutbound(as: HTTPResponsePart.self) == nil)
         opened.yield()
         #expect(try await connection.head().status == .continue)
         try await connection.channel.writeInbound(HTTPRequestPart.body(ByteBuffer(bytes: [1, 2])))
         try await connection.channel.writeInbound(HTTPRequestPart.end(nil))
-        #expect(try await connection.answer().0.status == .created)
+        #expect(try await connection.response().0.status == .created)
         await reading.shutDown()
     }
 
@@ -205,13 +205,13 @@ import TransferProtocol
         let location = try #require(try await first.head().headerFields[.location])
         let second = try await Connection(server)
         try await second.send(.delete, location, [.uploadDraftInteropVersion: "10"])
-        #expect(try await second.answer().0.status == .noContent)
+        #expect(try await second.response().0.status == .noContent)
         #expect(server.count == 0)
         await server.shutDown()
         #expect(target.cancelled.withLock { $0 } == 1)
     }
 
-    @Test func `a handler that fails, or answers at too great a length, is a 500`() async throws {
+    @Test func `a handler that fails, or responds with too much content, is a 500`() async throws {
         for kind in 0..<2 {
             let server = ResumableUploadServer { request in
                 for try await _ in request.body {}
@@ -221,7 +221,7 @@ import TransferProtocol
             }
             let connection = try await Connection(server)
             try await connection.send(.put, "/photo", Self.creation(2), [1, 2])
-            #expect(try await connection.answer().0.status == .internalServerError)
+            #expect(try await connection.response().0.status == .internalServerError)
             await server.shutDown()
         }
     }
@@ -253,13 +253,13 @@ import TransferProtocol
             let head = HTTPResponse(status: .init(code: status), headerFields: [.allow: "OPTIONS"])
             try await connection.channel.writeAndFlush(HTTPResponsePart.head(head))
             try await connection.channel.writeAndFlush(HTTPResponsePart.end(nil))
-            let (answer, _) = try await connection.answer()
-            let limits = answer.headerFields[.uploadLimit]
+            let (response, _) = try await connection.response()
+            let limits = response.headerFields[.uploadLimit]
             #expect((limits != nil) == (key != nil), "\(status)")
             if let key {
                 #expect(limits?.contains("max-size=1000") == true && limits?.contains(key) == true, "\(limits ?? "")")
             }
-            #expect(answer.headerFields[.allow] == "OPTIONS")
+            #expect(response.headerFields[.allow] == "OPTIONS")
         }
         await server.shutDown()
     }
@@ -273,9 +273,9 @@ import TransferProtocol
             fields[.uploadDraftInteropVersion] = version
             fields[.uploadComplete] = "?0"
             try await connection.send(.post, "/photo", fields, [1])
-            let (answer, _) = try await connection.answer()
-            #expect(answer.status == .badRequest)
-            #expect(answer.headerFields[.uploadDraftInteropVersion] == "10")
+            let (response, _) = try await connection.response()
+            #expect(response.status == .badRequest)
+            #expect(response.headerFields[.uploadDraftInteropVersion] == "10")
         }
         #expect(try await connection.channel.readInbound(as: HTTPRequestPart.self) == nil)
         await server.shutDown()
@@ -288,7 +288,7 @@ import TransferProtocol
         var fields = Self.creation(1_000)
         fields[.contentLength] = nil
         try await connection.send(.post, "/photo", fields, Self.content)
-        #expect(try await connection.answer().0.status == .created)
+        #expect(try await connection.response().0.status == .created)
         #expect(target.bodies.withLock { $0 } == [Self.content])
         await server.shutDown()
     }
@@ -313,12 +313,12 @@ import TransferProtocol
     }
 
     @Test(arguments: ["/.uploads/", "/.uploads/../etc", "/.uploads/AAAAAAAAAAAAAAAAAAAAAA"])
-    func `an upload that there isn't is a 404, and the connection goes on`(path: String) async throws {
+    func `an unknown upload is a 404, and the connection stays open`(path: String) async throws {
         let server = ResumableUploadServer(handler: Target().take)
         let connection = try await Connection(server)
         for _ in 0..<2 {
             try await connection.send(.head, path, [.uploadDraftInteropVersion: "10"])
-            #expect(try await connection.answer().0.status == .notFound)
+            #expect(try await connection.response().0.status == .notFound)
         }
         await server.shutDown()
     }
@@ -341,15 +341,15 @@ import TransferProtocol
         #expect(reads.count.withLock { $0 } < 10)
         try await connection.channel.writeInbound(HTTPRequestPart.end(nil))
         opened.yield()
-        #expect(try await connection.answer().1 == "\(32 * piece.count)")
+        #expect(try await connection.response().1 == "\(32 * piece.count)")
         await server.shutDown()
     }
 
-    @Test func `what comes after an answer is dropped up to a limit, and then the connection ends`() async throws {
+    @Test func `content after a response is discarded up to a limit, and then the connection ends`() async throws {
         let server = ResumableUploadServer { _ in UploadedResponse(head: HTTPResponse(status: .unauthorized)) }
         let connection = try await Connection(server)
         try await connection.send(.put, "/photo", Self.creation(1 << 20), [1], ends: false)
-        #expect(try await connection.answer().0.status == .unauthorized)
+        #expect(try await connection.response().0.status == .unauthorized)
         let piece = ByteBuffer(repeating: 1, count: 64 << 10)
         for _ in 0..<4 { try await connection.channel.writeInbound(HTTPRequestPart.body(piece)) }
         #expect(connection.channel.isActive)

@@ -32,14 +32,14 @@ struct ScriptedUploader {
 
     let bytes: [UInt8]
     let dialect: UploadDialect
-    private let tellsLength: Bool
-    private let tellsDigest: Bool
+    private let sendsLength: Bool
+    private let sendsDigest: Bool
     private var random: SeededGenerator
     private var state = State.fresh
     private var token: UploadToken?
     private var lastID: UInt64
     /// The highest offset reported for this upload.
-    private(set) var told: Int64 = 0
+    private(set) var reported: Int64 = 0
     /// The maximum number of bytes sent.
     private var mostSent: Int64 = 0
     private(set) var resumptions = 0
@@ -48,8 +48,8 @@ struct ScriptedUploader {
         random = SeededGenerator(seed: seed)
         bytes = .numbered(Int(random.next() % 3_000), seed: seed)
         dialect = UploadDialect.allCases[Int(random.next() % UInt64(UploadDialect.allCases.count))]
-        tellsLength = random.next() % 2 == 0
-        tellsDigest = random.next() % 2 == 0
+        sendsLength = random.next() % 2 == 0
+        sendsDigest = random.next() % 2 == 0
         lastID = 0
     }
 
@@ -113,8 +113,8 @@ struct ScriptedUploader {
         let end = chance(0.3) ? Int64(random.next() % UInt64(length + 1)) : length
         let completes = end == length && chance(0.8)
         state = .asking(id, .content(next: 0, end: end, completes: completes, isCreation: true))
-        var fields = dialect.fields(isComplete: completes, length: tellsLength ? length : nil)
-        if tellsDigest { fields[.reprDigest] = bytes.digest.headerValue }
+        var fields = dialect.fields(isComplete: completes, length: sendsLength ? length : nil)
+        if sendsDigest { fields[.reprDigest] = bytes.digest.headerValue }
         server.request(id, .put, .target(.file), fields, contentLength: chance(0.5) ? end : nil)
     }
 
@@ -139,7 +139,7 @@ struct ScriptedUploader {
         let completes = end == length
         state = .asking(id, .content(next: offset, end: end, completes: completes, isCreation: false))
         var fields = dialect.fields(isComplete: completes, offset: offset, isAppend: true)
-        if tellsLength { UploadFields(length: length).write(to: &fields, in: dialect) }
+        if sendsLength { UploadFields(length: length).write(to: &fields, in: dialect) }
         server.request(id, .patch, .upload(token), fields, contentLength: chance(0.5) ? end - offset : nil)
     }
 
@@ -177,9 +177,9 @@ struct ScriptedUploader {
     }
 
     private mutating func promised(_ offset: Int64) throws {
-        guard offset >= told else { throw Broken(reason: "the offset went down from \(told) to \(offset)") }
+        guard offset >= reported else { throw Broken(reason: "the offset went down from \(reported) to \(offset)") }
         guard offset <= mostSent else { throw Broken(reason: "the offset \(offset) is beyond \(mostSent)") }
-        told = offset
+        reported = offset
     }
 
     private mutating func answered(_ response: UploadResponse, _ ask: Ask) throws {

@@ -89,7 +89,7 @@ import TransferProtocol
     }
 
     @Test(arguments: Wait.allCases)
-    func `a client that waits for its handler is told of the end of the upload's life`(wait: Wait) async throws {
+    func `a client that waits for its handler is informed when the upload expires`(wait: Wait) async throws {
         var configuration = ResumableUploadServer.Configuration()
         configuration.policy.lifetime = 0
         let upload = try await Upload(wait, configuration)

@@ -22,7 +22,7 @@ import TransferProtocol
 
     private static func offset(_ server: inout SimulatedServer, _ id: UInt64, _ token: UploadToken) throws -> Int64? {
         let dialect = UploadDialect.newest
-        let head = try UploadTable.answer(&server, id, .head, .upload(token), dialect.fields())
+        let head = try UploadTable.response(&server, id, .head, .upload(token), dialect.fields())
         return UploadFields(head.fields, in: dialect).offset
     }
 
@@ -31,16 +31,16 @@ import TransferProtocol
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let rest = Array(Self.content[4...])
         let wrong = try Self.append(dialect, "Content-Digest", Self.content.digest)
-        let refused = try UploadTable.answer(&server, 2, .patch, .upload(token), wrong, content: rest)
+        let refused = try UploadTable.response(&server, 2, .patch, .upload(token), wrong, content: rest)
         #expect(refused.status == 400)
         #expect(UploadFields(refused.fields, in: dialect).isComplete == false)
         #expect(try Self.offset(&server, 3, token) == 4)
         let part = try Self.append(dialect, count: 2, "Content-Digest", Array(rest[..<2]).digest)
-        let taken = try UploadTable.answer(&server, 4, .patch, .upload(token), part, content: Array(rest[..<2]))
+        let taken = try UploadTable.response(&server, 4, .patch, .upload(token), part, content: Array(rest[..<2]))
         #expect(taken.status == dialect.rules.incompleteAppendStatus)
         #expect(try Self.offset(&server, 5, token) == 6)
         let last = dialect.fields(isComplete: true, offset: 6, isAppend: true)
-        let final = try UploadTable.answer(&server, 6, .patch, .upload(token), last, content: Array(rest[2...]))
+        let final = try UploadTable.response(&server, 6, .patch, .upload(token), last, content: Array(rest[2...]))
         #expect(final.status == 201)
         #expect(try server.file("file.bin") == Self.content)
     }
@@ -61,7 +61,7 @@ import TransferProtocol
         }
         if !isReplaced { server.handle(.disconnected(UploadRequestID(2))) }
         #expect(try Self.offset(&server, 3, token) == 4)
-        let final = try UploadTable.answer(&server, 4, .patch, .upload(token), fields, content: rest)
+        let final = try UploadTable.response(&server, 4, .patch, .upload(token), fields, content: rest)
         #expect(final.status == 201)
     }
 
@@ -71,19 +71,19 @@ import TransferProtocol
         let fields: HTTPFields = [
             try #require(HTTPField.Name("Content-Digest")): [UInt8].numbered(9).digest.headerValue
         ]
-        let refused = try UploadTable.answer(&server, 1, .put, .target(.file), fields, content: Self.content)
+        let refused = try UploadTable.response(&server, 1, .put, .target(.file), fields, content: Self.content)
         #expect(refused.status == 400)
         #expect(server.count == 0)
         #expect(try server.file("file.bin") == nil)
     }
 
-    @Test func `the last append may name the digest of the whole`() throws {
+    @Test func `the last append may carry the digest of the representation`() throws {
         let dialect = UploadDialect.newest
         for (named, status) in [(Self.content, 201), ([1, 2, 3], 400)] {
             var (server, token) = try UploadTable.server(received: 4)
             let fields = try Self.append(dialect, "Repr-Digest", named.digest)
             let rest = Array(Self.content[4...])
-            let final = try UploadTable.answer(&server, 2, .patch, .upload(token), fields, content: rest)
+            let final = try UploadTable.response(&server, 2, .patch, .upload(token), fields, content: rest)
             #expect(final.status == status)
             // The target's own response, so that the client doesn't resume the upload.
             #expect(UploadFields(final.fields, in: dialect).isComplete == true)
@@ -91,7 +91,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a digest of the whole that isn't that of the creation is refused`() throws {
+    @Test func `a representation digest that differs from that of the creation is refused`() throws {
         let dialect = UploadDialect.newest
         var server = try SimulatedServer(seed: 1)
         try server.begin()
@@ -105,10 +105,12 @@ import TransferProtocol
         else { throw ScriptedUploader.Broken(reason: "no 104") }
         var append = dialect.fields(isComplete: true, offset: 0, isAppend: true)
         append[.reprDigest] = [UInt8].numbered(3).digest.headerValue
-        let refused = try UploadTable.answer(&server, 2, .patch, .upload(token), append, content: Self.content)
+        let refused = try UploadTable.response(&server, 2, .patch, .upload(token), append, content: Self.content)
         #expect(refused.status == 400)
         #expect(UploadFields(refused.fields, in: dialect).isComplete == false)
         append[.reprDigest] = Self.content.digest.headerValue
-        #expect(try UploadTable.answer(&server, 3, .patch, .upload(token), append, content: Self.content).status == 201)
+        #expect(
+            try UploadTable.response(&server, 3, .patch, .upload(token), append, content: Self.content).status == 201
+        )
     }
 }

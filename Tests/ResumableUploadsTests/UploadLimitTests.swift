@@ -9,29 +9,29 @@ import TransferProtocol
     @Test func `a removed upload is gone, and so is one that expired`() throws {
         var (server, token) = try UploadTable.server(received: 4)
         let dialect = UploadDialect.v10
-        #expect(try UploadTable.answer(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
-        #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
+        #expect(try UploadTable.response(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
+        #expect(try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
         #expect(try server.disk.names(in: "/up/.squall-uploads") == ["lock"])
         (server, token) = try UploadTable.server(received: 4)
         server.now.wall += 3_599
-        #expect(try UploadTable.answer(&server, 2, .head, .upload(token), dialect.fields()).status == 204)
+        #expect(try UploadTable.response(&server, 2, .head, .upload(token), dialect.fields()).status == 204)
         server.now.wall += 3_600
         server.handle(.tick)
         server.settle()
         #expect(server.count == 0)
-        #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
+        #expect(try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `a removed upload doesn't come back with the power`(seed: UInt64) throws {
         var (server, token) = try UploadTable.server(received: 4, seed: seed)
         let dialect = UploadDialect.v10
-        #expect(try UploadTable.answer(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
+        #expect(try UploadTable.response(&server, 2, .delete, .upload(token), dialect.fields()).status == 204)
         server.stop()
         server.disk.restart(after: .power)
         try server.begin()
         #expect(server.count == 0)
-        #expect(try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
+        #expect(try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).status == 404)
     }
 
     @Test func `an upload lives no longer than its lifetime, however busy it is`() throws {
@@ -39,7 +39,7 @@ import TransferProtocol
         for id in 2..<26 {
             server.now.wall += 3_590
             #expect(
-                try UploadTable.answer(&server, UInt64(id), .head, .upload(token), UploadDialect.v10.fields()).status
+                try UploadTable.response(&server, UInt64(id), .head, .upload(token), UploadDialect.v10.fields()).status
                     == 204
             )
         }
@@ -53,7 +53,7 @@ import TransferProtocol
         var policy = UploadPolicy()
         policy.maximumUploads = 1
         var (server, _) = try UploadTable.server(received: 4, policy: policy)
-        let refused = try UploadTable.answer(&server, 2, .put, .target(.file), [:], content: [1])
+        let refused = try UploadTable.response(&server, 2, .put, .target(.file), [:], content: [1])
         #expect(refused.status == 503)
         #expect(refused.fields[.retryAfter] == "60")
     }
@@ -86,7 +86,7 @@ import TransferProtocol
             [.uploadDraftInteropVersion: "4", .uploadComplete: "?0"], [.uploadIncomplete: "?1"],
         ]
         for (id, fields) in partial.enumerated() {
-            let refused = try UploadTable.answer(&server, UInt64(id + 1), .put, .target(.file), fields, content: [1])
+            let refused = try UploadTable.response(&server, UInt64(id + 1), .put, .target(.file), fields, content: [1])
             #expect(refused.status == 400)
             #expect(refused.fields[.uploadDraftInteropVersion] == "10")
         }
@@ -108,14 +108,14 @@ import TransferProtocol
     @Test func `bytes without the digest that was announced replace nothing`() throws {
         var server = try SimulatedServer(seed: 1)
         try server.begin()
-        #expect(try UploadTable.answer(&server, 1, .put, .target(.file), [:], content: [1]).status == 201)
+        #expect(try UploadTable.response(&server, 1, .put, .target(.file), [:], content: [1]).status == 201)
         var fields = UploadDialect.v10.fields(isComplete: true)
         fields[.reprDigest] = [UInt8]([1, 2, 3]).digest.headerValue
-        let refused = try UploadTable.answer(&server, 2, .put, .target(.file), fields, content: [1, 2, 4])
+        let refused = try UploadTable.response(&server, 2, .put, .target(.file), fields, content: [1, 2, 4])
         #expect(refused.status == 400)
         #expect(refused.fields[.uploadComplete] == "?1")
         #expect(try server.file("file.bin") == [1])
-        #expect(try UploadTable.answer(&server, 3, .put, .target(.file), fields, content: [1, 2, 3]).status == 204)
+        #expect(try UploadTable.response(&server, 3, .put, .target(.file), fields, content: [1, 2, 3]).status == 204)
         #expect(try server.file("file.bin") == [1, 2, 3])
     }
 
@@ -123,12 +123,12 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         try server.begin()
         let isNew: HTTPFields = [.ifNoneMatch: "*"]
-        #expect(try UploadTable.answer(&server, 1, .put, .target(.file), isNew, content: [1]).status == 201)
-        #expect(try UploadTable.answer(&server, 2, .put, .target(.file), isNew, content: [2]).status == 412)
+        #expect(try UploadTable.response(&server, 1, .put, .target(.file), isNew, content: [1]).status == 201)
+        #expect(try UploadTable.response(&server, 2, .put, .target(.file), isNew, content: [2]).status == 412)
         #expect(try server.file("file.bin") == [1])
         try server.disk.makeFolder("/up/folder")
         let folder = UploadTarget(name: "folder", location: "/folder")
-        #expect(try UploadTable.answer(&server, 3, .put, .target(folder), [:], content: [1]).status == 409)
+        #expect(try UploadTable.response(&server, 3, .put, .target(folder), [:], content: [1]).status == 409)
     }
 
     @Test(arguments: [UploadDialect?.none, .newest])
@@ -146,12 +146,12 @@ import TransferProtocol
             try server.begin()
             var fields = dialect?.fields(isComplete: true, length: 1) ?? [:]
             for field in conditions { fields[field.name] = field.value }
-            #expect(try UploadTable.answer(&server, 1, .put, .target(.file), fields, content: [1]).status == new)
+            #expect(try UploadTable.response(&server, 1, .put, .target(.file), fields, content: [1]).status == new)
             if new != 201 {
-                #expect(try UploadTable.answer(&server, 2, .put, .target(.file), [:], content: [1]).status == 201)
+                #expect(try UploadTable.response(&server, 2, .put, .target(.file), [:], content: [1]).status == 201)
             }
             #expect(
-                try UploadTable.answer(&server, 3, .put, .target(.file), fields, content: [2]).status == old,
+                try UploadTable.response(&server, 3, .put, .target(.file), fields, content: [2]).status == old,
                 "\(conditions)"
             )
             #expect(try server.file("file.bin") == (old == 412 ? [1] : [2]))
@@ -162,14 +162,14 @@ import TransferProtocol
         var server = try SimulatedServer(seed: 1)
         try server.begin()
         let part: HTTPFields = [.contentRange: "bytes 4-5/6"]
-        #expect(try UploadTable.answer(&server, 1, .put, .target(.file), part, content: [1]).status == 400)
+        #expect(try UploadTable.response(&server, 1, .put, .target(.file), part, content: [1]).status == 400)
         #expect(
-            try UploadTable.answer(&server, 2, .put, .target(.file), [.contentEncoding: "gzip"], content: [1]).status
+            try UploadTable.response(&server, 2, .put, .target(.file), [.contentEncoding: "gzip"], content: [1]).status
                 == 415
         )
     }
 
-    @Test func `a full disk is told, and the upload goes on from its last checkpoint`() throws {
+    @Test func `a full disk is reported, and the upload resumes from its last checkpoint`() throws {
         var (server, token) = try UploadTable.server(received: 4)
         let dialect = UploadDialect.v10
         let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)
@@ -183,43 +183,43 @@ import TransferProtocol
         #expect(refused.status == 507)
         #expect(refused.fields[.uploadComplete] == "?0")
         server.disk.setFaults(.init())
-        let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
+        let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
         #expect(UploadFields(head.fields, in: dialect).offset == 4)
         let rest = Array([UInt8].numbered(10)[4...])
-        #expect(try UploadTable.answer(&server, 4, .patch, .upload(token), fields, content: rest).status == 201)
+        #expect(try UploadTable.response(&server, 4, .patch, .upload(token), fields, content: rest).status == 201)
         #expect(try server.file("file.bin") == .numbered(10))
     }
 
-    @Test func `progress is told once a second at most, and fifty times`() throws {
+    @Test func `progress is reported at most once a second, and fifty times`() throws {
         var server = try SimulatedServer(seed: 1)
         server.policy.checkpointBytes = 1
         try server.begin()
         let fields = UploadDialect.v10.fields(isComplete: true)
         server.request(1, .put, .target(.file), fields, contentLength: nil)
         server.settle()
-        var told: [Int64] = []
+        var reported: [Int64] = []
         for step in 0..<20_000 {
             server.handle(.content(UploadRequestID(1), [UInt8(truncatingIfNeeded: step)]))
             server.settle()
-            let before = told.count
+            let before = reported.count
             for case .interim(_, let response) in server.takeSent() where response.fields[.location] == nil {
                 #expect(response.status == 104)
-                told.append(try #require(UploadFields(response.fields, in: .v10).offset))
+                reported.append(try #require(UploadFields(response.fields, in: .v10).offset))
             }
-            #expect(told.count <= before + 1)
+            #expect(reported.count <= before + 1)
             server.now.elapsed += step < 10_000 ? .milliseconds(100) : .seconds(100_000)
         }
-        #expect(told == told.sorted())
-        #expect(told.count == 49)
+        #expect(reported == reported.sorted())
+        #expect(reported.count == 49)
     }
 
-    @Test func `OPTIONS tells the limits, with a status that every client takes`() throws {
+    @Test func `OPTIONS reports the limits, with a status that every client accepts`() throws {
         var server = try SimulatedServer(seed: 1)
         try server.begin()
-        let response = try UploadTable.answer(&server, 1, .options, .target(.file), [:])
+        let response = try UploadTable.response(&server, 1, .options, .target(.file), [:])
         #expect(response.status == 200)
         #expect(response.fields[.uploadLimit] == "max-size=17179869184, max-age=3600")
-        let old = try UploadTable.answer(&server, 2, .options, .target(.file), UploadDialect.v6.fields())
+        let old = try UploadTable.response(&server, 2, .options, .target(.file), UploadDialect.v6.fields())
         #expect(old.fields[.uploadLimit] == "max-size=17179869184, expires=3600")
     }
 
@@ -227,15 +227,15 @@ import TransferProtocol
         var (server, token) = try UploadTable.server(.v6, received: 4)
         let upload = UploadRequest.Resource.upload(token)
         var fields = UploadDialect.v6.fields(isComplete: true, offset: 4)
-        #expect(try UploadTable.answer(&server, 2, .patch, upload, fields, content: [1]).status == 415)
+        #expect(try UploadTable.response(&server, 2, .patch, upload, fields, content: [1]).status == 415)
         fields = UploadDialect.v6.fields(isComplete: true, isAppend: true)
-        #expect(try UploadTable.answer(&server, 3, .patch, upload, fields, content: [1]).status == 400)
+        #expect(try UploadTable.response(&server, 3, .patch, upload, fields, content: [1]).status == 400)
         fields = UploadDialect.v10.fields(offset: 4, isAppend: true)
-        #expect(try UploadTable.answer(&server, 4, .patch, upload, fields, content: [1]).status == 400)
-        #expect(try UploadTable.answer(&server, 5, .head, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
-        #expect(try UploadTable.answer(&server, 6, .delete, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
-        #expect(try UploadTable.answer(&server, 7, .post, upload, UploadDialect.v6.fields()).status == 405)
-        let head = try UploadTable.answer(&server, 8, .get, upload, UploadDialect.v10.fields())
+        #expect(try UploadTable.response(&server, 4, .patch, upload, fields, content: [1]).status == 400)
+        #expect(try UploadTable.response(&server, 5, .head, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
+        #expect(try UploadTable.response(&server, 6, .delete, upload, UploadDialect.v6.fields(offset: 4)).status == 400)
+        #expect(try UploadTable.response(&server, 7, .post, upload, UploadDialect.v6.fields()).status == 405)
+        let head = try UploadTable.response(&server, 8, .get, upload, UploadDialect.v10.fields())
         #expect(UploadFields(head.fields, in: .v10).offset == 4)
     }
 }

@@ -8,7 +8,7 @@ import TransferProtocol
     private static let extremes: [Int64] = [.max, .max - 1, .max - 4, UploadFields.largest, .min, -1]
 
     @Test(arguments: UploadDialect.allCases, extremes)
-    func `an append with an extreme length is refused, and the upload goes on`(
+    func `an append with an extreme length is refused, and the upload can be resumed`(
         dialect: UploadDialect,
         count: Int64
     ) throws {
@@ -19,10 +19,10 @@ import TransferProtocol
                 server.request(2, .patch, .upload(token), fields, contentLength: count)
                 server.settle()
                 guard case .respond(_, let response)? = server.takeSent().last else {
-                    throw ScriptedUploader.Broken(reason: "no answer")
+                    throw ScriptedUploader.Broken(reason: "no response")
                 }
                 #expect(response.status == 413)
-                let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
+                let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
                 #expect(UploadFields(head.fields, in: dialect).offset == 4)
             }
         }
@@ -41,7 +41,7 @@ import TransferProtocol
             server.request(2, .patch, .upload(token), fields, contentLength: .max)
             server.settle()
             guard case .respond(_, let response)? = server.takeSent().last else {
-                throw ScriptedUploader.Broken(reason: "no answer")
+                throw ScriptedUploader.Broken(reason: "no response")
             }
             #expect([400, 409, 413].contains(response.status))
         }

@@ -23,10 +23,10 @@ import TransferProtocol
         #expect(server.disk.openFiles == Self.idleFiles)
         let fields = try Self.append(digest: [UInt8].numbered(3).digest)
         let rest = Array([UInt8].numbered(10)[4...])
-        #expect(try UploadTable.answer(&server, 2, .patch, .upload(token), fields, content: rest).status == 400)
+        #expect(try UploadTable.response(&server, 2, .patch, .upload(token), fields, content: rest).status == 400)
         #expect(server.disk.openFiles == Self.idleFiles)
         #expect(
-            try UploadTable.answer(&server, 3, .patch, .upload(token), Self.append(digest: nil), content: rest)
+            try UploadTable.response(&server, 3, .patch, .upload(token), Self.append(digest: nil), content: rest)
                 .status == 201
         )
         #expect(server.disk.openFiles == Self.idleFiles)
@@ -59,7 +59,7 @@ import TransferProtocol
         #expect(refused.status == 507)
         #expect(server.disk.openFiles == Self.idleFiles)
         server.disk.setFaults(.init())
-        let head = try UploadTable.answer(&server, 3, .head, .upload(token), UploadDialect.v10.fields())
+        let head = try UploadTable.response(&server, 3, .head, .upload(token), UploadDialect.v10.fields())
         #expect(UploadFields(head.fields, in: .v10).offset == 4)
         #expect(server.disk.openFiles == Self.idleFiles)
     }

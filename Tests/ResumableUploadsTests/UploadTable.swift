@@ -36,7 +36,7 @@ enum UploadTable {
     }
 
     /// The final response to a request without content, or with all of it at once.
-    static func answer(
+    static func response(
         _ server: inout SimulatedServer,
         _ id: UInt64,
         _ method: HTTPRequest.Method,
@@ -53,6 +53,6 @@ enum UploadTable {
             server.settle()
         }
         for case .respond(UploadRequestID(id), let response) in server.takeSent() { return response }
-        throw ScriptedUploader.Broken(reason: "no answer")
+        throw ScriptedUploader.Broken(reason: "no response")
     }
 }

@@ -7,10 +7,10 @@ import TransferProtocol
 /// The core, state by request, in every dialect. The store works.
 @Suite struct UploadTableTests {
     @Test(arguments: UploadDialect.allCases)
-    func `an upload is created, asked for, resumed and completed`(dialect: UploadDialect) throws {
+    func `an upload is created, queried, resumed and completed`(dialect: UploadDialect) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let bytes = [UInt8].numbered(10)
-        let head = try UploadTable.answer(&server, 2, .head, .upload(token), dialect.fields())
+        let head = try UploadTable.response(&server, 2, .head, .upload(token), dialect.fields())
         #expect(head.status == 204)
         #expect(head.fields[.cacheControl] == "no-store")
         let fields = UploadFields(head.fields, in: dialect)
@@ -18,7 +18,7 @@ import TransferProtocol
         #expect(fields.isComplete == false)
         #expect(fields.length == (dialect.rules.hasLengthField ? 10 : nil))
         #expect((fields.limits != nil) == dialect.rules.hasLimits)
-        let part = try UploadTable.answer(
+        let part = try UploadTable.response(
             &server,
             3,
             .patch,
@@ -29,7 +29,7 @@ import TransferProtocol
         #expect(part.status == dialect.rules.incompleteAppendStatus)
         #expect(UploadFields(part.fields, in: dialect).isComplete == false)
         #expect(UploadFields(part.fields, in: dialect).offset == 6)
-        let final = try UploadTable.answer(
+        let final = try UploadTable.response(
             &server,
             4,
             .patch,
@@ -45,10 +45,10 @@ import TransferProtocol
     }
 
     @Test(arguments: UploadDialect.allCases)
-    func `a lost final answer is sent again`(dialect: UploadDialect) throws {
+    func `a lost final response is sent again`(dialect: UploadDialect) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let append = dialect.fields(isComplete: true, offset: 4, isAppend: true)
-        let final = try UploadTable.answer(
+        let final = try UploadTable.response(
             &server,
             2,
             .patch,
@@ -57,18 +57,18 @@ import TransferProtocol
             content: Array([UInt8].numbered(10)[4...])
         )
         let head = UploadFields(
-            try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields()).fields,
+            try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields()).fields,
             in: dialect
         )
         #expect(head.offset == 10)
         #expect(head.isComplete == true)
         let finish = dialect.fields(isComplete: true, offset: 10, isAppend: true)
-        #expect(try UploadTable.answer(&server, 4, .patch, .upload(token), finish) == final)
+        #expect(try UploadTable.response(&server, 4, .patch, .upload(token), finish) == final)
         server.stop()
         server.disk.restart(after: .power)
         try server.begin()
-        #expect(try UploadTable.answer(&server, 5, .patch, .upload(token), finish) == final)
-        let late = try UploadTable.answer(&server, 6, .patch, .upload(token), append, content: [1, 2, 3, 4, 5, 6])
+        #expect(try UploadTable.response(&server, 5, .patch, .upload(token), finish) == final)
+        let late = try UploadTable.response(&server, 6, .patch, .upload(token), append, content: [1, 2, 3, 4, 5, 6])
         #expect(late.status == (dialect.rules.completedAppend == .refuseAsCompleted ? 400 : 409))
     }
 
@@ -77,7 +77,7 @@ import TransferProtocol
         var (server, token) = try UploadTable.server(dialect, received: 4)
         for (id, offset) in [(2, 3), (3, 5), (4, 10)] {
             let fields = dialect.fields(isComplete: true, offset: Int64(offset), isAppend: true)
-            let conflict = try UploadTable.answer(&server, UInt64(id), .patch, .upload(token), fields, content: [1])
+            let conflict = try UploadTable.response(&server, UInt64(id), .patch, .upload(token), fields, content: [1])
             #expect(conflict.status == 409)
             #expect(UploadFields(conflict.fields, in: dialect).offset == 4)
             #expect(UploadFields(conflict.fields, in: dialect).isComplete == false)
@@ -85,7 +85,7 @@ import TransferProtocol
                 let problem = ProblemDetails(json: conflict.content)
                 #expect(problem == .mismatchingOffset(expected: 4, provided: Int64(offset)))
             }
-            let head = try UploadTable.answer(&server, UInt64(10 + id), .head, .upload(token), dialect.fields())
+            let head = try UploadTable.response(&server, UInt64(10 + id), .head, .upload(token), dialect.fields())
             #expect(UploadFields(head.fields, in: dialect).offset == 4)
         }
     }
@@ -96,7 +96,7 @@ import TransferProtocol
         var (server, token) = try UploadTable.server(received: 4)
         func append(_ id: UInt64, _ length: Int64?, _ count: Int, isChunked: Bool = false) throws -> Int {
             let fields = dialect.fields(isComplete: true, offset: 4, length: length, isAppend: true)
-            let response = try UploadTable.answer(
+            let response = try UploadTable.response(
                 &server,
                 id,
                 .patch,
@@ -110,7 +110,7 @@ import TransferProtocol
         }
         #expect(try append(2, 11, 6) == 400)
         #expect(try append(3, 10, 5) == 400)
-        let head = try UploadTable.answer(&server, 4, .head, .upload(token), dialect.fields())
+        let head = try UploadTable.response(&server, 4, .head, .upload(token), dialect.fields())
         #expect(UploadFields(head.fields, in: dialect).offset == 4)
         #expect(try append(5, 10, 7, isChunked: true) == 400)
         #expect(try append(6, 10, 6) == 404)
@@ -153,7 +153,7 @@ import TransferProtocol
         var (server, token) = try UploadTable.server(received: 4, length: nil, policy: policy)
         let dialect = UploadDialect.v10
         let fields = dialect.fields(isComplete: false, offset: 4, isAppend: true)
-        let refused = try UploadTable.answer(
+        let refused = try UploadTable.response(
             &server,
             2,
             .patch,
@@ -164,7 +164,7 @@ import TransferProtocol
         )
         #expect(refused.status == 413)
         #expect(UploadFields(refused.fields, in: dialect).limits?.maximumAppendSize == 8)
-        let accepted = try UploadTable.answer(
+        let accepted = try UploadTable.response(
             &server,
             3,
             .patch,
@@ -189,16 +189,16 @@ import TransferProtocol
         server.handle(.content(UploadRequestID(2), [9]))
         server.settle()
         guard case .respond(UploadRequestID(3), let head)? = server.takeSent().last else {
-            Issue.record("no answer to HEAD")
+            Issue.record("no response to HEAD")
             return
         }
         let offset = try #require(UploadFields(head.fields, in: dialect).offset)
         #expect(offset == 6)
         let next = dialect.fields(isComplete: false, offset: offset, isAppend: true)
-        #expect(try UploadTable.answer(&server, 4, .patch, .upload(token), next, content: [9]).status == 204)
+        #expect(try UploadTable.response(&server, 4, .patch, .upload(token), next, content: [9]).status == 204)
     }
 
-    @Test func `no offset is told before its bytes are on the disk`() throws {
+    @Test func `no offset is acknowledged before its bytes are on disk`() throws {
         var (server, token) = try UploadTable.server(received: 4)
         let fields = UploadDialect.v10.fields(isComplete: false, offset: 4, isAppend: true)
         server.request(2, .patch, .upload(token), fields, contentLength: 6)
@@ -225,7 +225,7 @@ import TransferProtocol
             // The store is still busy with the first chunk.
             server.handle(.content(UploadRequestID(2), [9]))
             if !isReplaced { server.handle(.disconnected(UploadRequestID(2))) }
-            let head = try UploadTable.answer(&server, 3, .head, .upload(token), dialect.fields())
+            let head = try UploadTable.response(&server, 3, .head, .upload(token), dialect.fields())
             #expect(UploadFields(head.fields, in: dialect).offset == 7)
         }
     }

@@ -24,13 +24,13 @@ import Testing
         }
     }
 
-    @Test func `transfers that are refused together ask once`() async throws {
+    @Test func `transfers that are refused together call the authenticator once`() async throws {
         let (refusals, signal) = AsyncStream<Void>.makeStream()
         let server = Self.server("fresh") { signal.yield() }
-        let asked = Mutex<[TransferChallenge]>([])
+        let requested = Mutex<[TransferChallenge]>([])
         var configuration = TransferConfiguration()
         configuration.authenticator = { challenge in
-            asked.withLock { $0.append(challenge) }
+            requested.withLock { $0.append(challenge) }
             // The other transfers are refused meanwhile.
             var iterator = refusals.makeAsyncIterator()
             for _ in 0..<8 { await iterator.next() }
@@ -45,7 +45,7 @@ import Testing
         }
         for transfer in transfers { _ = try await transfer.value }
         for number in 0..<8 { #expect(folder.bytes(of: "\(number).bin") == Self.content) }
-        let challenges = asked.withLock { $0 }
+        let challenges = requested.withLock { $0 }
         #expect(challenges.count == 1)
         #expect(challenges.first?.schemes == ["Bearer"])
         #expect(challenges.first?.realm == "files")
@@ -54,20 +54,20 @@ import Testing
         var late = TransferRequest(server.url + "/file.bin")
         late.credentials = .bearer("stale")
         _ = try await session.download(late, to: folder.file("late.bin")).value
-        #expect(asked.withLock { $0.count } == 1)
+        #expect(requested.withLock { $0.count } == 1)
     }
 
-    @Test func `what was remembered and is refused as well is asked for again`() async throws {
-        let answers = Mutex(["first", "second"])
+    @Test func `remembered credentials that are refused are requested again`() async throws {
+        let credentials = Mutex(["first", "second"])
         let server = Self.server("second")
         var configuration = TransferConfiguration()
         configuration.authenticator = { _ in
-            answers.withLock { answers in answers.isEmpty ? nil : .bearer(answers.removeFirst()) }
+            credentials.withLock { credentials in credentials.isEmpty ? nil : .bearer(credentials.removeFirst()) }
         }
         let folder = try Folder()
         let session = TransferSession(configuration: configuration)
         _ = try await session.download(TransferRequest(server.url), to: folder.file("a.bin")).value
-        #expect(answers.withLock { $0.isEmpty })
+        #expect(credentials.withLock { $0.isEmpty })
         let (data, response) = try await session.data(for: TransferRequest(server.url))
         #expect(response.status == 200)
         #expect(data == Self.content)
@@ -80,16 +80,16 @@ import Testing
         let session = TransferSession(configuration: configuration)
         #expect(try await session.data(for: TransferRequest(alice.url)).response.status == 200)
         var request = TransferRequest(alice.url)
-        let asked = Mutex(0)
+        let requested = Mutex(0)
         request.authenticator = { _ in
-            asked.withLock { $0 += 1 }
+            requested.withLock { $0 += 1 }
             return .bearer("bob")
         }
         #expect(try await session.data(for: request).response.status == 401)
-        #expect(asked.withLock { $0 } == 3)
+        #expect(requested.withLock { $0 } == 3)
     }
 
-    @Test func `an answer takes the place of a field of the request`() async throws {
+    @Test func `credentials from a callback replace a field of the request`() async throws {
         let server = Self.server("fresh")
         var request = TransferRequest(server.url)
         request.headers = [TransferHeader("authorization", "Bearer stale")]
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a transfer that is cancelled doesn't wait for an answer, whose question is cancelled`(isShared: Bool)
+    func `a cancelled transfer doesn't wait for credentials, and cancels their request`(isShared: Bool)
         async throws
     {
         let server = Self.server("never")
@@ -153,12 +153,13 @@ import Testing
         #expect(try ResumptionToken(token.text).isRepeatable == true)
     }
 
-    @Test func `the request's own authenticator is asked, and without an answer the refusal is thrown`() async throws {
+    @Test func `the request's own authenticator is called, and without credentials the refusal is thrown`() async throws
+    {
         let server = Self.server("none")
         let folder = try Folder()
         var configuration = TransferConfiguration()
         configuration.authenticator = { _ in
-            Issue.record("the session's is asked")
+            Issue.record("the session's is requested")
             return nil
         }
         let session = TransferSession(configuration: configuration)
@@ -182,15 +183,15 @@ import Testing
         try served.write(Self.content, to: "file.bin")
         try await withOrigin(served) { url, _, _ in
             var request = TransferRequest(url + "/expired.bin")
-            let asked = Mutex<[TransferRefusedURL]>([])
+            let requested = Mutex<[TransferRefusedURL]>([])
             request.urlRefresher = { refused in
-                asked.withLock { $0.append(refused) }
+                requested.withLock { $0.append(refused) }
                 return url + "/file.bin"
             }
             let result = try await TransferSession.shared.download(request, to: mine.file("a.bin")).value
             #expect(mine.bytes(of: "a.bin") == Self.content)
             #expect(result.url == url + "/file.bin")
-            #expect(asked.withLock { $0 } == [TransferRefusedURL(url: url + "/expired.bin", status: 404)])
+            #expect(requested.withLock { $0 } == [TransferRefusedURL(url: url + "/expired.bin", status: 404)])
         }
     }
 
@@ -218,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `a body is saved to a file that takes its name once it is whole`() async throws {
+    @Test func `a body is saved to a file that gets its name once it is complete`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")
         try await withOrigin(served) { url, _, _ in

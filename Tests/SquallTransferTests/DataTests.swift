@@ -37,7 +37,7 @@ import Testing
         (303, "POST", "GET"), (301, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"), (301, "PUT", "PUT"),
         (303, "PUT", "GET"),
     ])
-    func `a redirection is followed with the method that its status asks for`(
+    func `a redirection is followed with the method that its status requires`(
         status: Int,
         first: String,
         method: String
@@ -46,11 +46,11 @@ import Testing
         let server = ScriptedServer { number, head, socket in
             heads.withLock { $0.append(head) }
             if !head.hasPrefix("GET") { _ = try socket.receive(exactly: 3) }
-            let answer =
+            let response =
                 number == 0
                 ? "HTTP/1.1 \(status) Elsewhere\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
                 : "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-            try socket.send(Array(answer.utf8))
+            try socket.send(Array(response.utf8))
         }
         var request = TransferRequest(server.url + "/here")
         request.method = first

@@ -2,7 +2,7 @@ import SquallTransfer
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RateTests {
-    @Test func `downloads, uploads and bodies are held to the rate of the configuration`() async throws {
+    @Test func `downloads, uploads and bodies are limited to the rate of the configuration`() async throws {
         let folder = try Folder()
         let content = bytes(60_000)
         try folder.write(content, to: "file.bin")

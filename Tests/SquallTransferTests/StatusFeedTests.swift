@@ -47,7 +47,7 @@ import Units
         #expect(feed.status.completedBytes == count)
     }
 
-    @Test func `a reader whose task is cancelled ends, and others go on`() async throws {
+    @Test func `a reader whose task is cancelled ends, and others continue`() async throws {
         let feed = StatusFeed(observer: nil)
         let cancelled = Task {
             var seen = 0

@@ -27,7 +27,7 @@ import Units
         return seen
     }
 
-    @Test func `a download through cuts arrives whole, and its statuses tell how`() async throws {
+    @Test func `a download through cuts arrives complete, and its statuses report how`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")
         try await withOrigin(served) { _, host, port in
@@ -52,21 +52,21 @@ import Units
         }
     }
 
-    @Test func `an upload through cuts arrives whole, and its statuses count what the server has`() async throws {
+    @Test func `an upload through cuts arrives complete, and its statuses count what the server has`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try mine.write(Self.content, to: "file.bin")
         try await withOrigin(served) { _, host, port in
             try await withFaults([Self.cut], on: .upstream, before: host, port) { url in
-                let told = Mutex<[TransferStatus]>([])
+                let reported = Mutex<[TransferStatus]>([])
                 let transfer = session(mine).upload(
                     TransferRequest(url + "/copy.bin"),
                     from: mine.file("file.bin")
-                ) { status in told.withLock { $0.append(status) } }
+                ) { status in reported.withLock { $0.append(status) } }
                 let result = try await transfer.value
                 #expect(served.bytes(of: "copy.bin") == Self.content)
                 #expect(result.resumptions >= 3)
                 #expect(result.proof == .digest || result.proof == .accepted || result.proof == .complete)
-                let statuses = told.withLock { $0 }
+                let statuses = reported.withLock { $0 }
                 #expect(statuses.last?.phase == .finished)
                 #expect(statuses.last?.completedBytes == 1_000_000)
                 let isBehind = statuses.allSatisfy { $0.completedBytes <= $0.sentBytes }
@@ -75,7 +75,7 @@ import Units
         }
     }
 
-    @Test func `a download that is paused goes on from its token, in another session`() async throws {
+    @Test func `a paused download resumes from its token, in another session`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "file.bin")
         try await withOrigin(served) { origin, host, port in
@@ -99,7 +99,7 @@ import Units
         }
     }
 
-    @Test func `an upload that is cancelled goes on from the token of its error`() async throws {
+    @Test func `a cancelled upload resumes from the token of its error`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try mine.write(Self.content, to: "file.bin")
         try await withOrigin(served) { _, host, port in
@@ -234,17 +234,17 @@ import Units
         #expect(error?.code == .invalidTLSSettings)
     }
 
-    @Test func `an observer of a transfer is told in place of the session's`() async throws {
+    @Test func `an observer of a transfer replaces the session's`() async throws {
         let mine = try Folder()
         let server = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc")
-        let told = Mutex<[String]>([])
-        let session = session(mine) { $0.observer = { _ in told.withLock { $0.append("session") } } }
+        let reported = Mutex<[String]>([])
+        let session = session(mine) { $0.observer = { _ in reported.withLock { $0.append("session") } } }
         _ = try await session.download(TransferRequest(server.url), to: mine.file("a")).value
-        #expect(Set(told.withLock { $0 }) == ["session"])
-        told.withLock { $0 = [] }
+        #expect(Set(reported.withLock { $0 }) == ["session"])
+        reported.withLock { $0 = [] }
         _ = try await session.download(TransferRequest(server.url), to: mine.file("b")) { _ in
-            told.withLock { $0.append("transfer") }
+            reported.withLock { $0.append("transfer") }
         }.value
-        #expect(Set(told.withLock { $0 }) == ["transfer"])
+        #expect(Set(reported.withLock { $0 }) == ["transfer"])
     }
 }

@@ -37,7 +37,7 @@ import Units
         }
     }
 
-    @Test func `bytes in memory and streams of all types arrive whole through cuts`() async throws {
+    @Test func `bytes in memory and streams of all types arrive complete through cuts`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try served.write(Self.content, to: "source.bin")
         try await withOrigin(served) { origin, host, port in
@@ -91,7 +91,7 @@ import Units
     ]
 
     @Test(arguments: [false, true])
-    func `a paused upload goes on with the same bytes, in another session`(isStream: Bool) async throws {
+    func `a paused upload resumes with the same bytes, in another session`(isStream: Bool) async throws {
         let (served, mine) = (try Folder(), try Folder())
         try await withOrigin(served) { origin, host, port in
             let token = try await withFaults(Self.terminators, on: .upstream, before: host, port) { url in
@@ -123,7 +123,7 @@ import Units
         }
     }
 
-    @Test func `an upload from memory that gave up goes on from the token of its error`() async throws {
+    @Test func `an upload from memory that gave up resumes from the token of its error`() async throws {
         let (served, mine) = (try Folder(), try Folder())
         try await withOrigin(served) { _, host, port in
             let offsets: [Int64] = [200_000, 200_000, 200_000, 1, 1, 1, 1, 50_000_000]

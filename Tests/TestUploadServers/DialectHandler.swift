@@ -44,38 +44,40 @@ final class DialectHandler: ChannelInboundHandler {
     private func offset(_ id: Int) -> Int64 { server.record.withLock { Int64($0.uploads[id]?.bytes.count ?? 0) } }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
-        let told = UploadFields(head.headerFields, in: dialect)
+        let reported = UploadFields(head.headerFields, in: dialect)
         let length = head.headerFields[.contentLength].flatMap { Int64($0) } ?? 0
         if let status = server.habits.refuse(ordinal, head.headerFields) {
-            return answer(status, context) { $0[.wwwAuthenticate] = status == 401 ? UploadServer.challenge : nil }
+            return respond(status, context) { $0[.wwwAuthenticate] = status == 401 ? UploadServer.challenge : nil }
         }
         guard UploadFields.interopVersion(of: head.headerFields) == dialect.interopVersion else {
-            return answer(400, context) { $0[.uploadDraftInteropVersion] = self.dialect.interopVersionValue }
+            return respond(400, context) { $0[.uploadDraftInteropVersion] = self.dialect.interopVersionValue }
         }
         if let limit = server.habits.maximumAppend, length > limit {
-            return answer(413, context) { self.limits(&$0) }
+            return respond(413, context) { self.limits(&$0) }
         }
         if server.habits.silentMethods.contains(head.method.rawValue) { return }
-        guard let id = head.path?.split(separator: "/").last.flatMap({ Int($0) }) else { return create(told, context) }
-        guard server.record.withLock({ $0.uploads[id] }) != nil else { return answer(404, context) }
+        guard let id = head.path?.split(separator: "/").last.flatMap({ Int($0) }) else {
+            return create(reported, context)
+        }
+        guard server.record.withLock({ $0.uploads[id] }) != nil else { return respond(404, context) }
         switch head.method {
         case .head: answerOffset(id, context)
-        case .patch: append(told, head, id, context)
+        case .patch: append(reported, head, id, context)
         case .delete:
             server.record.withLock { $0.uploads[id] = nil }
-            answer(204, context)
-        default: answer(405, context)
+            respond(204, context)
+        default: respond(405, context)
         }
     }
 
-    private func create(_ told: UploadFields, _ context: ChannelHandlerContext) {
+    private func create(_ reported: UploadFields, _ context: ChannelHandlerContext) {
         let id = server.record.withLock { record in
             let id = record.uploads.count + 1
             record.uploads[id] = UploadServer.Upload()
             return id
         }
         current = id
-        completes = told.isComplete ?? true
+        completes = reported.isComplete ?? true
         if !server.habits.informsLate { informOfResource(id, context) }
         if server.habits.isDeaf { context.channel.setOption(.autoRead, value: false).whenComplete { _ in } }
     }
@@ -87,27 +89,28 @@ final class DialectHandler: ChannelInboundHandler {
         }
     }
 
-    private func append(_ told: UploadFields, _ head: HTTPRequest, _ id: Int, _ context: ChannelHandlerContext) {
+    private func append(_ reported: UploadFields, _ head: HTTPRequest, _ id: Int, _ context: ChannelHandlerContext) {
         if let type = dialect.rules.appendMediaType, head.headerFields[.contentType] != type {
-            return answer(415, context)
+            return respond(415, context)
         }
         let isComplete = server.record.withLock { $0.uploads[id]?.isComplete ?? false }
-        guard told.offset == offset(id), !(dialect.rules.isFlagRequiredOnAppend && told.isComplete == nil) else {
-            return answer(409, context) {
+        guard reported.offset == offset(id), !(dialect.rules.isFlagRequiredOnAppend && reported.isComplete == nil)
+        else {
+            return respond(409, context) {
                 UploadFields(isComplete: false, offset: self.offset(id)).write(to: &$0, in: self.dialect)
             }
         }
         if isComplete {
-            guard dialect.rules.completedAppend == .replayOrRefuse else { return answer(400, context) }
+            guard dialect.rules.completedAppend == .replayOrRefuse else { return respond(400, context) }
             return answerFinally(id, context)
         }
         current = id
-        completes = told.isComplete ?? true
+        completes = reported.isComplete ?? true
     }
 
     private func end(_ id: Int, _ context: ChannelHandlerContext) {
         guard completes else {
-            return answer(dialect.rules.incompleteAppendStatus, context) {
+            return respond(dialect.rules.incompleteAppendStatus, context) {
                 let offset = self.dialect.rules.responsesCarryOffset ? self.offset(id) : nil
                 UploadFields(isComplete: false, offset: offset).write(to: &$0, in: self.dialect)
                 $0[.location] = "/uploads/\(id)"
@@ -123,7 +126,7 @@ final class DialectHandler: ChannelInboundHandler {
     }
 
     private func answerFinally(_ id: Int, _ context: ChannelHandlerContext) {
-        answer(201, context) {
+        respond(201, context) {
             let rules = self.dialect.rules
             UploadFields(
                 isComplete: rules.isUnflaggedResponseFinal ? nil : true,
@@ -135,7 +138,7 @@ final class DialectHandler: ChannelInboundHandler {
 
     private func answerOffset(_ id: Int, _ context: ChannelHandlerContext) {
         let isComplete = server.record.withLock { $0.uploads[id]?.isComplete ?? false }
-        answer(204, context) {
+        respond(204, context) {
             let offset = self.server.habits.toldOffset(self.offset(id))
             UploadFields(isComplete: isComplete, offset: offset).write(to: &$0, in: self.dialect)
             self.limits(&$0)
@@ -157,7 +160,7 @@ final class DialectHandler: ChannelInboundHandler {
         )
     }
 
-    private func answer(
+    private func respond(
         _ status: Int,
         _ context: ChannelHandlerContext,
         _ change: (inout HTTPFields) -> Void = { _ in }

@@ -268,17 +268,17 @@ private final class TargetHandler: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             bytes = []
-            if let status = server.habits.refuse(ordinal, head.headerFields) { answer(status, context) }
+            if let status = server.habits.refuse(ordinal, head.headerFields) { respond(status, context) }
         case .body(let buffer): bytes += buffer.readableBytesView
         case .end:
             guard !isResolved else { return }
             server.record.withLock { $0.delivered.append(bytes) }
             if server.habits.mute.contains(ordinal) { return context.close(promise: nil) }
-            answer(201, context)
+            respond(201, context)
         }
     }
 
-    private func answer(_ status: Int, _ context: ChannelHandlerContext) {
+    private func respond(_ status: Int, _ context: ChannelHandlerContext) {
         isResolved = true
         var fields: HTTPFields = [.contentLength: "0"]
         fields[.reprDigest] = server.habits.digest

@@ -18,17 +18,17 @@ import TransferProtocol
     /// Returns the tokens one after the other, and then nothing.
     private final class Authenticator: Sendable {
         private let tokens: [String]
-        private let asked = Mutex<[AuthenticationChallenge]>([])
-        var questions: [AuthenticationChallenge] { asked.withLock { $0 } }
+        private let requested = Mutex<[AuthenticationChallenge]>([])
+        var questions: [AuthenticationChallenge] { requested.withLock { $0 } }
 
         init(_ tokens: String...) { self.tokens = tokens }
 
         var callbacks: TransferCallbacks {
             var callbacks = TransferCallbacks()
             callbacks.authenticate = { question in
-                let index = self.asked.withLock { asked in
-                    asked.append(question)
-                    return asked.count - 1
+                let index = self.requested.withLock { requested in
+                    requested.append(question)
+                    return requested.count - 1
                 }
                 return index < self.tokens.count ? CallbackTests.bearer(self.tokens[index]) : nil
             }
@@ -38,7 +38,7 @@ import TransferProtocol
 
     // MARK: - Credentials
 
-    @Test func `a token that expires in the middle is refreshed, and the download goes on`() async throws {
+    @Test func `a token that expires midway is refreshed, and the download resumes`() async throws {
         let folder = try TemporaryFolder()
         let authenticator = Authenticator("one", "two")
         try await Script { request in
@@ -62,7 +62,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `answers that are refused are asked for 3 times in a row at the most`() async throws {
+    @Test func `credentials that are refused are requested at most 3 times in a row`() async throws {
         let folder = try TemporaryFolder()
         let authenticator = Authenticator("a", "b", "c", "d", "e")
         try await Script { _ in [.head(401, Self.challenge)] }.serve { server in
@@ -80,7 +80,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `no answer is the refusal`() async throws {
+    @Test func `a challenge without an answer is the refusal`() async throws {
         let folder = try TemporaryFolder()
         try await Script { _ in [.head(401, Self.challenge)] }.serve { server in
             let done = await attempt(
@@ -96,7 +96,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a server of another origin isn't asked about`() async throws {
+    @Test func `the callback isn't called for another origin`() async throws {
         let folder = try TemporaryFolder()
         let authenticator = Authenticator("secret")
         try await Script { _ in [.head(401, Self.challenge)] }.serve { other in
@@ -115,7 +115,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadServerKind.ordinary, .dialect(.v3), .dialect(.v10)])
-    func `an upload goes on with refreshed credentials`(kind: UploadServerKind) async throws {
+    func `an upload resumes with refreshed credentials`(kind: UploadServerKind) async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 == 1 ? 300_000 : nil }
         habits.refuse = { ordinal, fields in
@@ -138,9 +138,9 @@ import TransferProtocol
     // MARK: - URLs
 
     @Test(arguments: [400, 401, 403, 404, 410])
-    func `a URL that has expired is replaced, and the download goes on there`(status: Int) async throws {
+    func `an expired URL is replaced, and the download resumes there`(status: Int) async throws {
         let folder = try TemporaryFolder()
-        let asked = Mutex<[RefusedURL]>([])
+        let requested = Mutex<[RefusedURL]>([])
         try await Script { request in
             let isFresh = request.target.hasSuffix("signature=2")
             guard isFresh || request.ordinal == 0 else { return [.head(status, ["Content-Length: 0"])] }
@@ -148,7 +148,7 @@ import TransferProtocol
         }.serve { server in
             var callbacks = TransferCallbacks()
             callbacks.refreshURL = { refused in
-                asked.withLock { $0.append(refused) }
+                requested.withLock { $0.append(refused) }
                 return server.url("/file.bin?signature=2")
             }
             let done = await attempt(
@@ -158,15 +158,15 @@ import TransferProtocol
             )
             #expect(done.error == nil)
             #expect(folder.file == Self.resource.content)
-            #expect(asked.withLock { $0.map(\.status) } == [status])
-            #expect(asked.withLock { $0.first?.url.hasSuffix("signature=1") } == true)
+            #expect(requested.withLock { $0.map(\.status) } == [status])
+            #expect(requested.withLock { $0.first?.url.hasSuffix("signature=1") } == true)
             // The next range repeats the last received bytes, since the tag of another URL proves little.
             #expect(server.requests.last?.rangeStart == 70_000 - 65_536)
             #expect(done.restarts.isEmpty)
         }
     }
 
-    @Test func `a URL in its place that is none fails, and keeps what is held`() async throws {
+    @Test func `an invalid replacement URL fails, and keeps the received bytes`() async throws {
         let folder = try TemporaryFolder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 50_000) : [.head(403, ["Content-Length: 0"])]
@@ -229,7 +229,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `informational responses are told`() async throws {
+    @Test func `interim responses are reported`() async throws {
         let folder = try TemporaryFolder()
         try await Script { request in
             [.text("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n")] + Self.resource.serve(request)

@@ -74,7 +74,7 @@ import TransferProtocol
         let startsOver = false
         let host = "files.example"
 
-        init(_ setbacks: [TransientDownloadFailure]) { outcomes = setbacks.map { .retryable($0) } }
+        init(_ transientFailures: [TransientDownloadFailure]) { outcomes = transientFailures.map { .retryable($0) } }
 
         func nextStep() async throws(DownloadError) -> AttemptStep<Int, Int> {
             outcomes.isEmpty ? .finished(waits) : .attempt(0)

@@ -37,7 +37,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a field takes the place of the client's own of that name, and stands beside the others`() async throws {
+    @Test func `a field replaces the client's own of that name, and leaves the others`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let credentials = try credentials("User-Agent: mine", "X-A: 1", "x-a: 2", "Authorization: Bearer hunter2")
@@ -85,7 +85,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a netrc is asked for the host that a redirection leads to`() async throws {
+    @Test func `a netrc is consulted for the host that a redirection leads to`() async throws {
         let folder = try TemporaryFolder()
         let file = "machine 127.0.0.1 login ada password hunter2\nmachine localhost login bob password hunter3\n"
         let netrc = try Netrc(Array(file.utf8))
@@ -104,7 +104,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [401, 407])
-    func `credentials that expire in the middle keep what is held, and others go on from there`(status: Int)
+    func `credentials that expire midway keep the received bytes, and new ones resume`(status: Int)
         async throws
     {
         let folder = try TemporaryFolder()
@@ -120,11 +120,14 @@ import TransferProtocol
             let old = DownloadRequest(url: server.url(), credentials: try credentials("Authorization: Bearer hunter2"))
             let first = await attempt(old, to: folder.destination)
             #expect(first.error?.disposition == .final)
-            let words = try #require(first.error?.description)
-            #expect(words.contains("\(status)") && words.contains("files”") && words.contains("(Bearer"), "\(words)")
-            #expect(!words.contains("\u{9B}") && !words.contains("\u{202E}"))
+            let message = try #require(first.error?.description)
             #expect(
-                words.contains(
+                message.contains("\(status)") && message.contains("files”") && message.contains("(Bearer"),
+                "\(message)"
+            )
+            #expect(!message.contains("\u{9B}") && !message.contains("\u{202E}"))
+            #expect(
+                message.contains(
                     status == 407 ? "takes none of what was sent" : "refuses the credentials that it was sent"
                 )
             )
@@ -137,7 +140,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `who sends no credentials is told what to give, and who sent them elsewhere that they were withheld`()
+    @Test func `a refusal says which credentials to give, or that they were withheld from another origin`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -42,16 +42,16 @@ import TransferProtocol
             let done = await attempt(request, to: folder.destination)
             #expect(done.summary?.sha256 == resource.sha256)
             #expect(folder.file == resource.content)
-            #expect(done.setbacks.contains(.receivedBytesDamaged))
+            #expect(done.transientFailures.contains(.receivedBytesDamaged))
             #expect(done.restarts.isEmpty)
-            let asked = server.requests.dropFirst(before).compactMap { $0.fields["range"]?.dropFirst(6) }.map(
+            let requested = server.requests.dropFirst(before).compactMap { $0.fields["range"]?.dropFirst(6) }.map(
                 String.init
             )
-            #expect(asked.filter { !$0.hasSuffix("-") } == ranges)
+            #expect(requested.filter { !$0.hasSuffix("-") } == ranges)
         }
     }
 
-    @Test func `a block that stays damaged ends what is held, and the rest is fetched`() async throws {
+    @Test func `a block that stays damaged truncates the received bytes there, and the rest is fetched`() async throws {
         let folder = try TemporaryFolder()
         let served = Mutex(Resource(size: 4_000_000))
         try await Script { request in
@@ -79,8 +79,8 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         var untagged = resource
         untagged.entityTag = nil
-        let held = untagged
-        try await Script { held.serve($0) }.serve { server in
+        let received = untagged
+        try await Script { received.serve($0) }.serve { server in
             let request = DownloadRequest(url: server.url())
             // A folder replaces the destination meanwhile, so the last step fails.
             let first = await attempt(request, to: folder.destination) {
@@ -96,9 +96,9 @@ import TransferProtocol
             #expect(first.error != nil)
             try FileManager.default.removeItem(atPath: folder.destination.string)
             let done = await attempt(request, to: folder.destination)
-            #expect(done.summary?.bytesRecovered == Int64(held.content.count))
+            #expect(done.summary?.bytesRecovered == Int64(received.content.count))
             #expect(server.requests.count == 1)
-            #expect(folder.file == held.content)
+            #expect(folder.file == received.content)
         }
     }
 }

@@ -63,7 +63,7 @@ import Units
         }
     }
 
-    @Test func `what is left for a connection is counted anew for each redirection`() async throws {
+    @Test func `the time to connect starts again with each redirection`() async throws {
         let folder = try TemporaryFolder()
         let clock = Clock()
         try await withSilentServer { port in

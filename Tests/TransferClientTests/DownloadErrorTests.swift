@@ -19,7 +19,7 @@ import TransferProtocol
             (.invalidTLSSettings(.keyMismatch), .invalidInput),
         ] as [(DownloadError, DownloadError.Disposition)]
     )
-    func `an error tells whether it can be resumed`(error: DownloadError, disposition: DownloadError.Disposition) {
+    func `an error says whether it can be resumed`(error: DownloadError, disposition: DownloadError.Disposition) {
         #expect(error.disposition == disposition)
     }
 
@@ -42,7 +42,7 @@ import TransferProtocol
         "secret:x@host/", "user:x//secret@host/", "http://secret x:y/z@host/", "http://u:secret#x@host/",
         "http://u:secret@\u{301}host/",
     ])
-    func `what stands in front of an at sign is not shown`(url: String) throws {
+    func `userinfo before an at sign is not shown`(url: String) throws {
         let problem = try #require(throws: DownloadURLProblem.self) { try DownloadURL(url) }
         for error in [DownloadError.invalidURL(url, problem), .invalidRedirection(url, problem)] {
             #expect(!error.description.contains("secret"))
@@ -66,11 +66,21 @@ import TransferProtocol
         }
     }
 
-    @Test func `another digest is told with whose it is`() {
-        let asked = DownloadError.digestMismatch(.caller, expected: [0xAB], actual: [1], file: "/x/.f.squall-mismatch")
-        #expect(asked.description.contains("is 01, and the digest asked for is ab;"))
-        let told = DownloadError.digestMismatch(.server, expected: [0xAB], actual: [1], file: "/x/.f.squall-mismatch")
-        #expect(told.description.contains("is 01, and the server says ab;"))
+    @Test func `a digest mismatch names the source of the digest`() {
+        let requested = DownloadError.digestMismatch(
+            .caller,
+            expected: [0xAB],
+            actual: [1],
+            file: "/x/.f.squall-mismatch"
+        )
+        #expect(requested.description.contains("is 01, and the digest asked for is ab;"))
+        let reported = DownloadError.digestMismatch(
+            .server,
+            expected: [0xAB],
+            actual: [1],
+            file: "/x/.f.squall-mismatch"
+        )
+        #expect(reported.description.contains("is 01, and the server says ab;"))
     }
 
     @Test func `a coding is refused with its name`() {

@@ -40,7 +40,7 @@ import TransferProtocol
         #expect(folder.names == ["file.bin"])
     }
 
-    @Test func `a download that gives up removes what it has`() async throws {
+    @Test func `a download that gives up removes its files`() async throws {
         let folder = try TemporaryFolder()
         let seen = Mutex<Set<String>>([])
         let respond: @Sendable (ReceivedRequest) -> [Step] = { request in
@@ -96,7 +96,7 @@ import TransferProtocol
         other.entityTag = "\"v2\""
         let respond: @Sendable (ReceivedRequest) -> [Step] = { [other] request in
             request.ordinal == 0
-                ? [Self.resource.whole(["Repr-Digest: \(digest)"]), .send(Self.resource.content)] : other.serve(request)
+                ? [Self.resource.full(["Repr-Digest: \(digest)"]), .send(Self.resource.content)] : other.serve(request)
         }
         let done = try await download(folder, respond)
         #expect(done.error == .digestMissing(file: ""))

@@ -94,14 +94,16 @@ import TransferProtocol
     }
 
     /// The only file thread is blocked until the server has received the request.
-    @Test func `the rest is asked for while what is held is still to be compared with the journal`() async throws {
+    @Test func `the rest is requested while the recovered bytes are still being compared with the journal`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let threads = NIOThreadPool(numberOfThreads: 1)
         threads.start()
-        let asked = DispatchSemaphore(value: 0)
+        let requested = DispatchSemaphore(value: 0)
         let wasInTime = Mutex<Bool?>(nil)
         try await Script { request in
-            if request.ordinal >= 2 { asked.signal() }
+            if request.ordinal >= 2 { requested.signal() }
             return Self.resource.serve(request, interruptedAfter: 200_000)
         }.serve { server in
             let request = DownloadRequest(url: server.url())
@@ -111,7 +113,7 @@ import TransferProtocol
                 guard case .started(received: 200_000) = event else { return }
                 threads.submit { _ in
                     // Bounded, so that a client that waits for it fails instead of hanging.
-                    let result = asked.wait(timeout: .now() + 20)
+                    let result = requested.wait(timeout: .now() + 20)
                     wasInTime.withLock { $0 = result == .success }
                 }
             }

@@ -19,7 +19,7 @@ struct FailureCodeTests {
             (.cancelled, "cancelled", true),
         ] as [(DownloadError, String, Bool)]
     )
-    func `the code of a download's failure stays, and tells whether it goes on`(
+    func `the code of a download's failure is stable, and says whether it can be resumed`(
         error: DownloadError,
         code: String,
         isResumable: Bool
@@ -37,7 +37,7 @@ struct FailureCodeTests {
             (.digestMismatch(sent: [], received: []), "digest-mismatch", false), (.cancelled, "cancelled", true),
         ] as [(UploadError, String, Bool)]
     )
-    func `the code of an upload's failure stays, and tells whether it goes on`(
+    func `the code of an upload's failure is stable, and says whether it can be resumed`(
         error: UploadError,
         code: String,
         isResumable: Bool
@@ -46,7 +46,7 @@ struct FailureCodeTests {
         #expect(error.isResumable == isResumable)
     }
 
-    private static let setbacks: [(TransientUploadFailure, String)] = [
+    private static let transientFailures: [(TransientUploadFailure, String)] = [
         (.transport(.connectFailed("x")), "connect-failed"),
         (.transport(.unreachable("x")), "unreachable"), (.transport(.connectTimedOut), "connect-timed-out"),
         (.transport(.connectionLost("x")), "connection-lost"), (.transport(.firstByteTimedOut), "response-timed-out"),
@@ -55,12 +55,13 @@ struct FailureCodeTests {
         (.transport(.rejected(.multipart)), "response-rejected"), (.transport(.bodyTooShort), "body-too-short"),
         (.transport(.partialOnly), "part-only"), (.transport(.representationChanged), "representation-changed"),
         (.transport(.differentURL), "different-url"), (.transport(.completenessUnknown), "completeness-unknown"),
-        (.transport(.receivedBytesDamaged), "held-bytes-damaged"), (.status(503), "status"), (.noOffset, "no-offset"),
+        (.transport(.receivedBytesDamaged), "received-bytes-damaged"), (.status(503), "status"),
+        (.noOffset, "no-offset"),
         (.noProgress, "no-progress"), (.uploadGone, "upload-gone"), (.uploadExpired, "upload-expired"),
         (.smallerRequests, "smaller-requests"), (.differentDialect(nil), "other-dialect"),
     ]
 
-    @Test(arguments: FailureCodeTests.setbacks) func `the code of a cause stays`(
+    @Test(arguments: FailureCodeTests.transientFailures) func `the code of a cause is stable`(
         cause: TransientUploadFailure,
         code: String
     ) {

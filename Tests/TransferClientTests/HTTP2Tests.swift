@@ -37,7 +37,7 @@ import TransferProtocol
     }
 
     /// The correct response: head and body.
-    private static func answer(_ request: ReceivedRequest) -> (head: HTTP2Step, body: [UInt8]) {
+    private static func response(_ request: ReceivedRequest) -> (head: HTTP2Step, body: [UInt8]) {
         let content = resource.content
         let start = request.rangeStart ?? 0
         var fields = [("etag", "\"v1\""), ("content-length", String(content.count - start))]
@@ -46,10 +46,10 @@ import TransferProtocol
     }
 
     @Test(arguments: [HTTP2Step.reset(.internalError), .reset(.cancel), .reset(.refusedStream), .sever])
-    func `a download goes on after a stream or a connection that ended early`(end: HTTP2Step) async throws {
+    func `a download resumes after a stream or connection ended early`(end: HTTP2Step) async throws {
         let folder = try TemporaryFolder()
         let (done, requests) = try await download(into: folder) { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             guard request.ordinal < 2 else { return [head, .send(body), .end()] }
             return [head, .send(Array(body.prefix(60_000))), end]
         }
@@ -61,20 +61,23 @@ import TransferProtocol
         #expect(requests.map { $0.fields[":authority"]?.hasPrefix("127.0.0.1:") } == [true, true, true])
     }
 
-    @Test func `the error code of a stream is told`() async throws {
+    @Test func `the error code of a stream is reported`() async throws {
         let folder = try TemporaryFolder()
         let (done, _) = try await download(into: folder) { request in
             request.ordinal == 0
-                ? [.reset(.enhanceYourCalm)] : [Self.answer(request).head, .send(Self.resource.content), .end()]
+                ? [.reset(.enhanceYourCalm)] : [Self.response(request).head, .send(Self.resource.content), .end()]
         }
         #expect(done.error == nil)
-        #expect(done.setbacks.map(\.description).first?.contains("ENHANCE_YOUR_CALM") == true, "\(done.setbacks)")
+        #expect(
+            done.transientFailures.map(\.description).first?.contains("ENHANCE_YOUR_CALM") == true,
+            "\(done.transientFailures)"
+        )
     }
 
     @Test func `GOAWAY lets the stream end`() async throws {
         let folder = try TemporaryFolder()
         let (done, requests) = try await download(into: folder) { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             return [
                 head, .send(Array(body.prefix(1_000))), .goAway(.noError), .send(Array(body.dropFirst(1_000))), .end(),
             ]
@@ -84,15 +87,15 @@ import TransferProtocol
         #expect(folder.file == Self.resource.content)
     }
 
-    @Test func `a stream that ends before its content-length isn't a whole file`() async throws {
+    @Test func `a stream that ends before its content-length isn't a complete file`() async throws {
         let folder = try TemporaryFolder()
         let (done, _) = try await download(into: folder) { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             return request.ordinal == 0
                 ? [head, .send(Array(body.prefix(50_000))), .end()] : [head, .send(body), .end()]
         }
         #expect(done.error == nil)
-        #expect(done.setbacks.count == 1)
+        #expect(done.transientFailures.count == 1)
         #expect(folder.file == Self.resource.content)
     }
 
@@ -119,7 +122,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         let digest = ReprDigest(sha256: Self.resource.sha256)?.headerValue ?? ""
         let (done, _) = try await download(into: folder) { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             return [head, .send(body), .end([("repr-digest", digest)])]
         }
         #expect(done.summary?.verified == [.server])
@@ -128,12 +131,12 @@ import TransferProtocol
     @Test func `interim responses are skipped, and too many of them are given up`() async throws {
         let folder = try TemporaryFolder()
         let (done, _) = try await download(into: folder) { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             let count = request.ordinal == 0 ? 65 : 64
             return Array(repeating: .head(103, [("link", "</a>")]), count: count) + [head, .send(body), .end()]
         }
         #expect(done.error == nil)
-        #expect(done.setbacks == [.malformedResponse("more than 64 interim responses")])
+        #expect(done.transientFailures == [.malformedResponse("more than 64 interim responses")])
         #expect(folder.file == Self.resource.content)
     }
 
@@ -143,7 +146,7 @@ import TransferProtocol
             $0.firstByteLimit = .milliseconds(200)
             $0.stall.window = .seconds(1)
         } _: { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             switch request.ordinal {
             case 0: return [.stall]
             case 1: return [head, .send(Array(body.prefix(10_000))), .stall]
@@ -152,7 +155,7 @@ import TransferProtocol
         }
         #expect(done.error == nil)
         // A busy machine may miss the first limit more often.
-        #expect(Set(done.setbacks) == [.firstByteTimedOut, .stalled])
+        #expect(Set(done.transientFailures) == [.firstByteTimedOut, .stalled])
         #expect(folder.file == Self.resource.content)
     }
 
@@ -161,7 +164,7 @@ import TransferProtocol
         let (done, _) = try await download(into: folder) {
             $0.retry.maximumAttempts = 1
         } _: { request in
-            let (head, body) = Self.answer(request)
+            let (head, body) = Self.response(request)
             guard case .head(let status, let fields) = head else { return [] }
             let long = (0..<10).map { ("x-long-\($0)", String(repeating: "x", count: 10_000)) }
             return [.head(status, fields + long), .send(body), .end()]
@@ -193,7 +196,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadServerKind.ordinary, .wrapped, .dialect(.v3), .dialect(.v6), .dialect(.v10)])
-    func `an upload goes on after cuts`(kind: UploadServerKind) async throws {
+    func `an upload resumes after cuts`(kind: UploadServerKind) async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 3 ? 150_000 : nil }
         habits.tls = try identity()
@@ -212,7 +215,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `an answer that comes before the content ends the upload`() async throws {
+    @Test func `a response before the content ends the upload`() async throws {
         var habits = UploadServerHabits()
         habits.tls = try identity()
         habits.speaksHTTP2 = true
@@ -247,19 +250,20 @@ import TransferProtocol
         }
     }
 
-    @Test func `a server that requires HTTP/1 isn't asked by HTTP/2 again`() async throws {
+    @Test func `a server that requires HTTP/1 gets no further HTTP/2 requests`() async throws {
         let folder = try TemporaryFolder()
         let content = Self.resource.content
-        let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n".utf8) + content
+        let response = Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n".utf8) + content
         let tls = try identity(["h2", "http/1.1"])
-        let (served, sent) = try await ScriptedHTTP2Server.serve(over: tls, http1Answer: answer, Self.requiresHTTP1) {
+        let (served, sent) = try await ScriptedHTTP2Server.serve(over: tls, http1Response: response, Self.requiresHTTP1)
+        {
             server in
             let settings = try authority.trusting()
             let done = await attempt(DownloadRequest(url: server.url), to: folder.destination) { $0.tls = settings }
             #expect(done.error == nil)
-            #expect(done.setbacks.count == 1)
-            let isWhole = folder.file == content
-            #expect(isWhole)
+            #expect(done.transientFailures.count == 1)
+            let isComplete = folder.file == content
+            #expect(isComplete)
             let uploads = try UploadFolder([])
             var request = uploads.request(server.url)
             request.dialects = .none

@@ -51,7 +51,7 @@ struct Attempted: Sendable {
     var restarts: [DownloadRestartReason] {
         events.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } }
     }
-    var setbacks: [TransientDownloadFailure] {
+    var transientFailures: [TransientDownloadFailure] {
         events.compactMap { if case .retrying(_, let cause, _) = $0 { cause } else { nil } }
     }
     var rules: [RetryRule] {
@@ -71,12 +71,12 @@ func attempt(
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
     onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
 ) async -> Attempted {
-    let told = Told()
+    let reported = EventRecorder()
     var configuration = TransferClientConfiguration()
     configuration.seed = 7
     configuration.lateDigestInterval = .seconds(3_600)
     configuration.clock.sleep = { duration in
-        told.waits.withLock { $0.append(duration) }
+        reported.waits.withLock { $0.append(duration) }
         try Task.checkCancellation()
     }
     configuration.clock.secondsSince1970 = { 784_111_777 }
@@ -86,7 +86,7 @@ func attempt(
     do throws(DownloadError) {
         result = .success(
             try await client.download(request, to: destination, callbacks: callbacks) { event in
-                told.events.withLock { $0.append(event) }
+                reported.events.withLock { $0.append(event) }
                 onEvent(event)
             }
         )
@@ -95,12 +95,12 @@ func attempt(
     }
     return Attempted(
         result: result,
-        events: told.events.withLock { $0 },
-        waits: told.waits.withLock { $0 }
+        events: reported.events.withLock { $0 },
+        waits: reported.waits.withLock { $0 }
     )
 }
 
-private final class Told: Sendable {
+private final class EventRecorder: Sendable {
     let events = Mutex<[DownloadEvent]>([])
     let waits = Mutex<[Duration]>([])
 }

@@ -8,7 +8,7 @@ import TransferProtocol
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
     private static let resource = Resource(size: 50_000)
 
-    @Test func `a server that stalls in the body is left, and the rest asked for`() async throws {
+    @Test func `a connection that stalls in the body is closed, and the rest requested`() async throws {
         let folder = try TemporaryFolder()
         try await Script {
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
@@ -16,19 +16,19 @@ import TransferProtocol
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.stall.window = .seconds(1)
             }
-            #expect(Set(done.setbacks) == [.stalled])
+            #expect(Set(done.transientFailures) == [.stalled])
             #expect(done.resumedAt.first == 20_000)
             #expect(folder.file == Self.resource.content)
         }
     }
 
-    @Test func `a server that doesn't answer is left`() async throws {
+    @Test func `a connection to a server that doesn't respond is closed`() async throws {
         let folder = try TemporaryFolder()
         try await Script { $0.ordinal == 0 ? [.stall] : Self.resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.firstByteLimit = .seconds(1)
             }
-            #expect(done.setbacks.contains(.firstByteTimedOut))
+            #expect(done.transientFailures.contains(.firstByteTimedOut))
             #expect(folder.file == Self.resource.content)
         }
     }
@@ -40,7 +40,7 @@ import TransferProtocol
                 $0.firstByteLimit = .nanoseconds(1)
                 $0.retry.maximumAttempts = 20
             }
-            #expect(Set(done.setbacks) == [.firstByteTimedOut])
+            #expect(Set(done.transientFailures) == [.firstByteTimedOut])
             #expect(done.error == .gaveUp(.attempts(20), .firstByteTimedOut))
         }
     }
@@ -69,17 +69,17 @@ import TransferProtocol
         #expect(folder.names.isEmpty)
     }
 
-    @Test func `a cancelled download is told as such and can be resumed`() async throws {
+    @Test func `a cancelled download is reported as such and can be resumed`() async throws {
         let folder = try TemporaryFolder()
         try await Script {
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
         }.serve { server in
-            let (progress, told) = AsyncStream<Void>.makeStream()
+            let (progress, reported) = AsyncStream<Void>.makeStream()
             let task = Task {
                 await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.progressInterval = .zero
                 } onEvent: {
-                    if case .progress(20_000, _) = $0 { told.yield() }
+                    if case .progress(20_000, _) = $0 { reported.yield() }
                 }
             }
             for await _ in progress { break }
@@ -97,12 +97,12 @@ import TransferProtocol
         try await Script {
             $0.ordinal == 0 ? Self.resource.serve($0, upTo: 20_000, then: .stall) : Self.resource.serve($0)
         }.serve { server in
-            let (progress, told) = AsyncStream<Void>.makeStream()
+            let (progress, reported) = AsyncStream<Void>.makeStream()
             let first = Task {
                 await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.progressInterval = .zero
                 } onEvent: {
-                    if case .progress(20_000, _) = $0 { told.yield() }
+                    if case .progress(20_000, _) = $0 { reported.yield() }
                 }
             }
             for await _ in progress { break }

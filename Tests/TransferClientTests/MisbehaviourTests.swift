@@ -6,7 +6,7 @@ import TransferProtocol
 /// Invalid responses after a first connection that was cut at byte 100,000 of 300,000.
 @Suite(.timeLimit(.minutes(5))) struct MisbehaviourTests {
     private static let resource = Resource(size: 300_000)
-    private static let held = 100_000
+    private static let received = 100_000
 
     /// Downloads from a server that uses `respond` for all connections but the first.
     private func afterCut(
@@ -15,7 +15,7 @@ import TransferProtocol
     ) async throws -> (done: Attempted, file: [UInt8]?, requests: [ReceivedRequest]) {
         let folder = try TemporaryFolder()
         let script: @Sendable (ReceivedRequest) -> [Step] = {
-            $0.ordinal == 0 ? resource.serve($0, upTo: Self.held) : respond($0)
+            $0.ordinal == 0 ? resource.serve($0, upTo: Self.received) : respond($0)
         }
         return try await Script(script).serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
@@ -29,7 +29,7 @@ import TransferProtocol
 
     @Test func `a part that starts early is compared, and its new bytes are kept`() async throws {
         let (done, file, _) = try await afterCut { _ in
-            [Self.resource.part(from: Self.held - 4_096), Self.body(from: Self.held - 4_096)]
+            [Self.resource.part(from: Self.received - 4_096), Self.body(from: Self.received - 4_096)]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts.isEmpty)
@@ -39,9 +39,9 @@ import TransferProtocol
     @Test func `a part whose repeated bytes differ is not used`() async throws {
         let (done, file, _) = try await afterCut { request in
             guard request.ordinal == 1 else { return Self.resource.serve(request) }
-            var wrong = Array(Self.resource.content[(Self.held - 4_096)...])
+            var wrong = Array(Self.resource.content[(Self.received - 4_096)...])
             wrong[10] ^= 1
-            return [Self.resource.part(from: Self.held - 4_096), .send(wrong)]
+            return [Self.resource.part(from: Self.received - 4_096), .send(wrong)]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts == [.rangeUnusable(.overlapDiffers)])
@@ -53,7 +53,7 @@ import TransferProtocol
         let (done, file, requests) = try await afterCut { request in
             guard request.rangeStart != nil else { return Self.resource.serve(request) }
             let fields = ["Content-Range: bytes 100000-299999/300000", "Content-Length: 200000"]
-            return [.head(206, tags + fields), .send(Array(other.content[Self.held...]))]
+            return [.head(206, tags + fields), .send(Array(other.content[Self.received...]))]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts == [.rangeUnusable(.noValidator)])
@@ -72,7 +72,7 @@ import TransferProtocol
             ]
         }
         #expect(file == Self.resource.content)
-        #expect(done.restarts == [.rangeUnusable(.startsEarly(asked: 100_000, got: 90_000))])
+        #expect(done.restarts == [.rangeUnusable(.startsEarly(requested: 100_000, got: 90_000))])
     }
 
     @Test(arguments: [
@@ -82,13 +82,13 @@ import TransferProtocol
         ("Content-Range: bytes */300000", "200000"),
         ("Content-Type: multipart/byteranges; boundary=x", "200000"),
     ])
-    func `an unusable part is asked for once more, then replaced by the whole`(
+    func `an unusable part is requested once more, then replaced by the full representation`(
         field: String,
         length: String
     ) async throws {
         let (done, file, requests) = try await afterCut { request in
             guard request.rangeStart != nil else { return Self.resource.serve(request) }
-            return [.head(206, ["ETag: \"v1\"", field, "Content-Length: \(length)"]), Self.body(from: Self.held)]
+            return [.head(206, ["ETag: \"v1\"", field, "Content-Length: \(length)"]), Self.body(from: Self.received)]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts.count == 1)
@@ -104,25 +104,25 @@ import TransferProtocol
     func `a part of something else makes the file start over at once`(fields: [String]) async throws {
         let (done, file, requests) = try await afterCut { request in
             guard request.rangeStart != nil else { return Self.resource.serve(request) }
-            return [.head(206, fields + ["Content-Length: 200000"]), Self.body(from: Self.held)]
+            return [.head(206, fields + ["Content-Length: 200000"]), Self.body(from: Self.received)]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts == [.representationChanged])
         #expect(requests.count == 3)
     }
 
-    @Test func `a part shorter than asked is not the end`() async throws {
+    @Test func `a part shorter than requested is not the end`() async throws {
         let (done, file, requests) = try await afterCut { request in
             guard let start = request.rangeStart, start < 200_000 else { return Self.resource.serve(request) }
             return [Self.resource.part(from: start, through: 199_999), Self.body(from: start, through: 199_999)]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts.isEmpty)
-        #expect(done.setbacks.count == 1)
+        #expect(done.transientFailures.count == 1)
         #expect(requests.count == 3)
     }
 
-    @Test func `a chunked part that ends before its own range is asked for again from there`() async throws {
+    @Test func `a chunked part that ends before its own range is continued from there`() async throws {
         let (done, file, _) = try await afterCut { request in
             guard request.ordinal == 1 else { return Self.resource.serve(request) }
             let fields = [
@@ -134,7 +134,7 @@ import TransferProtocol
             ]
         }
         #expect(file == Self.resource.content)
-        #expect(done.setbacks.contains(.bodyTooShort))
+        #expect(done.transientFailures.contains(.bodyTooShort))
         #expect(done.resumedAt == [100_000, 150_000])
     }
 
@@ -150,28 +150,28 @@ import TransferProtocol
             ]
         }
         #expect(file == Self.resource.content)
-        #expect(done.setbacks.contains(.rejected(.bodyTooLong)))
+        #expect(done.transientFailures.contains(.rejected(.bodyTooLong)))
     }
 
-    @Test func `a digest holds for the whole that comes again under the same tag`() async throws {
+    @Test func `a digest still applies to a full representation sent again under the same tag`() async throws {
         var digested = Self.resource
         digested.sendsDigest = true
         let other = Resource(size: 300_000, seed: 5)
         let (done, file, _) = try await afterCut(digested) { request in
-            [Self.resource.whole(), .send(request.ordinal == 1 ? other.content : Self.resource.content)]
+            [Self.resource.full(), .send(request.ordinal == 1 ? other.content : Self.resource.content)]
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts == [.rangeIgnored, .digestMismatch])
         #expect(done.summary?.verified == [.server])
     }
 
-    @Test func `a length holds for the whole that comes again under the same tag`() async throws {
+    @Test func `a length still applies to a full representation sent again under the same tag`() async throws {
         let (done, file, _) = try await afterCut { request in
             guard request.ordinal == 1 else { return Self.resource.serve(request) }
             return [.head(200, Self.resource.fields), Self.body(from: 0, through: 49_999)]
         }
         #expect(file == Self.resource.content)
-        #expect(done.setbacks.contains(.bodyTooShort))
+        #expect(done.transientFailures.contains(.bodyTooShort))
         #expect(done.resumedAt == [50_000])
         #expect(done.summary?.proof == DownloadProof.none(.oneValidator))
     }
@@ -194,7 +194,7 @@ import TransferProtocol
         }
         #expect(file == Self.resource.content)
         #expect(done.restarts == (isRight ? [] : [.digestMismatch]))
-        #expect(done.setbacks.allSatisfy { if case .connectionLost = $0 { true } else { false } })
+        #expect(done.transientFailures.allSatisfy { if case .connectionLost = $0 { true } else { false } })
         #expect(requests.count == (isRight ? 2 : 3))
     }
 
@@ -223,7 +223,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [true, false])
-    func `a length that nobody told is settled by 416 and a HEAD`(sendsTag: Bool) async throws {
+    func `an unknown length is determined by 416 and a HEAD`(sendsTag: Bool) async throws {
         // A chunked body without its last chunk: all bytes are there, but the end is missing.
         let folder = try TemporaryFolder()
         let resource = Self.resource
@@ -250,7 +250,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `200 with a range that isn't the whole is not taken for the whole`() async throws {
+    @Test func `200 with a partial Content-Range is not the full representation`() async throws {
         let folder = try TemporaryFolder()
         let script: @Sendable (ReceivedRequest) -> [Step] = { request in
             guard request.ordinal == 0 else { return Self.resource.serve(request) }
@@ -261,7 +261,7 @@ import TransferProtocol
         }
         try await Script(script).serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
-            #expect(done.setbacks == [.rejected(.lengthsDisagree)])
+            #expect(done.transientFailures == [.rejected(.lengthsDisagree)])
             #expect(folder.file == Self.resource.content)
         }
     }

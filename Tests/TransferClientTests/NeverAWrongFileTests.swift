@@ -53,7 +53,7 @@ import Units
         switch Int(key.fraction(at: 3) * 16) {
         case 0: return [.head(503, ["Retry-After: 1"])]
         case 1: return [.head(404, [])]
-        case 2: return [resource.whole(), .send(Array(resource.content.prefix(cut)))]
+        case 2: return [resource.full(), .send(Array(resource.content.prefix(cut)))]
         case 3: return [resource.part(from: from), .send(Array(resource.content[from...]))]
         case 4:
             // The bytes are another version's. Only an overlap can reveal it, so there must be one.

@@ -23,7 +23,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `one response is asked about once more when a proof is required`() async throws {
+    @Test func `a single response is confirmed by another request when proof is required`() async throws {
         let (done, folder, requests) = try await download { Self.resource.serve($0) }
         #expect(done.summary?.proof == .validators)
         #expect(requests.map(\.method) == ["GET", "HEAD"])
@@ -41,7 +41,7 @@ import TransferProtocol
         #expect(requests.count == 1)
     }
 
-    @Test func `the question about the complete file is asked again while it fails for now`() async throws {
+    @Test func `the confirmation request is retried while it fails temporarily`() async throws {
         let (done, _, requests) = try await download {
             (1...3).contains($0.ordinal) ? [.head(503, ["Retry-After: 7"])] : Self.resource.serve($0)
         }
@@ -74,20 +74,22 @@ import TransferProtocol
     }
 
     @Test func `a body cut where only the connection ends it is no proved file, and isn't kept`() async throws {
-        let answer: @Sendable (ReceivedRequest) -> [Step] = { request in
+        let respond: @Sendable (ReceivedRequest) -> [Step] = { request in
             request.method == "HEAD"
                 ? Self.resource.serve(request)
                 : [.head(200, Self.resource.fields), .send(Array(Self.resource.content.prefix(100_000)))]
         }
-        let (done, folder, _) = try await download(answer)
+        let (done, folder, _) = try await download(respond)
         #expect(done.error == .unproved(.contradicted))
         #expect(folder.names.isEmpty)
-        let (plain, _, _) = try await download(requiresProof: false, answer)
+        let (plain, _, _) = try await download(requiresProof: false, respond)
         #expect(plain.summary?.proof == DownloadProof.none(.lengthUnknown))
     }
 
     @Test(arguments: ["keep-alive", "close"], [false, true])
-    func `a body longer than its Content-Length raises a doubt`(connection: String, requiresProof: Bool) async throws {
+    func `a body longer than its Content-Length leaves the file unverified`(connection: String, requiresProof: Bool)
+        async throws
+    {
         let (done, folder, _) = try await download(requiresProof: requiresProof) { request in
             let fields = Self.resource.fields + ["Content-Length: 200000", "Connection: \(connection)"]
             return [.head(200, fields)] + (request.method == "HEAD" ? [] : [.send(Self.resource.content)])
@@ -109,7 +111,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [false, true])
-    func `a file swapped under its entity tag raises a doubt by its date`(requiresProof: Bool) async throws {
+    func `a file swapped under its entity tag is unverified because of its date`(requiresProof: Bool) async throws {
         var swapped = Resource(size: 300_000, seed: 2)
         swapped.lastModified = "Sun, 06 Nov 1994 08:30:00 GMT"
         let (done, folder, _) = try await download(requiresProof: requiresProof) { [swapped] in
@@ -123,7 +125,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a doubt survives the end of a run`() async throws {
+    @Test func `a reason for being unverified survives the end of a run`() async throws {
         let folder = try TemporaryFolder()
         try await Script { request in
             var swapped = Self.resource

@@ -19,7 +19,7 @@ import TransferProtocol
         return ProxySettings(http: proxy, https: proxy)
     }
 
-    @Test func `a proxy forwards http requests, and is sent the whole URL and its own credentials`() async throws {
+    @Test func `a proxy forwards http requests, and gets the absolute URL and its own credentials`() async throws {
         let folder = try TemporaryFolder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 60_000) : Self.resource.serve(request)
@@ -74,7 +74,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a proxy that wants credentials is final, and says what it asks for`() async throws {
+    @Test func `a proxy that requires credentials is a permanent failure that names its challenge`() async throws {
         let folder = try TemporaryFolder()
         try await TunnelProxy.serve { _ in
             "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"office\"\r\nContent-Length: 0\r\n\r\n"
@@ -94,7 +94,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a proxy that refuses for now is tried again, and its status is told`() async throws {
+    @Test func `a proxy that refuses temporarily is retried, and its status is reported`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve(over: authority.serverContext()) { server in
             try await TunnelProxy.serve { ordinal in
@@ -112,9 +112,9 @@ import TransferProtocol
                 }
                 #expect(done.error == nil)
                 #expect(folder.file == Self.resource.content)
-                let setbacks = done.setbacks.map(\.description)
-                #expect(setbacks.count == 3)
-                #expect(setbacks.first?.contains("the proxy 127.0.0.1:\(proxy.port) answered 503") == true)
+                let transientFailures = done.transientFailures.map(\.description)
+                #expect(transientFailures.count == 3)
+                #expect(transientFailures.first?.contains("the proxy 127.0.0.1:\(proxy.port) answered 503") == true)
             }
         }
     }
@@ -133,7 +133,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `hosts that are excepted are asked directly`() async throws {
+    @Test func `excepted hosts are contacted directly`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let proxy = try ProxySettings.Proxy("127.0.0.1:1")

@@ -46,15 +46,15 @@ import Units
         let folder = try TemporaryFolder()
         let clock = WaitingClock()
         try await Script { Self.resource.serve($0) }.serve { server in
-            let told = Mutex<[Moment]>([])
+            let reported = Mutex<[Moment]>([])
             _ = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 clock.apply(to: &$0)
                 $0.maximumRate = Self.rate
                 $0.progressInterval = .zero
             } onEvent: {
-                if case .progress = $0 { told.withLock { $0.append(clock.now) } }
+                if case .progress = $0 { reported.withLock { $0.append(clock.now) } }
             }
-            let moments = told.withLock { $0 }
+            let moments = reported.withLock { $0 }
             #expect(moments.count >= 200)
             #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 <= .milliseconds(20) })
         }
@@ -90,7 +90,7 @@ import Units
                 $0.stall.window = .seconds(1)
                 $0.stall.minimumBytesPerSecond = .mebibytes(1)
             }
-            #expect(done.setbacks.isEmpty)
+            #expect(done.transientFailures.isEmpty)
             #expect(done.summary?.connections == 1)
         }
     }
@@ -111,14 +111,14 @@ import Units
     @Test func `a limited download ends at once when it is cancelled`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
-            let (progress, told) = AsyncStream<Void>.makeStream()
+            let (progress, reported) = AsyncStream<Void>.makeStream()
             let task = Task {
                 await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                     $0.clock = .system
                     // The first chunk would take hours.
                     $0.maximumRate = BitRate(bitsPerSecond: 1)
                 } onEvent: {
-                    if case .started = $0 { told.yield() }
+                    if case .started = $0 { reported.yield() }
                 }
             }
             for await _ in progress { break }

@@ -16,7 +16,7 @@ import TransferProtocol
         case contentCoding
         case untrusted
 
-        func answer(_ request: ReceivedRequest, secure: String) -> [Step] {
+        func response(_ request: ReceivedRequest, secure: String) -> [Step] {
             switch self {
             case .circle: [.head(302, ["Location: \(request.target)", "Content-Length: 0"])]
             case .invalidTarget: [.head(302, ["Location: http://ada@127.0.0.1/", "Content-Length: 0"])]
@@ -29,7 +29,8 @@ import TransferProtocol
 
     /// The download resumes at the original URL, in the same run and in the next.
     @Test(arguments: Dead.allCases, [false, true])
-    func `a last URL that only fails is left for the one that was asked for`(dead: Dead, isLaterRun: Bool) async throws
+    func `a redirected URL that keeps failing is abandoned for the original one`(dead: Dead, isLaterRun: Bool)
+        async throws
     {
         let folder = try TemporaryFolder()
         let (ours, theirs) = (try LocalAuthority(), try LocalAuthority())
@@ -38,7 +39,7 @@ import TransferProtocol
             try await Script { request in
                 switch request.target {
                 case "/m?1" where request.ordinal == 1: Self.resource.serve(request, upTo: 120_000)
-                case "/m?1": dead.answer(request, secure: secure)
+                case "/m?1": dead.response(request, secure: secure)
                 case "/m?2": Self.resource.serve(request)
                 default: [.head(302, ["Location: /m?\(request.ordinal == 0 ? 1 : 2)", "Content-Length: 0"])]
                 }
@@ -55,8 +56,8 @@ import TransferProtocol
                 }
                 #expect(done.error == nil)
                 #expect(done.resumedAt == [120_000])
-                let isWhole = folder.file == Self.resource.content
-                #expect(isWhole)
+                let isComplete = folder.file == Self.resource.content
+                #expect(isComplete)
             }
         }
     }

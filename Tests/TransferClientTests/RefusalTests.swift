@@ -26,14 +26,14 @@ import TransferProtocol
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 522])
-    func `a status of the moment is waited for, no shorter than the server asks`(status: Int) async throws {
+    func `a temporary status is retried, no sooner than Retry-After allows`(status: Int) async throws {
         let (done, folder, _) = try await download { request in
             request.ordinal == 0
                 ? [.head(status, ["Retry-After: 120", "Content-Length: 4"]), .text("busy")]
                 : Self.resource.serve(request)
         }
         #expect(done.waits == [.seconds(120)])
-        #expect(done.setbacks == [.status(status)])
+        #expect(done.transientFailures == [.status(status)])
         #expect(folder.file == Self.resource.content)
     }
 
@@ -64,7 +64,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [403, 404])
-    func `a refusal keeps what is held`(status: Int) async throws {
+    func `a refusal keeps the received bytes`(status: Int) async throws {
         let (done, folder, _) = try await download { request in
             request.ordinal == 0
                 ? Self.resource.serve(request, upTo: 1_000) : [.head(status, ["Content-Length: 0"])]
@@ -148,9 +148,9 @@ import TransferProtocol
         #expect(done.error == .refused(.redirectWithoutLocation(status: 302)))
     }
 
-    @Test func `a coding that nobody asked for is refused`() async throws {
+    @Test func `a coding that wasn't requested is refused`() async throws {
         let (refused, folder, _) = try await download { _ in
-            [Self.resource.whole(["Content-Encoding: GZIP"]), .send(Self.resource.content)]
+            [Self.resource.full(["Content-Encoding: GZIP"]), .send(Self.resource.content)]
         }
         #expect(refused.error == .refused(.contentEncoding("gzip")))
         #expect(folder.names.isEmpty)
@@ -180,7 +180,7 @@ import TransferProtocol
         let respond: @Sendable (ReceivedRequest, Int) -> [Step] = { [digested] request, good in
             request.ordinal >= good
                 ? digested.serve(request)
-                : [Self.resource.whole(["Repr-Digest: \(wrong.headerValue)"]), .send(Self.resource.content)]
+                : [Self.resource.full(["Repr-Digest: \(wrong.headerValue)"]), .send(Self.resource.content)]
         }
         let (healed, healedFolder, _) = try await download { respond($0, 1) }
         #expect(healed.restarts == [.digestMismatch])
@@ -202,7 +202,7 @@ import TransferProtocol
         other.entityTag = tag
         let respond: @Sendable (ReceivedRequest) -> [Step] = { [other] request in
             switch request.ordinal {
-            case 0: [Self.resource.whole(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
+            case 0: [Self.resource.full(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
             case 1 where isCut: other.serve(request, upTo: 20_000)
             default: other.serve(request)
             }
@@ -212,8 +212,8 @@ import TransferProtocol
         #expect(folder.names == [".file.bin.squall-mismatch"])
         if tag != "\"v1\"" {
             #expect(done.error == .digestMissing(file: folder.aside))
-            let (asked, askedFolder, _) = try await download(expecting: Self.resource.sha256, respond)
-            #expect(asked.summary?.verified == [.caller])
+            let (requested, askedFolder, _) = try await download(expecting: Self.resource.sha256, respond)
+            #expect(requested.summary?.verified == [.caller])
             #expect(askedFolder.file == Self.resource.content)
         }
     }
@@ -225,7 +225,7 @@ import TransferProtocol
         let folder = try TemporaryFolder()
         try await Script { [unnamed] request in
             switch request.ordinal {
-            case 0: [Self.resource.whole(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
+            case 0: [Self.resource.full(["Repr-Digest: \(digest)"]), .send(Self.resource.content)]
             case 1: unnamed.serve(request, upTo: 20_000)
             case 2, 3: []
             default: unnamed.serve(request)
@@ -310,8 +310,8 @@ import TransferProtocol
         String(repeating: "HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n", count: 100),
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n\u{1}\u{2}",
     ])
-    func `an answer that is no sound HTTP never becomes a file`(answer: String) async throws {
-        let (done, folder, _) = try await download(attempts: 2) { _ in [.text(answer)] }
+    func `a malformed response never becomes a file`(response: String) async throws {
+        let (done, folder, _) = try await download(attempts: 2) { _ in [.text(response)] }
         #expect(done.error != nil)
         #expect(folder.file == nil)
     }

@@ -26,10 +26,10 @@ struct Resource: Sendable {
     }
 
     /// The correct response, as head and body.
-    func answer(_ request: ReceivedRequest) -> (head: Step, body: [UInt8]) {
+    func response(_ request: ReceivedRequest) -> (head: Step, body: [UInt8]) {
         let mayResume = request.fields["if-range"].map { $0 == entityTag || $0 == lastModified } ?? true
         guard let start = request.rangeStart, mayResume else {
-            return (whole(), request.method == "HEAD" ? [] : content)
+            return (full(), request.method == "HEAD" ? [] : content)
         }
         guard start < content.count else {
             return (.head(416, ["Content-Range: bytes */\(content.count)", "Content-Length: 0"]), [])
@@ -39,7 +39,7 @@ struct Resource: Sendable {
     }
 
     /// The head of a 200.
-    func whole(_ more: [String] = []) -> Step {
+    func full(_ more: [String] = []) -> Step {
         .head(200, fields + ["Content-Length: \(content.count)"] + more)
     }
 
@@ -58,7 +58,7 @@ struct Resource: Sendable {
 
     /// The complete correct response.
     func serve(_ request: ReceivedRequest) -> [Step] {
-        let (head, body) = answer(request)
+        let (head, body) = response(request)
         return [head, .send(body)]
     }
 
@@ -74,7 +74,7 @@ struct Resource: Sendable {
 
     /// The correct response, with `then` after this many body bytes.
     func serve(_ request: ReceivedRequest, upTo count: Int, then step: Step? = nil) -> [Step] {
-        let (head, body) = answer(request)
+        let (head, body) = response(request)
         return [head, .send(Array(body.prefix(count)))] + (step.map { [$0] } ?? [])
     }
 }

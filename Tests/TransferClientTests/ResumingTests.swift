@@ -30,7 +30,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a download of a while without a digest asks for one at its end`() async throws {
+    @Test func `a long download without a digest requests one at its end`() async throws {
         let folder = try TemporaryFolder()
         var informed = resource
         informed.sendsDigest = true
@@ -71,9 +71,11 @@ import TransferProtocol
         [.head(200, ["ETag: \"v1\"", "Content-Length: 299999"])],
         [.head(200, ["ETag: \"v1\"", "Content-Length: 300000"])],
     ])
-    func `a complete file stays complete whatever is said to who asks for its digest`(answer: [Step]) async throws {
+    func `a complete file stays complete whatever the response to the request for its digest`(response: [Step])
+        async throws
+    {
         let folder = try TemporaryFolder()
-        try await Script { [resource] in $0.method == "HEAD" ? answer : resource.serve($0) }.serve { server in
+        try await Script { [resource] in $0.method == "HEAD" ? response : resource.serve($0) }.serve { server in
             let request = DownloadRequest(url: server.url())
             let done = await attempt(request, to: folder.destination) { $0.lateDigestInterval = .zero }
             #expect(done.summary?.verified == [])
@@ -84,12 +86,12 @@ import TransferProtocol
         }
     }
 
-    @Test func `nobody asks for a digest who was told one, or can't say of what`() async throws {
-        var told = resource
-        told.sendsDigest = true
+    @Test func `no digest is requested if one is known or there is no validator to request it for`() async throws {
+        var reported = resource
+        reported.sendsDigest = true
         var unnamed = resource
         unnamed.entityTag = nil
-        for (resource, expected) in [(told, nil), (unnamed, nil), (self.resource, self.resource.sha256)] {
+        for (resource, expected) in [(reported, nil), (unnamed, nil), (self.resource, self.resource.sha256)] {
             let folder = try TemporaryFolder()
             try await Script { [resource] in resource.serve($0) }.serve { server in
                 let request = DownloadRequest(url: server.url(), expectedSHA256: expected)
@@ -111,7 +113,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [false, true])
-    func `after a cut the next connection asks for the rest, under the validator`(withReset: Bool) async throws {
+    func `after a cut the next connection requests the rest, under the validator`(withReset: Bool) async throws {
         let folder = try TemporaryFolder()
         let respond: @Sendable (ReceivedRequest) -> [Step] = { [resource] in
             $0.ordinal < 3
@@ -171,7 +173,7 @@ import TransferProtocol
     @Test func `a server that ignores ranges is downloaded from again, from the start`() async throws {
         let folder = try TemporaryFolder()
         try await Script { [resource] in
-            [resource.whole(), .send(Array(resource.content.prefix($0.ordinal == 0 ? 100_000 : 300_000)))]
+            [resource.full(), .send(Array(resource.content.prefix($0.ordinal == 0 ? 100_000 : 300_000)))]
         }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination)
             #expect(done.summary?.bytesRepeated == 100_000)
@@ -226,8 +228,8 @@ import TransferProtocol
         }.serve { server in
             let request = DownloadRequest(url: server.url())
             _ = await attempt(request, to: folder.destination) { $0.retry.maximumAttempts = 1 }
-            let held = try #require(folder.bytes(folder.part))
-            try folder.write(held + [1, 2, 3], to: folder.part)
+            let received = try #require(folder.bytes(folder.part))
+            try folder.write(received + [1, 2, 3], to: folder.part)
             let done = await attempt(request, to: folder.destination)
             #expect(done.resumedAt == [100_000])
             #expect(folder.file == resource.content)
@@ -268,7 +270,7 @@ import TransferProtocol
         return folder
     }
 
-    @Test func `what is held stays on the disk until a response takes its place`() async throws {
+    @Test func `received bytes stay on disk until a response replaces them`() async throws {
         let nobody = try DeafPort()
         try await Script { [resource] request in
             switch request.target {
@@ -327,7 +329,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a URL that was signed anew goes on, and has to repeat bytes that are held`() async throws {
+    @Test func `a newly signed URL resumes, and has to repeat some received bytes`() async throws {
         try await Script { [resource] in resource.serve($0, interruptedAfter: 100_000) }.serve { server in
             let folder = try await interrupted(server)
             let done = await attempt(DownloadRequest(url: server.url("/a?signed=2")), to: folder.destination)
@@ -371,8 +373,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `where the mirror that served last has gone, the URL that was asked for leads to another`() async throws
-    {
+    @Test func `if the last mirror is gone, the original URL redirects to another`() async throws {
         let folder = try TemporaryFolder()
         try await Script { [resource] request in
             switch request.target {

@@ -48,7 +48,7 @@ final class ScriptedHTTP2Server: Sendable {
     static func serve<Value>(
         over tls: NIOSSLContext,
         mostStreams: Int = 100,
-        http1Answer: [UInt8]? = nil,
+        http1Response: [UInt8]? = nil,
         _ respond: @escaping @Sendable (ReceivedRequest) -> [HTTP2Step],
         _ body: (ScriptedHTTP2Server) async throws -> Value
     ) async throws -> Value {
@@ -62,7 +62,7 @@ final class ScriptedHTTP2Server: Sendable {
                     let pipeline = connection.pipeline.syncOperations
                     try pipeline.addHandler(ConnectionSocket())
                     try pipeline.addHandler(NIOSSLServerHandler(context: tls))
-                    if let http1Answer { try pipeline.addHandler(HTTP1Answer(http1Answer)) }
+                    if let http1Response { try pipeline.addHandler(HTTP1Answer(http1Response)) }
                     try pipeline.addHandler(
                         NIOHTTP2Handler(
                             mode: .server,
@@ -119,12 +119,12 @@ private final class HTTP1Answer: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let answer: [UInt8]
+    private let response: [UInt8]
     private var isHTTP2: Bool?
     /// The server's first bytes to an HTTP/2 client.
     private var kept: [(NIOAny, EventLoopPromise<Void>?)] = []
 
-    init(_ answer: [UInt8]) { self.answer = answer }
+    init(_ response: [UInt8]) { self.response = response }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = unwrapInboundIn(data)
@@ -136,7 +136,7 @@ private final class HTTP1Answer: ChannelDuplexHandler {
             return context.fireChannelRead(data)
         }
         guard buffer.readableBytesView.suffix(4).elementsEqual(Array("\r\n\r\n".utf8)) else { return }
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer))).assumeIsolated().whenComplete { _ in
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response))).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
         }
     }

@@ -40,7 +40,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
-    func `a download goes on after a cut`(version: TLSVersion) async throws {
+    func `a download resumes after a cut`(version: TLSVersion) async throws {
         let folder = try TemporaryFolder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 70_000) : Self.resource.serve(request)
@@ -97,7 +97,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a server that asks for a certificate gets it, and one that refuses is final`() async throws {
+    @Test func `a server that requests a certificate gets it, and a refusal is permanent`() async throws {
         let folder = try TemporaryFolder()
         for version in [TLSVersion.tlsv12, .tlsv13] {
             try await Script { Self.resource.serve($0) }.serve(over: server("127.0.0.1", asks: true, newest: version)) {
@@ -120,7 +120,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a body without a length isn't whole because the connection ended, but because TLS did`() async throws {
+    @Test func `a body without a length is complete when TLS ends, not when the connection does`() async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n\r\n"
         let cut = try TemporaryFolder()
         try await Script { request in
@@ -133,18 +133,18 @@ import TransferProtocol
             }
             #expect(done.error?.disposition == .resumable)
             #expect(cut.file == nil)
-            #expect(done.setbacks.first?.description.contains("without the end that TLS has") == true)
+            #expect(done.transientFailures.first?.description.contains("without the end that TLS has") == true)
         }
-        let whole = try TemporaryFolder()
+        let full = try TemporaryFolder()
         try await Script { _ in [.text(head), .send(Self.resource.content)] }.serve(over: server("127.0.0.1")) {
             server in
-            let done = await attempt(server, whole, try authority.trusting())
+            let done = await attempt(server, full, try authority.trusting())
             #expect(done.error == nil)
-            #expect(whole.file == Self.resource.content)
+            #expect(full.file == Self.resource.content)
         }
     }
 
-    @Test func `a whole body with a length needs no end of TLS`() async throws {
+    @Test func `a complete body with a length needs no end of TLS`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) + [.sever] }.serve(over: server("127.0.0.1")) { server in
             let done = await attempt(server, folder, try authority.trusting())
@@ -153,7 +153,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a server that doesn't answer the handshake is given up within the limit for connecting`() async throws {
+    @Test func `a handshake without a response is abandoned within the limit for connecting`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let url = server.url().replacing("http:", with: "https:")
@@ -197,7 +197,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadServerKind.ordinary, .dialect(.v3), .dialect(.v10)])
-    func `an upload goes on after cuts`(kind: UploadServerKind) async throws {
+    func `an upload resumes after cuts`(kind: UploadServerKind) async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 3 ? 150_000 : nil }
         habits.tls = try server("127.0.0.1")

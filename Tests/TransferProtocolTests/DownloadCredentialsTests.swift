@@ -62,7 +62,7 @@ import Testing
         #expect(sent(.none, redirects).1 == CredentialUse.none)
     }
 
-    @Test func `a netrc is asked for each host, its default for the first origin alone`() throws {
+    @Test func `a netrc is consulted for each host, its default for the first origin alone`() throws {
         let credentials = DownloadCredentials(netrc: Self.netrc)
         func name(_ redirects: RedirectChain) throws -> String? {
             for name in [("na", "hunter3"), ("nb", "hunter4"), ("d", "d")] {

@@ -5,11 +5,11 @@ import TransferProtocol
 /// Received bytes that were damaged on disk.
 @Suite struct DownloadDamageTests {
     private static func block(_ range: String, tag: String? = "\"v1\"") -> DownloadResponseHead {
-        Held.part("bytes \(range)/300", nil, tag: tag)
+        PartialDownload.part("bytes \(range)/300", nil, tag: tag)
     }
 
-    @Test func `a damaged block is asked for alone, and takes the place of the held bytes`() throws {
-        var state = Held.state()
+    @Test func `a damaged block is requested alone, and replaces the received bytes`() throws {
+        var state = PartialDownload.state()
         #expect(state.foundDamage(32..<64) == 100)
         guard case .send(let ask) = state.nextStep, case .block(let range, _) = ask else {
             Issue.record("no request for the block")
@@ -30,7 +30,7 @@ import TransferProtocol
     }
 
     @Test func `a complete file with a damaged block isn't finished`() {
-        var state = Held.state(length: 300)
+        var state = PartialDownload.state(length: 300)
         #expect(state.nextStep == .finish)
         _ = state.foundDamage(0..<64)
         guard case .send(.block) = state.nextStep else {
@@ -39,8 +39,8 @@ import TransferProtocol
         }
     }
 
-    @Test func `a block that comes in parts is asked for from where it stopped`() throws {
-        var state = Held.state()
+    @Test func `a block that arrives in parts is continued from where it stopped`() throws {
+        var state = PartialDownload.state()
         _ = state.foundDamage(32..<64)
         #expect(try state.next(Self.block("32-47")) == .repair(from: 32))
         _ = state.received(10)
@@ -52,57 +52,63 @@ import TransferProtocol
         #expect(state.damage == 51..<64)
     }
 
-    @Test func `a block that is damaged again ends what is held`() {
-        var state = Held.state()
+    @Test func `a block that is damaged again truncates the received bytes`() {
+        var state = PartialDownload.state()
         #expect(state.foundDamage(32..<64) == 100)
         #expect(state.foundDamage(32..<64) == 32)
         #expect(state.length == 32)
         guard case .send(.remaining(32, _)) = state.nextStep else {
-            Issue.record("the rest isn't asked for")
+            Issue.record("the rest isn't requested")
             return
         }
     }
 
-    @Test func `a first block that can't be replaced leaves nothing, and the bytes stay until a whole comes`() throws {
-        var state = Held.state()
+    @Test
+    func `a first block that can't be replaced leaves nothing, and the bytes stay until a full representation arrives`()
+        throws
+    {
+        var state = PartialDownload.state()
         _ = state.foundDamage(0..<64)
         #expect(state.foundDamage(0..<64) == 100)
         #expect(state.nextStep == .send(.full(.journalUnusable)))
         #expect(
-            try state.next(Held.answer(200, [.eTag: "\"v2\"", .contentLength: "300"]))
+            try state.next(PartialDownload.response(200, [.eTag: "\"v2\"", .contentLength: "300"]))
                 == .truncateAndRestart(.journalUnusable)
         )
     }
 
     @Test func `so many blocks are replaced, and no more`() {
-        var state = Held.state(length: 299)
+        var state = PartialDownload.state(length: 299)
         for index in 0..<Int64(DownloadState.maximumRepairs) {
             #expect(state.foundDamage(index + 1..<index + 2) == 299)
         }
         #expect(state.foundDamage(100..<101) == 100)
     }
 
-    @Test func `a block that is too long, or has no validator, isn't asked for`() {
-        var long = Held.state([.eTag: "\"v1\"", .contentLength: "300000000"], length: 200_000_000)
+    @Test func `a block that is too long, or has no validator, isn't requested`() {
+        var long = PartialDownload.state([.eTag: "\"v1\"", .contentLength: "300000000"], length: 200_000_000)
         #expect(long.foundDamage(1..<2 + DownloadState.maximumRepairSize) == 1)
-        var weak = Held.state([.eTag: "W/\"v1\"", .contentLength: "300"])
+        var weak = PartialDownload.state([.eTag: "W/\"v1\"", .contentLength: "300"])
         #expect(weak.foundDamage(32..<64) == 32)
     }
 
     @Test(
         arguments: [
-            (Self.block("31-63"), DownloadHeadDecision.retry(after: nil, .rejected(.startsEarly(asked: 32, got: 31)))),
+            (
+                Self.block("31-63"),
+                DownloadHeadDecision.retry(after: nil, .rejected(.startsEarly(requested: 32, got: 31)))
+            ),
             (Self.block("32-64"), .retry(after: nil, .rejected(.lengthsDisagree))),
-            (Self.block("33-63"), .retry(after: nil, .rejected(.startsLate(asked: 32, got: 33)))),
+            (Self.block("33-63"), .retry(after: nil, .rejected(.startsLate(requested: 32, got: 33)))),
             (Self.block("32-63", tag: nil), .retry(after: nil, .rejected(.noValidator))),
             (Self.block("32-63", tag: "\"v2\""), .retryNow(.representationChanged)),
-            (Held.answer(412), .retryNow(.representationChanged)),
-            (Held.answer(416, [.contentRange: "bytes */300"]), .retryNow(.rejected(.rangeRefused))),
-            (Held.answer(503), .retry(after: nil, .status(503))),
+            (PartialDownload.response(412), .retryNow(.representationChanged)),
+            (PartialDownload.response(416, [.contentRange: "bytes */300"]), .retryNow(.rejected(.rangeRefused))),
+            (PartialDownload.response(503), .retry(after: nil, .status(503))),
         ]
     )
-    func `no other answer takes the place of a block`(head: DownloadResponseHead, action: DownloadHeadDecision) throws {
-        var state = Held.state()
+    func `no other response replaces a block`(head: DownloadResponseHead, action: DownloadHeadDecision) throws {
+        var state = PartialDownload.state()
         _ = state.foundDamage(32..<64)
         #expect(try state.next(head) == action)
         if case .conclude(.retryNow) = action {
@@ -116,11 +122,11 @@ import TransferProtocol
         #expect(state.length == 100)
     }
 
-    @Test func `a whole that comes instead starts over`() throws {
-        var state = Held.state()
+    @Test func `a full representation instead of the block starts over`() throws {
+        var state = PartialDownload.state()
         _ = state.foundDamage(32..<64)
         #expect(
-            try state.next(Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"]))
+            try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "300"]))
                 == .truncateAndRestart(.rangeIgnored)
         )
         #expect(state.damage == nil)

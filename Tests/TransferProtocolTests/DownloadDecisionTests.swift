@@ -4,22 +4,22 @@ import Testing
 import TransferProtocol
 
 @Suite struct DownloadDecisionTests {
-    @Test func `206 of what was asked for is appended`() throws {
-        var state = Held.state()
-        #expect(try state.next(Held.part()) == .append)
+    @Test func `206 with the requested range is appended`() throws {
+        var state = PartialDownload.state()
+        #expect(try state.next(PartialDownload.part()) == .append)
         #expect(state.received(200).kept == 200)
         #expect(state.bodyEnded() == .complete)
     }
 
     @Test func `206 may leave the length out`() throws {
-        var state = Held.state()
-        #expect(try state.next(Held.part("bytes 100-299/*", nil)) == .append)
+        var state = PartialDownload.state()
+        #expect(try state.next(PartialDownload.part("bytes 100-299/*", nil)) == .append)
     }
 
     @Test(arguments: [nil, "v1", "\"v1\", \"v1\"", ""])
-    func `206 must carry the tag that the held bytes came with`(tag: String?) throws {
-        var state = Held.state()
-        let head = Held.part(tag: tag)
+    func `206 must carry the tag of the received bytes`(tag: String?) throws {
+        var state = PartialDownload.state()
+        let head = PartialDownload.part(tag: tag)
         #expect(try state.next(head) == .retry(after: nil, .rejected(.noValidator)))
         #expect(try state.next(head) == .retryNow(.rejected(.noValidator)))
         #expect(state.nextStep == .send(.full(.rangeUnusable(.noValidator))))
@@ -32,58 +32,58 @@ import TransferProtocol
             .contentLength: "300",
         ]
         for (tag, isTaken) in [(nil, true), ("\"v1\"", false), ("W/\"v1\"", false), ("v1", false)] {
-            var state = Held.state(dated)
+            var state = PartialDownload.state(dated)
             let action: DownloadHeadDecision =
                 isTaken ? .retryNow(.rejected(.noValidator)) : .retry(after: nil, .rejected(.noValidator))
-            #expect(try state.next(Held.part(tag: tag)) == action)
+            #expect(try state.next(PartialDownload.part(tag: tag)) == action)
             guard isTaken else { continue }
             // The date alone isn't enough: the range must overlap received bytes.
             guard case .send(.remaining(from: 0, _)) = state.nextStep else {
                 Issue.record("\(state.nextStep)")
                 return
             }
-            #expect(try state.next(Held.part("bytes 0-299/300", "300", tag: nil)) == .appendDropping(100))
+            #expect(try state.next(PartialDownload.part("bytes 0-299/300", "300", tag: nil)) == .appendDropping(100))
         }
     }
 
     @Test func `a tag of another resource proves nothing, an equal digest does`() throws {
-        let digest = try #require(Held.digest).headerValue
+        let digest = try #require(PartialDownload.digest).headerValue
         let known: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest]
         for (fields, sent, isTaken) in [
             ([.eTag: "\"v1\"", .contentLength: "300"], nil, false), (known, nil, false), (known, digest, true),
         ] as [(HTTPFields, String?, Bool)] {
-            var head = Held.part()
+            var head = PartialDownload.part()
             head.fields[.reprDigest] = sent
             head.isFromOtherResource = true
-            var state = Held.state(fields)
+            var state = PartialDownload.state(fields)
             #expect(try state.next(head) == (isTaken ? .append : .retryNow(.differentURL)))
             if !isTaken { #expect(state.nextStep == .send(.full(.differentURL))) }
         }
-        var whole = Held.answer(200, [.eTag: "\"v1\""])
-        whole.isFromOtherResource = true
-        var state = Held.state(known)
-        #expect(try state.next(whole) == .truncateAndRestart(.differentURL))
+        var full = PartialDownload.response(200, [.eTag: "\"v1\""])
+        full.isFromOtherResource = true
+        var state = PartialDownload.state(known)
+        #expect(try state.next(full) == .truncateAndRestart(.differentURL))
         #expect(state.representation?.digest == nil)
-        var end = Held.answer(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
+        var end = PartialDownload.response(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
         end.isFromOtherResource = true
-        var unsure = Held.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
+        var unsure = PartialDownload.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
         #expect(try unsure.next(end) == .retryNow(.completenessUnknown))
     }
 
     @Test func `206 that ends early is appended, and is not the end`() throws {
-        var state = Held.state([.eTag: "\"v1\"", .contentLength: "1000000"])
-        #expect(try state.next(Held.part("bytes 100-70099/1000000", "70000")) == .append)
+        var state = PartialDownload.state([.eTag: "\"v1\"", .contentLength: "1000000"])
+        #expect(try state.next(PartialDownload.part("bytes 100-70099/1000000", "70000")) == .append)
         _ = state.received(70_000)
         #expect(state.bodyEnded() == .requestMore)
-        #expect(try state.next(Held.part("bytes 70100-70100/1000000", "1")) == .append)
+        #expect(try state.next(PartialDownload.part("bytes 70100-70100/1000000", "1")) == .append)
         _ = state.received(1)
         #expect(state.bodyEnded() == .requestMore)
         #expect(state.length == 70_101)
     }
 
     @Test func `206 of an unknown total is never the end`() throws {
-        var state = Held.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
-        #expect(try state.next(Held.part("bytes 100-299/*")) == .append)
+        var state = PartialDownload.state([.eTag: "\"v1\"", .transferEncoding: "chunked"])
+        #expect(try state.next(PartialDownload.part("bytes 100-299/*")) == .append)
         _ = state.received(200)
         #expect(state.bodyEnded() == .requestMore)
         guard case .send(.remaining(from: 300, _)) = state.nextStep else {
@@ -92,34 +92,34 @@ import TransferProtocol
         }
     }
 
-    @Test func `206 that starts early is dropped up to what is held, if it names the representation`() throws {
-        var state = Held.state()
-        #expect(try state.next(Held.part("bytes 60-299/300", "240")) == .appendDropping(40))
+    @Test func `206 that starts early is dropped up to the received bytes, if it names the representation`() throws {
+        var state = PartialDownload.state()
+        #expect(try state.next(PartialDownload.part("bytes 60-299/300", "240")) == .appendDropping(40))
         #expect(state.received(50) == .init(dropped: 40, kept: 10, excess: 0))
         #expect(state.received(190) == .init(dropped: 0, kept: 190, excess: 0))
         #expect(state.bodyEnded() == .complete)
-        var unnamed = Held.state([
+        var unnamed = PartialDownload.state([
             .lastModified: "Sun, 06 Nov 1994 08:49:30 GMT", .date: "Sun, 06 Nov 1994 08:49:37 GMT",
             .contentLength: "300",
         ])
         #expect(
-            try unnamed.next(Held.part("bytes 60-299/300", "240", tag: nil))
-                == .retry(after: nil, .rejected(.startsEarly(asked: 100, got: 60)))
+            try unnamed.next(PartialDownload.part("bytes 60-299/300", "240", tag: nil))
+                == .retry(after: nil, .rejected(.startsEarly(requested: 100, got: 60)))
         )
     }
 
     @Test func `206 that starts more than 64 KiB early is rejected`() throws {
         for (early, isTaken) in [(65_536, true), (65_537, false)] {
-            var state = Held.state([.eTag: "\"v1\"", .contentLength: "200000"], length: 100_000)
+            var state = PartialDownload.state([.eTag: "\"v1\"", .contentLength: "200000"], length: 100_000)
             let first = 100_000 - early
-            let head = Held.part("bytes \(first)-199999/200000", "\(200_000 - first)")
+            let head = PartialDownload.part("bytes \(first)-199999/200000", "\(200_000 - first)")
             #expect(try (state.next(head) == .appendDropping(Int64(early))) == isTaken)
         }
     }
 
-    @Test func `a difference in the overlap asks for the whole`() throws {
-        var state = Held.state()
-        _ = try state.next(Held.part("bytes 60-299/300", "240"))
+    @Test func `a difference in the overlap requests the full representation`() throws {
+        var state = PartialDownload.state()
+        _ = try state.next(PartialDownload.part("bytes 60-299/300", "240"))
         #expect(state.overlapMismatched() == .retryNow(.rejected(.overlapDiffers)))
         #expect(state.nextStep == .send(.full(.rangeUnusable(.overlapDiffers))))
         #expect(state.length == 100)
@@ -127,149 +127,162 @@ import TransferProtocol
 
     @Test(
         arguments: [
-            (Held.part("bytes 101-299/300", "199"), .startsLate(asked: 100, got: 101)),
-            (Held.part("bytes 0-99/300", "100"), .nothingNew),
-            (Held.part("bytes 100-299/300", "199"), .lengthsDisagree),
-            (Held.part("bytes 100-299/300", "201"), .lengthsDisagree),
-            (Held.part("bytes 100-300/*", "201"), .lengthsDisagree),
-            (Held.part("bytes 299-100/300", "200"), .noContentRange),
-            (Held.part("bytes */300", "200"), .noContentRange),
-            (Held.part("lines 100-299/300", "200"), .noContentRange),
-            (Held.part("bytes 100-299/300, bytes 0-1/300", "200"), .noContentRange),
-            (Held.answer(206, [.contentLength: "200"]), .noContentRange),
+            (PartialDownload.part("bytes 101-299/300", "199"), .startsLate(requested: 100, got: 101)),
+            (PartialDownload.part("bytes 0-99/300", "100"), .nothingNew),
+            (PartialDownload.part("bytes 100-299/300", "199"), .lengthsDisagree),
+            (PartialDownload.part("bytes 100-299/300", "201"), .lengthsDisagree),
+            (PartialDownload.part("bytes 100-300/*", "201"), .lengthsDisagree),
+            (PartialDownload.part("bytes 299-100/300", "200"), .noContentRange),
+            (PartialDownload.part("bytes */300", "200"), .noContentRange),
+            (PartialDownload.part("lines 100-299/300", "200"), .noContentRange),
+            (PartialDownload.part("bytes 100-299/300, bytes 0-1/300", "200"), .noContentRange),
+            (PartialDownload.response(206, [.contentLength: "200"]), .noContentRange),
             (
-                Held.answer(
+                PartialDownload.response(
                     206,
                     [.contentRange: "bytes 100-299/300", .contentType: "Multipart/ByteRanges; boundary=x"]
                 ),
                 .multipart
             ),
             (
-                Held.answer(206, [.contentRange: "bytes 100-299/300", .transferEncoding: "gzip, chunked"]),
+                PartialDownload.response(
+                    206,
+                    [.contentRange: "bytes 100-299/300", .transferEncoding: "gzip, chunked"]
+                ),
                 .transferCoding("gzip, chunked")
             ),
         ] as [(DownloadResponseHead, DownloadRejection)]
     )
-    func `206 that can't be used is asked for again, then replaced by the whole`(
+    func `206 that can't be used is requested again, then replaced by the full representation`(
         head: DownloadResponseHead,
         rejection: DownloadRejection
     ) throws {
-        var state = Held.state()
+        var state = PartialDownload.state()
         #expect(try state.next(head) == .retry(after: nil, .rejected(rejection)))
         #expect(state.length == 100)
         #expect(try state.next(head) == .retryNow(.rejected(rejection)))
         #expect(state.length == 100)
         #expect(state.nextStep == .send(.full(.rangeUnusable(rejection))))
-        let whole = Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"])
-        #expect(try state.next(whole) == .truncateAndRestart(.rangeUnusable(rejection)))
+        let full = PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "300"])
+        #expect(try state.next(full) == .truncateAndRestart(.rangeUnusable(rejection)))
         #expect(state.length == 0)
     }
 
-    @Test func `206 that nobody asked for is rejected`() throws {
+    @Test func `206 to a request without a range is rejected`() throws {
         var state = DownloadState()
         #expect(
-            try state.next(Held.part("bytes 0-299/300", "300"))
+            try state.next(PartialDownload.part("bytes 0-299/300", "300"))
                 == .retry(after: nil, .rejected(.unrequestedPartialContent))
         )
     }
 
     @Test(arguments: [
-        Held.part(tag: "\"v2\""), Held.part(tag: "W/\"v1\""), Held.part("bytes 100-299/301"),
-        Held.answer(206, [.contentRange: "bytes 100-299/300", .eTag: "\"v1\"", .contentEncoding: "gzip"]),
-        Held.answer(412),
-        Held.answer(416, [.contentRange: "bytes */99"]),
-        Held.answer(416, [.contentRange: "bytes */301"]),
+        PartialDownload.part(tag: "\"v2\""), PartialDownload.part(tag: "W/\"v1\""),
+        PartialDownload.part("bytes 100-299/301"),
+        PartialDownload.response(206, [.contentRange: "bytes 100-299/300", .eTag: "\"v1\"", .contentEncoding: "gzip"]),
+        PartialDownload.response(412),
+        PartialDownload.response(416, [.contentRange: "bytes */99"]),
+        PartialDownload.response(416, [.contentRange: "bytes */301"]),
     ])
-    func `an answer about something else asks for the whole at once`(head: DownloadResponseHead) throws {
-        var state = Held.state()
+    func `a response about another representation requests the full one at once`(head: DownloadResponseHead) throws {
+        var state = PartialDownload.state()
         #expect(try state.next(head) == .retryNow(.representationChanged))
         #expect(state.length == 100)
         #expect(state.nextStep == .send(.full(.representationChanged)))
     }
 
     @Test func `200 to a range starts over, and says why`() throws {
-        var ignored = Held.state()
-        let same = Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"])
+        var ignored = PartialDownload.state()
+        let same = PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "300"])
         #expect(try ignored.next(same) == .truncateAndRestart(.rangeIgnored))
-        var changed = Held.state()
-        let other = Held.answer(200, [.eTag: "\"v2\"", .contentLength: "300"])
+        var changed = PartialDownload.state()
+        let other = PartialDownload.response(200, [.eTag: "\"v2\"", .contentLength: "300"])
         #expect(try changed.next(other) == .truncateAndRestart(.representationChanged))
         #expect(changed.length == 0)
         #expect(changed.representation?.entityTag == EntityTag("\"v2\""))
     }
 
-    @Test func `200 with Content-Range must be the whole`() throws {
+    @Test func `200 with Content-Range must be the full representation`() throws {
         for (range, length, isTaken) in [
             ("bytes 0-299/300", "300", true), ("bytes 0-299/*", "300", true), ("bytes 0-298/300", "299", false),
             ("bytes 1-299/300", "299", false), ("bytes 0-299/300", "299", false), ("nonsense", "300", false),
         ] {
             var state = DownloadState()
-            let action = try state.next(Held.answer(200, [.contentRange: range, .contentLength: length]))
+            let action = try state.next(PartialDownload.response(200, [.contentRange: range, .contentLength: length]))
             #expect(action == (isTaken ? .begin : .retry(after: nil, .rejected(.lengthsDisagree))), "\(range)")
         }
     }
 
     @Test func `an unasked content coding is refused`() throws {
-        let head = Held.answer(200, [.contentEncoding: "GZip", .contentLength: "3"])
+        let head = PartialDownload.response(200, [.contentEncoding: "GZip", .contentLength: "3"])
         var coded = DownloadState()
         #expect(try coded.next(head) == .fail(.contentEncoding("gzip")))
         var none = DownloadState()
-        #expect(try none.next(Held.answer(200, [.contentEncoding: "identity", .contentLength: "3"])) == .begin)
+        #expect(
+            try none.next(PartialDownload.response(200, [.contentEncoding: "identity", .contentLength: "3"])) == .begin
+        )
     }
 
     @Test func `416 at the end is completion, once the representation is confirmed`() throws {
         let unknown: HTTPFields = [.eTag: "\"v1\"", .transferEncoding: "chunked"]
-        var named = Held.state(unknown)
-        let head = Held.answer(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
+        var named = PartialDownload.state(unknown)
+        let head = PartialDownload.response(416, [.contentRange: "bytes */100", .eTag: "\"v1\""])
         #expect(try named.next(head) == .complete)
         #expect(named.nextStep == .finish)
-        var unnamed = Held.state(unknown)
-        #expect(try unnamed.next(Held.answer(416, [.contentRange: "bytes */100"])) == .retryNow(.completenessUnknown))
+        var unnamed = PartialDownload.state(unknown)
+        #expect(
+            try unnamed.next(PartialDownload.response(416, [.contentRange: "bytes */100"]))
+                == .retryNow(.completenessUnknown)
+        )
         #expect(unnamed.nextStep == .send(.probe))
-        #expect(try unnamed.next(Held.answer(200, [.eTag: "\"v1\"", .contentLength: "100"])) == .complete)
+        #expect(try unnamed.next(PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "100"])) == .complete)
         #expect(unnamed.nextStep == .finish)
     }
 
     @Test func `416 without a total is settled by a HEAD`() throws {
-        for (answer, next) in [
-            (Held.answer(200, [.eTag: "\"v1\"", .contentLength: "300"]), .full(.rangeUnusable(.rangeRefused))),
-            (Held.answer(200, [.eTag: "\"v2\"", .contentLength: "100"]), .full(.representationChanged)),
-            (Held.answer(200, [.contentLength: "300"]), .full(.representationChanged)),
-            (Held.answer(405), .full(.rangeUnusable(.rangeRefused))),
-            (Held.answer(501), .full(.rangeUnusable(.rangeRefused))),
+        for (response, next) in [
+            (
+                PartialDownload.response(200, [.eTag: "\"v1\"", .contentLength: "300"]),
+                .full(.rangeUnusable(.rangeRefused))
+            ),
+            (PartialDownload.response(200, [.eTag: "\"v2\"", .contentLength: "100"]), .full(.representationChanged)),
+            (PartialDownload.response(200, [.contentLength: "300"]), .full(.representationChanged)),
+            (PartialDownload.response(405), .full(.rangeUnusable(.rangeRefused))),
+            (PartialDownload.response(501), .full(.rangeUnusable(.rangeRefused))),
         ] as [(DownloadResponseHead, RequestPlan)] {
-            var state = Held.state()
-            #expect(try state.next(Held.answer(416)) == .retryNow(.completenessUnknown))
+            var state = PartialDownload.state()
+            #expect(try state.next(PartialDownload.response(416)) == .retryNow(.completenessUnknown))
             #expect(state.nextStep == .send(.probe))
-            _ = try state.next(answer)
+            _ = try state.next(response)
             #expect(state.nextStep == .send(next))
         }
     }
 
     @Test func `416 for a range that is there makes the file start over`() throws {
-        var state = Held.state()
+        var state = PartialDownload.state()
         #expect(
-            try state.next(Held.answer(416, [.contentRange: "bytes */300"])) == .retryNow(.rejected(.rangeRefused))
+            try state.next(PartialDownload.response(416, [.contentRange: "bytes */300"]))
+                == .retryNow(.rejected(.rangeRefused))
         )
         #expect(state.nextStep == .send(.full(.rangeUnusable(.rangeRefused))))
     }
 
     @Test func `redirections are followed, whatever they say of a representation`() throws {
         for status in [301, 302, 303, 307, 308] {
-            var state = Held.state()
+            var state = PartialDownload.state()
             let before = state
-            let head = Held.answer(status, [.location: "/x", .eTag: "\"other\"", .contentLength: "1"])
+            let head = PartialDownload.response(status, [.location: "/x", .eTag: "\"other\"", .contentLength: "1"])
             #expect(try state.next(head) == .follow(location: "/x"))
             #expect(state == before)
-            #expect(try state.next(Held.answer(status)) == .fail(.redirectWithoutLocation(status: status)))
+            #expect(try state.next(PartialDownload.response(status)) == .fail(.redirectWithoutLocation(status: status)))
         }
     }
 
     @Test func `statuses of the moment are tried again, all others are final`() throws {
         let later: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
         for status in 102...599 where ![200, 206, 301, 302, 303, 307, 308, 401, 407, 412, 416].contains(status) {
-            var state = Held.state()
-            let action = try state.next(Held.answer(status, [HTTPField.Name("Retry-After")!: "3"]))
+            var state = PartialDownload.state()
+            let action = try state.next(PartialDownload.response(status, [HTTPField.Name("Retry-After")!: "3"]))
             if later.contains(status) || (506...599).contains(status) {
                 #expect(action == .retry(after: .seconds(3), .status(status)))
             } else {

@@ -56,7 +56,7 @@ import TransferProtocol
         joined: HTTPFields? = nil
     ) throws -> DownloadState {
         var state = DownloadState()
-        #expect(try state.next(Held.answer(200, fields(framing.fields, validators.fields))) == .begin)
+        #expect(try state.next(PartialDownload.response(200, fields(framing.fields, validators.fields))) == .begin)
         guard let joined else {
             _ = state.received(300)
             #expect(state.bodyEnded() == .complete)
@@ -65,7 +65,7 @@ import TransferProtocol
         _ = state.received(100)
         state.bodyInterrupted()
         let range: HTTPFields = [.contentRange: "bytes 100-299/300", .contentLength: "200"]
-        #expect(try state.next(Held.answer(206, fields(range, joined))) == .append)
+        #expect(try state.next(PartialDownload.response(206, fields(range, joined))) == .append)
         _ = state.received(200)
         #expect(state.bodyEnded() == .complete)
         return state
@@ -101,14 +101,14 @@ import TransferProtocol
         #expect(proof(try complete(.length, .both, joined: Validators.tag.fields)) == .none(.oneValidator))
     }
 
-    @Test func `a part that keeps the tag and has another date is joined, and raises a doubt`() throws {
+    @Test func `a part with the same tag and another date is joined, and leaves the file unverified`() throws {
         let swapped: HTTPFields = [.eTag: "\"v1\"", .lastModified: Self.date, .date: Self.date]
         var state = try complete(.length, .both, joined: swapped)
         #expect(proof(state) == .none(.dateDiffers))
         // A later matching response doesn't remove a doubt.
         #expect(
             state.decide(
-                on: Held.answer(200, fields(Framing.length.fields, Validators.both.fields)),
+                on: PartialDownload.response(200, fields(Framing.length.fields, Validators.both.fields)),
                 to: .probe,
                 now: 0
             )
@@ -120,46 +120,46 @@ import TransferProtocol
     @Test(arguments: Framing.allCases)
     func `a second look at the end confirms the length and both validators`(framing: Framing) throws {
         var state = try complete(framing, .both)
-        let head = Held.answer(200, fields(Framing.length.fields, Validators.both.fields))
+        let head = PartialDownload.response(200, fields(Framing.length.fields, Validators.both.fields))
         #expect(state.decide(on: head, to: .probe, now: 0) == .complete)
         #expect(proof(state) == .validators)
         var tagged = try complete(framing, .tag)
-        let tag = Held.answer(200, fields(Framing.length.fields, Validators.tag.fields))
+        let tag = PartialDownload.response(200, fields(Framing.length.fields, Validators.tag.fields))
         #expect(tagged.decide(on: tag, to: .probe, now: 0) == .complete)
         #expect(proof(tagged) == .none(.oneValidator))
     }
 
     @Test func `a second look that names another length or version is a contradiction that stays`() throws {
-        let answers: [HTTPFields] = [
+        let responses: [HTTPFields] = [
             fields([.contentLength: "400"], Validators.both.fields),
             [.eTag: "\"v2\"", .contentLength: "300"],
         ]
-        for answer in answers {
+        for response in responses {
             let complete = try complete(.untilClose, .both)
-            var asked = complete
-            _ = asked.decide(on: Held.answer(200, answer), to: .probe, now: 0)
-            asked.confirmationFailed(about: complete)
-            #expect(asked.nextStep == .finish)
-            #expect(proof(asked) == .none(.contradicted))
+            var requested = complete
+            _ = requested.decide(on: PartialDownload.response(200, response), to: .probe, now: 0)
+            requested.confirmationFailed(about: complete)
+            #expect(requested.nextStep == .finish)
+            #expect(proof(requested) == .none(.contradicted))
         }
     }
 
     @Test(arguments: [405, 404, 501])
     func `a second look that is refused changes nothing`(status: Int) throws {
         let complete = try complete(.length, .both)
-        var asked = complete
-        _ = asked.decide(on: Held.answer(status), to: .probe, now: 0)
-        asked.confirmationFailed(about: complete)
-        #expect(asked == complete)
+        var requested = complete
+        _ = requested.decide(on: PartialDownload.response(status), to: .probe, now: 0)
+        requested.confirmationFailed(about: complete)
+        #expect(requested == complete)
     }
 
-    @Test func `bytes after a complete response raise a doubt`() throws {
+    @Test func `bytes after a complete response leave the file unverified`() throws {
         var state = try complete(.length, .both, joined: Validators.both.fields)
         state.excessBytesFollowed()
         #expect(proof(state) == .none(.excessBytes))
     }
 
-    @Test func `a doubt is a suspicion if the server contradicted itself`() {
+    @Test func `an unverified file is suspect if the server contradicted itself`() {
         #expect(
             UnverifiedReason.allCases.filter(\.isSuspicious) == [
                 .lengthUnknown, .contradicted, .excessBytes, .dateDiffers,

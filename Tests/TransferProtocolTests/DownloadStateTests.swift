@@ -4,7 +4,7 @@ import Testing
 import TransferProtocol
 
 /// A state with 100 received bytes of 300 of `"v1"`, and responses to it.
-enum Held {
+enum PartialDownload {
     static let digest = ReprDigest(sha256: [UInt8](repeating: 7, count: 32))
 
     static func state(_ fields: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300"], length: Int = 100)
@@ -17,7 +17,7 @@ enum Held {
         return state
     }
 
-    static func answer(_ status: Int, _ fields: HTTPFields = [:]) -> DownloadResponseHead {
+    static func response(_ status: Int, _ fields: HTTPFields = [:]) -> DownloadResponseHead {
         DownloadResponseHead(status: status, fields: fields)
     }
 
@@ -29,7 +29,7 @@ enum Held {
         var fields: HTTPFields = [.contentRange: range]
         fields[.contentLength] = length
         fields[.eTag] = tag
-        return answer(206, fields)
+        return response(206, fields)
     }
 }
 
@@ -44,7 +44,7 @@ extension DownloadState {
 }
 
 @Suite struct DownloadStateTests {
-    @Test func `the first request asks for the whole`() {
+    @Test func `the first request is for the full representation`() {
         #expect(DownloadState().nextStep == .send(.full(nil)))
         #expect(RequestPlan.full(nil).fields[.range] == nil)
         #expect(RequestPlan.full(nil).fields[.acceptEncoding] == "identity")
@@ -53,7 +53,7 @@ extension DownloadState {
     @Test func `a request for the rest carries the range and the validator`() throws {
         let tag = try #require(EntityTag("\"v1\""))
         let plan = RequestPlan.remaining(from: 100, .entityTag(tag))
-        #expect(Held.state().nextStep == .send(plan))
+        #expect(PartialDownload.state().nextStep == .send(plan))
         #expect(plan.fields[.range] == "bytes=100-")
         #expect(plan.fields[.ifRange] == "\"v1\"")
         #expect(plan.method == .get)
@@ -74,10 +74,10 @@ extension DownloadState {
             ([:], false),
         ] as [(HTTPFields, Bool)]
     )
-    func `only a strong validator lets a range be asked for`(fields: HTTPFields, isStrong: Bool) {
+    func `only a strong validator allows a range request`(fields: HTTPFields, isStrong: Bool) {
         var fields = fields
         fields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
-        let step = Held.state(fields).nextStep
+        let step = PartialDownload.state(fields).nextStep
         if isStrong {
             guard case .send(.remaining(from: 100, _)) = step else {
                 Issue.record("\(step)")
@@ -89,11 +89,11 @@ extension DownloadState {
     }
 
     @Test func `a Last-Modified without Date is not strong`() {
-        let state = Held.state([.lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"])
+        let state = PartialDownload.state([.lastModified: "Sun, 06 Nov 1994 08:49:30 GMT"])
         #expect(state.nextStep == .send(.full(.noStrongValidator)))
     }
 
-    @Test func `a journal that promises more than the whole is not believed`() {
+    @Test func `a journal that records more bytes than the representation has is ignored`() {
         var representation = DownloadRepresentation()
         representation.total = 10
         #expect(DownloadState(resuming: representation, length: 11).nextStep == .send(.full(.journalUnusable)))
@@ -102,9 +102,9 @@ extension DownloadState {
         #expect(DownloadState(resuming: representation, length: 10).nextStep == .finish)
     }
 
-    @Test func `the whole in one body is complete`() throws {
+    @Test func `the full representation in one body is complete`() throws {
         var state = DownloadState()
-        #expect(try state.next(Held.answer(200, [.contentLength: "3"])) == .begin)
+        #expect(try state.next(PartialDownload.response(200, [.contentLength: "3"])) == .begin)
         #expect(state.received(3) == .init(dropped: 0, kept: 3, excess: 0))
         #expect(state.bodyEnded() == .complete)
         #expect(state.nextStep == .finish)
@@ -113,107 +113,112 @@ extension DownloadState {
 
     @Test func `a body without a length is complete when its framing says so`() throws {
         var chunked = DownloadState()
-        #expect(try chunked.next(Held.answer(200, [.transferEncoding: "Chunked"])) == .begin)
+        #expect(try chunked.next(PartialDownload.response(200, [.transferEncoding: "Chunked"])) == .begin)
         _ = chunked.received(3)
         #expect(chunked.bodyEnded() == .complete)
         #expect(chunked.representation?.total == 3)
         #expect(chunked.representation?.evidence.isLengthUnknown == false)
         var open = DownloadState()
-        #expect(try open.next(Held.answer(200)) == .begin)
+        #expect(try open.next(PartialDownload.response(200)) == .begin)
         _ = open.received(3)
         #expect(open.bodyEnded() == .complete)
         #expect(open.representation?.evidence.isLengthUnknown == true)
     }
 
-    @Test func `a body that ends too early isn't the whole, and what is too much isn't used`() throws {
-        var short = Held.state()
-        #expect(try short.next(Held.part()) == .append)
+    @Test func `a body that ends early is incomplete, and excess bytes aren't used`() throws {
+        var short = PartialDownload.state()
+        #expect(try short.next(PartialDownload.part()) == .append)
         _ = short.received(150)
         #expect(short.bodyEnded() == .retry(after: nil, .bodyTooShort))
         #expect(short.length == 250)
-        var long = Held.state()
-        #expect(try long.next(Held.part()) == .append)
+        var long = PartialDownload.state()
+        #expect(try long.next(PartialDownload.part()) == .append)
         #expect(long.received(201) == .init(dropped: 0, kept: 200, excess: 1))
         #expect(long.isBodyTooLong)
         #expect(long.bodyEnded() == .complete)
         #expect(long.representation?.evidence.hasExcessBytes == true)
         #expect(long.length == 300)
-        var part = Held.state()
-        #expect(try part.next(Held.part("bytes 100-199/300", nil)) == .append)
+        var part = PartialDownload.state()
+        #expect(try part.next(PartialDownload.part("bytes 100-199/300", nil)) == .append)
         #expect(part.received(101) == .init(dropped: 0, kept: 100, excess: 1))
         #expect(part.bodyEnded() == .retry(after: nil, .rejected(.bodyTooLong)))
         #expect(part.length == 200)
     }
 
     @Test func `bytes of a body that was never accepted are not counted`() {
-        var state = Held.state()
+        var state = PartialDownload.state()
         #expect(state.received(5) == .init(dropped: 0, kept: 0, excess: 5))
         #expect(state.length == 100)
         #expect(state.bodyEnded() == .retry(after: nil, .bodyTooShort))
     }
 
-    @Test func `a wrong digest asks for the whole again`() {
-        var state = Held.state(length: 300)
+    @Test func `a wrong digest requests the full representation again`() {
+        var state = PartialDownload.state(length: 300)
         #expect(state.nextStep == .finish)
         state.digestMismatched()
         #expect(state.nextStep == .send(.full(.digestMismatch)))
     }
 
-    @Test func `a whole that comes again keeps what was known of the same tag, and of that only`() throws {
-        let digest = try #require(Held.digest)
+    @Test func `a repeated full representation keeps what is known of the same tag, and only that`() throws {
+        let digest = try #require(PartialDownload.digest)
         let known: HTTPFields = [.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue]
         for (tag, isSame) in [("\"v1\"", true), ("\"v2\"", false), ("W/\"v1\"", false), ("v1", false)] {
-            var state = Held.state(known)
-            _ = try state.next(Held.answer(200, [.eTag: tag]))
+            var state = PartialDownload.state(known)
+            _ = try state.next(PartialDownload.response(200, [.eTag: tag]))
             #expect(state.representation?.total == (isSame ? 300 : nil), "\(tag)")
             #expect(state.representation?.digest == (isSame ? digest : nil), "\(tag)")
         }
     }
 
-    @Test func `a whole that is longer than its tag was before isn't the same`() throws {
-        var state = Held.state()
-        _ = try state.next(Held.answer(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
+    @Test func `a full representation longer than before under the same tag isn't the same`() throws {
+        var state = PartialDownload.state()
+        _ = try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
         #expect(state.received(301).excess == 1)
         #expect(state.bodyEnded() == .retryNow(.representationChanged))
         #expect(state.nextStep == .send(.full(.representationChanged)))
     }
 
-    @Test func `a length that only the end of a connection told isn't kept`() throws {
+    @Test func `a length known only from the end of a connection isn't kept`() throws {
         var state = DownloadState()
-        let head = Held.answer(200, [.eTag: "\"v1\"", .reprDigest: try #require(Held.digest).headerValue])
+        let head = PartialDownload.response(
+            200,
+            [.eTag: "\"v1\"", .reprDigest: try #require(PartialDownload.digest).headerValue]
+        )
         _ = try state.next(head)
         _ = state.received(100)
         #expect(state.bodyEnded() == .complete)
         state.digestMismatched()
-        #expect(try state.next(Held.answer(200, [.eTag: "\"v1\""])) == .truncateAndRestart(.digestMismatch))
+        #expect(
+            try state.next(PartialDownload.response(200, [.eTag: "\"v1\""])) == .truncateAndRestart(.digestMismatch)
+        )
         #expect(state.received(300).excess == 0)
         #expect(state.bodyEnded() == .complete)
-        #expect(state.representation?.digest == Held.digest)
+        #expect(state.representation?.digest == PartialDownload.digest)
         #expect(state.representation?.requiresDigest == true)
     }
 
-    @Test func `a digest in the trailers of a whole takes the place of an earlier one`() throws {
-        let digest = try #require(Held.digest)
+    @Test func `a digest in the trailers of a full representation replaces an earlier one`() throws {
+        let digest = try #require(PartialDownload.digest)
         let newer = try #require(ReprDigest(sha256: [UInt8](repeating: 8, count: 32)))
-        var state = Held.state([.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue])
-        _ = try state.next(Held.answer(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
+        var state = PartialDownload.state([.eTag: "\"v1\"", .contentLength: "300", .reprDigest: digest.headerValue])
+        _ = try state.next(PartialDownload.response(200, [.eTag: "\"v1\"", .transferEncoding: "chunked"]))
         _ = state.received(300)
         #expect(state.bodyEnded(trailers: [.reprDigest: newer.headerValue]) == .complete)
         #expect(state.representation?.digest == newer)
     }
 
     @Test func `a digest in the trailers is taken, and one that differs means changed`() throws {
-        let digest = try #require(Held.digest)
-        var state = Held.state()
-        _ = try state.next(Held.part())
+        let digest = try #require(PartialDownload.digest)
+        var state = PartialDownload.state()
+        _ = try state.next(PartialDownload.part())
         _ = state.received(200)
         #expect(state.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .complete)
         #expect(state.representation?.digest == digest)
-        var other = Held.state([
+        var other = PartialDownload.state([
             .eTag: "\"v1\"", .contentLength: "300",
             .reprDigest: try #require(ReprDigest(sha256: [UInt8](repeating: 8, count: 32))).headerValue,
         ])
-        _ = try other.next(Held.part())
+        _ = try other.next(PartialDownload.part())
         _ = other.received(200)
         #expect(other.bodyEnded(trailers: [.reprDigest: digest.headerValue]) == .retryNow(.representationChanged))
         #expect(other.nextStep == .send(.full(.representationChanged)))

@@ -32,7 +32,7 @@ import TransferProtocol
         ("http://h/\u{7F}", .controlCharacter),
         ("http://h/" + String(repeating: "x", count: 8_000), .tooLong),
     ])
-    func `what isn't the URL of a download is refused, and told why`(text: String, problem: DownloadURLProblem) {
+    func `an invalid download URL is refused with the reason`(text: String, problem: DownloadURLProblem) {
         #expect(throws: problem) { try DownloadURL(text) }
     }
 

@@ -67,7 +67,7 @@ import TransferProtocol
         #expect(try (host(url, ["http_proxy": "a:1", "no_proxy": list]) == nil) == isDirect)
     }
 
-    @Test func `an environment's proxies aren't asked for this machine`() throws {
+    @Test func `an environment's proxies aren't used for this machine`() throws {
         for url in ["http://localhost/", "http://127.0.0.1:8/", "http://[::1]/", "http://a.localhost/"] {
             #expect(try host(url, ["http_proxy": "a:1"]) == nil)
         }

@@ -38,7 +38,7 @@ struct RateLimiterTests {
         #expect(RateLimiter(rate: .bytesPerSecond(rate)).chunkLength == length)
     }
 
-    @Test func `no time brings more than the rate, the burst and a piece, and a busy sender gets the whole rate`() {
+    @Test func `no period exceeds the rate, the burst and a piece, and a busy sender gets the full rate`() {
         for seed in UInt64(0)..<40 {
             var random = SeededGenerator(seed: seed)
             let rate = BitRate(bitsPerSecond: Int64(1 + random.next() % 800_000_000))

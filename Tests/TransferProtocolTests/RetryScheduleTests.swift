@@ -120,7 +120,7 @@ import Units
         #expect(rules == (requests > 1 ? ["progress"] : []))
     }
 
-    @Test func `attempts that bring one byte each are held to 20 a second after the first 100`() throws {
+    @Test func `attempts that bring one byte each are limited to 20 a second after the first 100`() throws {
         let (time, requests, rules) = try #require(transfer(1_000, part: 1))
         #expect(requests == 1_000)
         #expect(rules == ["progress", "pace"])

@@ -24,11 +24,11 @@ import Units
         #expect(stalled([0, 0, 0, 0, 15_360, 0, 0, 0, 0, 0]) == [9])
     }
 
-    @Test func `time in which nothing was wanted is not held against the sender`() {
+    @Test func `time in which nothing was requested doesn't count against the sender`() {
         #expect(stalled([0, 0, 0, 0, nil, 0, 0, 0, 0, 0]) == [9])
     }
 
-    @Test func `a rule of zero still wants a byte in each window`() {
+    @Test func `a minimum of zero still requires a byte in each window`() {
         var rule = MinimumThroughput()
         rule.minimumBytesPerSecond = .zero
         rule.window = .zero

@@ -48,7 +48,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     /// The last forwarded OPTIONS request, until its response has passed.
     private var options: HTTPRequest?
     /// The number of forwarded requests without a response.
-    private var unanswered = 0
+    private var pendingResponses = 0
     /// Parts after a request that must be answered first. Nothing is read while it is non-empty, so it holds at most
     /// one read.
     private var queue = CircularBuffer<HTTPRequestPart>()
@@ -93,7 +93,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         guard case .head(let head) = part else { return false }
         switch state {
         case .serving: return true
-        case .forwarding: return unanswered > 0 && server.takes(head)
+        case .forwarding: return pendingResponses > 0 && server.handles(head)
         case .discarding, .closed: return false
         }
     }
@@ -103,9 +103,9 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
         case .closed: break
         case .forwarding:
             if case .head(let head) = part {
-                if server.takes(head) { return begin(head, context) }
+                if server.handles(head) { return begin(head, context) }
                 options = head.method == .options ? head : nil
-                unanswered += 1
+                pendingResponses += 1
             }
             context.fireChannelRead(wrapInboundOut(part))
         case .discarding(let rest):
@@ -225,7 +225,7 @@ public final class ResumableUploadHandler: ChannelDuplexHandler, RemovableChanne
     public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
             context.write(data, promise: promise)
-            unanswered = max(0, unanswered - 1)
+            pendingResponses = max(0, pendingResponses - 1)
             return deliverQueue(context)
         }
         guard let request = options, case .head(var head) = unwrapOutboundIn(data), head.status.kind != .informational

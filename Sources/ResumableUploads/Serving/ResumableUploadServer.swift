@@ -81,7 +81,7 @@ public final class ResumableUploadServer: Sendable {
             now: { UploadInstant(elapsed: ContinuousClock.now - origin, wall: UploadHead.secondsSince1970()) },
             location: { [path = configuration.path] in path + $0.description }
         )
-        forwardingProxy.tell(service)
+        forwardingProxy.attach(service)
     }
 
     /// The number of uploads, including ended ones.
@@ -91,7 +91,7 @@ public final class ResumableUploadServer: Sendable {
     public func shutDown() async { await service.shutDown() }
 
     /// Whether a request is about an upload.
-    func takes(_ head: HTTPRequest) -> Bool {
+    func handles(_ head: HTTPRequest) -> Bool {
         if head.path?.utf8.starts(with: configuration.path.utf8) == true { return true }
         let resource = UploadRequest.Resource.target(UploadTarget(name: "", location: ""))
         let request = UploadRequest(

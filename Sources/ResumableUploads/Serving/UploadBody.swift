@@ -114,7 +114,7 @@ final class UploadPipe: Sendable {
                 }
                 switch before {
                 case .idle: break
-                case .awaited(let tell): tell()
+                case .awaited(let notify): notify()
                 case .offered(let piece, let taken):
                     continuation.resume(returning: piece)
                     taken()

@@ -31,7 +31,7 @@ final class UploadForwarder: UploadBackend {
     }
 
     /// Reports early responses to `service`, until `shutDown`.
-    func tell(_ service: UploadService) { self.service.withLock { $0 = service } }
+    func attach(_ service: UploadService) { self.service.withLock { $0 = service } }
 
     /// Registers the head and channel of a request that may create an upload.
     func prepare(_ token: UploadToken, _ head: HTTPRequest, _ channel: any Channel) {

@@ -86,7 +86,7 @@ extension UploadError: CustomStringConvertible {
         case .invalidDigest(let count): "a SHA-256 has 32 bytes, and the named one has \(count)"
         case .digestDiffers(let named, let actual):
             "the content's SHA-256 is \(Self.hex(actual)), and \(Self.hex(named)) was named"
-        case .streamFailed(let words): "the stream failed: \(words)"
+        case .streamFailed(let reason): "the stream failed: \(reason)"
         case .streamTooLong(let limit): "the stream has more than \(limit) bytes"
         case .sourceChanged(let path): "“\(path)” was changed while it was uploaded"
         case .refused(let failure): failure.description

@@ -97,8 +97,8 @@ final class UploadTimeoutHandler: ChannelDuplexHandler {
             if head.status.kind == .informational, head.status.code != 101 {
                 interimResponses += 1
                 guard interimResponses <= UploadTimeoutLimits.maximumInterimResponses else {
-                    let words = "more than \(UploadTimeoutLimits.maximumInterimResponses) interim responses"
-                    return giveUp(.malformedResponse(words), context)
+                    let reason = "more than \(UploadTimeoutLimits.maximumInterimResponses) interim responses"
+                    return giveUp(.malformedResponse(reason), context)
                 }
                 if isSent { awaitResponse(context) }
             } else {

@@ -101,10 +101,11 @@ struct GetCommand: AsyncParsableCommand {
             download.cancel()
         }
         let result = format == .text ? await live.follow(download) : await download.value
-        try tell(result, destination)
+        try report(result, destination)
     }
 
-    private func tell(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath) throws(CommandFailure)
+    private func report(_ result: Result<DownloadSummary, DownloadError>, _ destination: FilePath)
+        throws(CommandFailure)
     {
         switch result {
         case .success(let summary):

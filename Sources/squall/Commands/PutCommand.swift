@@ -111,7 +111,7 @@ struct PutCommand: AsyncParsableCommand {
             upload.cancel()
         }
         let result = format == .text ? await live.follow(upload) : await upload.value
-        try tell(result)
+        try report(result)
     }
 
     private func request() throws(CommandFailure) -> UploadRequest {
@@ -124,7 +124,7 @@ struct PutCommand: AsyncParsableCommand {
         return request
     }
 
-    private func tell(_ result: Result<UploadSummary, UploadError>) throws(CommandFailure) {
+    private func report(_ result: Result<UploadSummary, UploadError>) throws(CommandFailure) {
         switch result {
         case .success(let summary):
             guard events == .text else { return }
@@ -135,7 +135,7 @@ struct PutCommand: AsyncParsableCommand {
                     \(Formatting.seconds(summary.duration).trimmingPrefix { $0 == " " }), \
                     \(summary.connections) connection\(summary.connections == 1 ? "" : "s"), \
                     \(Formatting.grouped(repeated)) bytes sent twice (\(Formatting.percent(repeated, of: summary.bytes)))
-                    sha256 \(summary.sha256.hexadecimal) (\(summary.proofInWords))
+                    sha256 \(summary.sha256.hexadecimal) (\(summary.proofDescription))
                     """
             )
         case .failure(let error):

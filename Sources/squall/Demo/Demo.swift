@@ -85,7 +85,7 @@ struct Demo {
             seed: seed
         )
         do {
-            return try await Proxy.start(configuration, on: loops, journal: { story.tell($0) })
+            return try await Proxy.start(configuration, on: loops, journal: { story.record($0) })
         } catch {
             throw .failed(error.description)
         }

@@ -29,7 +29,7 @@ struct DemoClient {
             let request = DownloadRequest(url: url)
             let summary = try await client.download(request, to: FilePath(files.received)) { event in
                 progress.note(event)
-                story.tell(event)
+                story.record(event)
                 guard format == .json else { return }
                 var report = TransferReport(event)
                 report.transfer = DemoTransfer.download.rawValue
@@ -48,7 +48,7 @@ struct DemoClient {
         do throws(UploadError) {
             let summary = try await client.upload(FilePath(files.sent), request) { event in
                 progress.note(event)
-                story.tell(event)
+                story.record(event)
                 guard format == .json else { return }
                 var report = UploadReport(event)
                 report.transfer = DemoTransfer.upload.rawValue

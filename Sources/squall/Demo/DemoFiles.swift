@@ -38,11 +38,11 @@ struct DemoFiles {
         served = source.path
         sent = source.appendingPathComponent(DemoFiles.name).path
         received = folder.appendingPathComponent("received.bin").path
-        let work = folder.appendingPathComponent(KeptFolder.work)
+        let work = folder.appendingPathComponent(DemoFolder.work)
         uploads = work.appendingPathComponent("uploads").path
         uploaded = work.appendingPathComponent("uploads/\(DemoFiles.name)").path
         state = work.appendingPathComponent("state").path
-        if isKept { try KeptFolder.prepare(FilePath(folder.path)) }
+        if isKept { try DemoFolder.prepare(FilePath(folder.path)) }
         do {
             try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
             try FileManager.default.createDirectory(atPath: uploads, withIntermediateDirectories: true)
@@ -66,9 +66,9 @@ struct DemoFiles {
             try? FileManager.default.removeItem(at: folder)
             return
         }
-        let work = folder.appendingPathComponent(KeptFolder.work)
+        let work = folder.appendingPathComponent(DemoFolder.work)
         let uploaded = work.appendingPathComponent("uploads/\(name)")
-        try? FileManager.default.moveItem(at: uploaded, to: folder.appendingPathComponent(KeptFolder.uploaded))
+        try? FileManager.default.moveItem(at: uploaded, to: folder.appendingPathComponent(DemoFolder.uploaded))
         try? FileManager.default.removeItem(at: work)
     }
 

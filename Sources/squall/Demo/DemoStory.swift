@@ -59,12 +59,12 @@ final class DemoStory: Sendable {
             let index = state.phases?.current?.phase
             return (news, index.flatMap { state.phases?.names[$0] })
         }
-        if let news { tellLive(news) }
+        if let news { printLive(news) }
         return name
     }
 
     /// Records a fault.
-    func tell(_ entry: JournalEntry) {
+    func record(_ entry: JournalEntry) {
         let fault = "\(entry.fault) \(entry.effect.word)"
         add(Narrator.sentence(entry), at: entry.moment) { state in
             if let index = state.events.firstIndex(where: { $0.fault == fault }) {
@@ -76,7 +76,7 @@ final class DemoStory: Sendable {
     }
 
     /// Records an event of the client.
-    func tell(_ event: DownloadEvent) {
+    func record(_ event: DownloadEvent) {
         guard let sentence = event.sentence else { return }
         add("client: \(sentence)", at: MonotonicClock.now) { state in
             if case .resumed(let offset) = event { state.resumptions.append(offset) }
@@ -84,7 +84,7 @@ final class DemoStory: Sendable {
     }
 
     /// Records an event of the client.
-    func tell(_ event: UploadEvent) {
+    func record(_ event: UploadEvent) {
         guard let sentence = event.sentence else { return }
         add("client: \(sentence)", at: MonotonicClock.now) { state in
             if case .resumed(let offset) = event { state.resumptions.append(offset) }
@@ -117,11 +117,11 @@ final class DemoStory: Sendable {
             DemoStory.append((moment, text), &state)
             return news
         }
-        if let news { tellLive(news) }
-        tellLive((moment, text))
+        if let news { printLive(news) }
+        printLive((moment, text))
     }
 
-    private func tellLive(_ line: (moment: Moment, text: String)) {
-        live.tell("\(Formatting.seconds(line.moment - started))  \(line.text)")
+    private func printLive(_ line: (moment: Moment, text: String)) {
+        live.print("\(Formatting.seconds(line.moment - started))  \(line.text)")
     }
 }

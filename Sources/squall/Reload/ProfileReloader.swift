@@ -11,9 +11,9 @@ actor ProfileReloader {
     /// Why the files are reread.
     enum Reason: Sendable {
         /// Requested by SIGHUP.
-        case asked
+        case requested
         /// Time to check for changes.
-        case look
+        case poll
     }
 
     /// The profile as named on the command line.
@@ -50,24 +50,24 @@ actor ProfileReloader {
         _ reasons: AsyncStream<Reason>,
         proxies: [Proxy],
         journal: Journal?,
-        tell: @Sendable (String) -> Void
+        report: @Sendable (String) -> Void
     ) async {
         for await reason in reasons {
-            let tellsProblems: Bool
-            switch (reason, watch.look(files.map { FileStamp($0) })) {
-            case (.look, .nothing): continue
-            case (.look, .read(let tells)): tellsProblems = tells
-            case (.asked, _): tellsProblems = true
+            let reportsProblems: Bool
+            switch (reason, watch.poll(files.map { FileStamp($0) })) {
+            case (.poll, .nothing): continue
+            case (.poll, .read(let reports)): reportsProblems = reports
+            case (.requested, _): reportsProblems = true
             }
             do throws(CommandFailure) {
                 let next = try read()
                 if let line = try await apply(next, to: proxies, journal) {
-                    tell(line)
-                } else if case .asked = reason {
-                    tell("reloaded: profile “\(next.name)”, nothing has changed")
+                    report(line)
+                } else if case .requested = reason {
+                    report("reloaded: profile “\(next.name)”, nothing has changed")
                 }
             } catch {
-                guard tellsProblems else { continue }
+                guard reportsProblems else { continue }
                 Console.warn(lines: error.lines)
                 Console.warn("the profile “\(reference)” can't be used, and nothing has changed")
             }

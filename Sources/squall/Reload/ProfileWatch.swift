@@ -11,7 +11,7 @@ struct ProfileWatch {
     enum Step: Hashable {
         case nothing
         /// Read the files; report problems if they are certain to persist.
-        case read(tellsProblems: Bool)
+        case read(reportsProblems: Bool)
     }
 
     private var seen: [FileStamp?]
@@ -23,12 +23,12 @@ struct ProfileWatch {
     }
 
     /// Polls with the files' current stamps.
-    mutating func look(_ stamps: [FileStamp?]) -> Step {
+    mutating func poll(_ stamps: [FileStamp?]) -> Step {
         let isSame = stamps == seen
         guard !isSame || !isSettled else { return .nothing }
         seen = stamps
         isSettled = isSame
-        return .read(tellsProblems: isSame)
+        return .read(reportsProblems: isSame)
     }
 
     /// Watches other files, which were read with these stamps.

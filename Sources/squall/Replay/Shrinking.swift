@@ -49,7 +49,7 @@ struct Shrinking {
                 guard !Task.isCancelled else { break search }
                 done += 1
                 minimizer.answer(fails: fails)
-                live.tell("run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")")
+                live.print("run \(done): \(Shrinking.faults(kept.count)), the command \(fails ? "fails" : "passes")")
             }
         }
         live.clear()
@@ -71,11 +71,11 @@ struct Shrinking {
         let kept = units(minimizer.current)
         let profile = plan.profile(keeping: kept, isNamedApart: true)
         try checkSize(of: profile)
-        guard !Task.isCancelled else { return try tellInterrupted(kept, profile, done) }
+        guard !Task.isCancelled else { return try reportInterruption(kept, profile, done) }
         guard let fails = try await trial.record(profile, on: loops) else {
-            return try tellInterrupted(kept, profile, done)
+            return try reportInterruption(kept, profile, done)
         }
-        try tell(kept, profile, done + 1, written: "\(trial.files.profile), \(trial.files.journal)")
+        try report(kept, profile, done + 1, written: "\(trial.files.profile), \(trial.files.journal)")
         var reasons = fails ? [] : ["the command passed the last time: it doesn't always fail"]
         if case .test = minimizer.next {
             reasons.append("those were all the runs allowed; a smaller list may do (--runs)")
@@ -92,7 +92,7 @@ struct Shrinking {
     }
 
     /// Reports the smallest list so far if it is smaller than the journal's.
-    private func tellInterrupted(
+    private func reportInterruption(
         _ kept: [ReplayPlan.Unit],
         _ profile: Profile,
         _ done: Int
@@ -100,12 +100,12 @@ struct Shrinking {
         guard kept.count < plan.units.count else {
             throw .failed("interrupted before a smaller list of faults was found")
         }
-        try tell(kept, profile, done, written: trial.files.profile)
+        try report(kept, profile, done, written: trial.files.profile)
         throw .failed("interrupted; a smaller list may do")
     }
 
     /// Writes the profile of the result and reports it.
-    private func tell(
+    private func report(
         _ kept: [ReplayPlan.Unit],
         _ profile: Profile,
         _ runs: Int,

@@ -12,7 +12,7 @@ final class Interrupt: Sendable {
     private struct State {
         var count = 0
         /// Whether SIGINT or SIGTERM was received.
-        var wasAsked = false
+        var wasRequested = false
         var waiters: [CheckedContinuation<Void, Never>] = []
         var sources: LoopBound<[SignalSource]>?
     }
@@ -59,9 +59,9 @@ final class Interrupt: Sendable {
         if number == SIGHUP, let reload, !hadTerminal || Interrupt.hasTerminal { return reload() }
         let (isRepeated, waiters) = state.withLock { state in
             state.count += 1
-            let isRepeated = number != SIGHUP && state.wasAsked
+            let isRepeated = number != SIGHUP && state.wasRequested
             // A closing terminal or a service manager may send SIGHUP and then SIGTERM.
-            if number != SIGHUP { state.wasAsked = true }
+            if number != SIGHUP { state.wasRequested = true }
             defer { state.waiters = [] }
             return (isRepeated, state.waiters)
         }

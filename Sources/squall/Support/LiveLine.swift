@@ -44,9 +44,9 @@ final class LiveLine: Sendable {
     }
 
     /// Prints a permanent line above the live one.
-    func tell(_ text: String) {
+    func print(_ text: String) {
         guard isOn else { return }
-        screen.tell(text.visibleLine)
+        screen.print(text.visibleLine)
     }
 
     /// Removes the live line and waits until everything is written.
@@ -67,7 +67,7 @@ private final class Screen: Sendable {
         /// The queued text.
         var waiting = ""
         /// The number of lines dropped since the last printed one.
-        var untold = 0
+        var dropped = 0
     }
 
     private let output: FileHandle
@@ -91,11 +91,11 @@ private final class Screen: Sendable {
     }
 
     /// Queues a permanent line.
-    func tell(_ text: String) {
+    func print(_ text: String) {
         change { state in
             let lines = replacing(state.line, text) + "\n\(state.line)"
             let isQueued = Screen.queue(missing(state) + lines, &state)
-            if !isQueued { state.untold += 1 }
+            if !isQueued { state.dropped += 1 }
         }
     }
 
@@ -106,8 +106,8 @@ private final class Screen: Sendable {
 
     /// A line that replaces the dropped ones.
     private func missing(_ state: State) -> String {
-        guard state.untold > 0 else { return "" }
-        return replacing(state.line, "… and \(state.untold) line\(state.untold == 1 ? "" : "s") more") + "\n"
+        guard state.dropped > 0 else { return "" }
+        return replacing(state.line, "… and \(state.dropped) line\(state.dropped == 1 ? "" : "s") more") + "\n"
     }
 
     /// Overwrites the line `before` completely with `text`.
@@ -122,7 +122,7 @@ private final class Screen: Sendable {
     private static func queue(_ text: String, _ state: inout State) -> Bool {
         guard state.waiting.utf8.count + text.utf8.count <= LiveLine.limit else { return false }
         state.waiting += text
-        state.untold = 0
+        state.dropped = 0
         return true
     }
 

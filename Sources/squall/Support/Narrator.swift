@@ -16,7 +16,7 @@ final class Narrator: Sendable {
     }
 
     /// Prints a fault.
-    func tell(_ entry: JournalEntry) {
+    func narrate(_ entry: JournalEntry) {
         let (isTaken, omissions) = quota.withLock { $0.take(entry) }
         let seconds = Formatting.signedSeconds(entry.moment - started)
         for omission in omissions {
@@ -45,8 +45,8 @@ final class Narrator: Sendable {
 /// the number of suppressed ones.
 final class Warnings: Sendable {
     private struct Kind {
-        var lastTold = Moment(nanoseconds: .min)
-        var untold = 0
+        var lastReported = Moment(nanoseconds: .min)
+        var suppressed = 0
         /// The last event of the kind.
         var text = ""
     }
@@ -54,31 +54,33 @@ final class Warnings: Sendable {
     private let kinds = Mutex<[String: Kind]>([:])
 
     /// Prints `event`, unless its kind was printed less than a second ago.
-    func tell(_ event: ProxyEvent) {
+    func report(_ event: ProxyEvent) {
         let now = MonotonicClock.now
-        let untold = kinds.withLock { kinds -> Int? in
+        let suppressed = kinds.withLock { kinds -> Int? in
             var kind = kinds[event.kind, default: Kind()]
             defer { kinds[event.kind] = kind }
             kind.text = "\(event)"
-            guard now - kind.lastTold >= .seconds(1) else {
-                kind.untold += 1
+            guard now - kind.lastReported >= .seconds(1) else {
+                kind.suppressed += 1
                 return nil
             }
-            kind.lastTold = now
-            defer { kind.untold = 0 }
-            return kind.untold
+            kind.lastReported = now
+            defer { kind.suppressed = 0 }
+            return kind.suppressed
         }
-        guard let untold else { return }
-        Console.warn(untold == 0 ? "\(event)" : "\(event) (and \(untold) times more since it was last told)")
+        guard let suppressed else { return }
+        Console.warn(suppressed == 0 ? "\(event)" : "\(event) (and \(suppressed) times more since it was last told)")
     }
 
     /// Prints the number of suppressed events.
     func finish() {
-        let untold = kinds.withLock { kinds in
+        let suppressed = kinds.withLock { kinds in
             defer { kinds = [:] }
-            return kinds.values.filter { $0.untold > 0 }
+            return kinds.values.filter { $0.suppressed > 0 }
         }
-        for kind in untold { Console.warn("\(kind.text) (and \(kind.untold) times more since it was last told)") }
+        for kind in suppressed {
+            Console.warn("\(kind.text) (and \(kind.suppressed) times more since it was last told)")
+        }
     }
 }
 

@@ -8,14 +8,14 @@ struct OutputFile {
     /// Atomically replaces the file with `text`; on failure it stays unchanged.
     func write(_ text: String) throws(CommandFailure) {
         try attempt { () throws(SystemError) in
-            let file = try FileReplacement(of: path) { OutputFile.tellWaiting(for: "“\(path)”") }
+            let file = try FileReplacement(of: path) { OutputFile.warnWaiting(for: "“\(path)”") }
             file.writer.write(text.hasSuffix("\n") ? String(text.dropLast()) : text)
             try file.commit()
         }
     }
 
     /// Explains the wait while a FIFO has no reader.
-    static func tellWaiting(for what: String) {
+    static func warnWaiting(for what: String) {
         Console.warn("\(what) is a FIFO that no program reads: waiting for one")
     }
 

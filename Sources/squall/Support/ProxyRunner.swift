@@ -32,9 +32,9 @@ struct ProxyRunner {
         )
         do throws(SystemError) {
             loops = try EventLoopGroup(count: threads)
-            var ask: (@Sendable () -> Void)?
-            if reloader != nil { ask = { _ = reload.yield(.asked) } }
-            interrupt = try await Interrupt.watch(on: loops.loops[0], reload: ask)
+            var requestReload: (@Sendable () -> Void)?
+            if reloader != nil { requestReload = { _ = reload.yield(.requested) } }
+            interrupt = try await Interrupt.watch(on: loops.loops[0], reload: requestReload)
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
@@ -51,9 +51,9 @@ struct ProxyRunner {
                     on: loops,
                     journal: { entry in
                         journal?.record(entry)
-                        narrator?.tell(entry)
+                        narrator?.narrate(entry)
                     },
-                    report: { event in warnings.tell(event) }
+                    report: { event in warnings.report(event) }
                 )
                 proxies.append(proxy)
             } catch {
@@ -64,9 +64,9 @@ struct ProxyRunner {
         output?.release()
         for proxy in proxies { announce(proxy) }
         let reloading = reloading(proxies, journal, reasons)
-        let looking = watches ? ProxyRunner.looking(reload) : nil
+        let polling = watches ? ProxyRunner.polling(reload) : nil
         await interrupt.wait()
-        looking?.cancel()
+        polling?.cancel()
         reload.finish()
         await reloading?.value
         var lateness: [String] = []
@@ -92,7 +92,7 @@ struct ProxyRunner {
                 guard ProxyRunner.isFailure(error, of: journal) else { return }
                 Console.warn("the journal “\(journal)” can't be written, and is incomplete from here on: \(error)")
             } whenWaiting: {
-                OutputFile.tellWaiting(for: "the journal “\(journal)”")
+                OutputFile.warnWaiting(for: "the journal “\(journal)”")
             }
         } catch {
             throw CommandFailure(writing: "the journal “\(journal)”", error)
@@ -106,14 +106,14 @@ struct ProxyRunner {
         _ reasons: AsyncStream<ProfileReloader.Reason>
     ) -> Task<Void, Never>? {
         guard let reloader else { return nil }
-        let tells = self.journal == "-" ? Console.warn(lines:) : Console.note
-        return Task { await reloader.run(reasons, proxies: proxies, journal: journal, tell: tells) }
+        let report = self.journal == "-" ? Console.warn(lines:) : Console.note
+        return Task { await reloader.run(reasons, proxies: proxies, journal: journal, report: report) }
     }
 
     /// Polls the files for changes.
-    private static func looking(_ reload: AsyncStream<ProfileReloader.Reason>.Continuation) -> Task<Void, Never> {
+    private static func polling(_ reload: AsyncStream<ProfileReloader.Reason>.Continuation) -> Task<Void, Never> {
         Task {
-            while (try? await Task.sleep(for: ProfileWatch.interval)) != nil { reload.yield(.look) }
+            while (try? await Task.sleep(for: ProfileWatch.interval)) != nil { reload.yield(.poll) }
         }
     }
 

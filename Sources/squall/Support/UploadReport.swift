@@ -108,7 +108,7 @@ extension UploadEvent {
 
 extension UploadSummary {
     /// The proof, or its absence, in words.
-    var proofInWords: String {
+    var proofDescription: String {
         switch proof {
         case .digest: "as the server says"
         case .accepted: "accepted with \(status ?? 0), not verified: the server told no digest"

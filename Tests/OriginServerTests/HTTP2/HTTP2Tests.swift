@@ -6,10 +6,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct HTTP2Tests {
     @Test func `requests on one connection are answered as by HTTP 1`() async throws {
         try await SecureOrigin.withPeer { peer, _ in
-            let whole = try await peer.exchange(1)
-            #expect(whole.status == 200)
-            #expect(whole.content == TestOrigin.content)
-            #expect(whole["connection"] == nil)
+            let full = try await peer.exchange(1)
+            #expect(full.status == 200)
+            #expect(full.content == TestOrigin.content)
+            #expect(full["connection"] == nil)
             let part = try await peer.exchange(3, "GET", "/file.bin", [("range", "bytes=-10")])
             #expect(part.status == 206)
             #expect(part["content-range"] == "bytes 990-999/1000")
@@ -18,7 +18,7 @@ import Testing
             #expect(head.status == 200)
             #expect(head["content-length"] == "1000")
             #expect(head.content.isEmpty)
-            let same = [("if-none-match", try #require(whole["etag"]))]
+            let same = [("if-none-match", try #require(full["etag"]))]
             #expect(try await peer.exchange(7, "GET", "/file.bin", same).status == 304)
             #expect(try await peer.exchange(9, "GET", "/none").status == 404)
             #expect(try await peer.exchange(11, "DELETE").status == 405)
@@ -52,7 +52,7 @@ import Testing
 
     /// RFC 9113, sections 8.1.1 and 8.2.
     @Test(arguments: malformed.indices)
-    func `a malformed request is reset, and its connection goes on`(_ index: Int) async throws {
+    func `a malformed request is reset, and its connection stays open`(_ index: Int) async throws {
         try await SecureOrigin.withPeer { peer, _ in
             let (name, fields) = Self.malformed[index]
             try await peer.request(1, "GET", "/file.bin", fields)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that isn't read for too long ends its stream alone`() async throws {
+    @Test func `a response that isn't read for too long ends only its stream`() async throws {
         var limits = OriginLimits.patient
         limits.stallTimeout = .milliseconds(100)
         let large = [UInt8](repeating: 7, count: 400_000)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `a connection too many is told so in its first answer, and closed`() async throws {
+    @Test func `a connection beyond the limit gets a refusal as its first response, and is closed`() async throws {
         var limits = OriginLimits.patient
         limits.connections = 1
         limits.refusedConnections = 1
@@ -231,7 +231,7 @@ import Testing
     }
 
     /// The digest of a 1 TiB file takes much longer than the test.
-    @Test func `an answer is given up when its client has reset the stream`() async throws {
+    @Test func `a response is abandoned when its client has reset the stream`() async throws {
         var limits = OriginLimits.patient
         limits.digestTimeout = .hours(1)
         try await SecureOrigin.withPeer(limits: limits) { peer, origin in
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `a shutdown lets answers end that are under way, and takes no more`() async throws {
+    @Test func `a shutdown lets responses in progress finish, and accepts no more requests`() async throws {
         let large = [UInt8](repeating: 7, count: 400_000)
         try await SecureOrigin.withPeer(["large.bin": large]) { peer, origin in
             peer.starved = [1]

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the client is told to go on when the server takes its content`() async throws {
+    @Test func `100 (Continue) is sent when the server accepts the content`() async throws {
         try await SecureOrigin.withPeer([:], takesUploads: true) { peer, _ in
             let fields: HTTP2Peer.Block = [("content-length", "3"), ("expect", "100-continue")]
             try await peer.request(1, "PUT", "/new.bin", fields, ends: false)

@@ -103,8 +103,8 @@ final class ScriptedServer: Sendable {
     let url: String
     private let listener: TestSocket
 
-    /// - Parameter answers: Called with the number of the connection, from 0, and the head of its request.
-    init(_ answer: @escaping @Sendable (Int, String, TestSocket) throws -> Void) {
+    /// - Parameter respond: Called with the number of the connection, from 0, and the head of its request.
+    init(_ respond: @escaping @Sendable (Int, String, TestSocket) throws -> Void) {
         let (listener, address) = TestSocket.listening()
         self.listener = listener
         url = "http://127.0.0.1:\(address.port)"
@@ -119,7 +119,7 @@ final class ScriptedServer: Sendable {
                         guard let part = try? socket.receive(1), !part.isEmpty else { break }
                         head += part
                     }
-                    try? answer(turn, String(decoding: head, as: UTF8.self), socket)
+                    try? respond(turn, String(decoding: head, as: UTF8.self), socket)
                     socket.close()
                 }
             }

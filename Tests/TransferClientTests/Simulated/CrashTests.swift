@@ -39,14 +39,14 @@ import Units
     /// The result of one life of the client.
     private struct Life: Sendable {
         var result: Result<DownloadSummary, DownloadError>
-        var held: Int64 = 0
+        var received: Int64 = 0
         var committed: Int64 = 0
         /// Whether the commit may be void: the file was about to restart.
         var isVoid = false
         var resumptions = 0
     }
 
-    private final class Told: Sendable {
+    private final class EventRecorder: Sendable {
         let restartedAt = Mutex<Int64?>(nil)
         let resumptions = Mutex(0)
     }
@@ -55,7 +55,7 @@ import Units
         var habits = SimulatedPeer.Habits()
         habits.tag = [0, 0, 0, 1, 2][Int(random.next() % 5)]
         habits.hasDate = random.next() % 3 > 0
-        habits.tellsDigest = random.next() % 3 == 0
+        habits.sendsDigest = random.next() % 3 == 0
         habits.framing = [0, 0, 0, 1, 2][Int(random.next() % 5)]
         habits.knowsRanges = random.next() % 8 > 0
         habits.changes = random.next() % 4 == 0 ? 15 : 0
@@ -94,7 +94,7 @@ import Units
             httpAttempt: { _ in SimulatedAttempt(peer: peer) },
             executor: executor
         )
-        let told = Told()
+        let reported = EventRecorder()
         let life = executor.run { () async -> Life in
             do throws(DownloadError) {
                 let url = try DownloadURL(checked: request.url)
@@ -107,25 +107,25 @@ import Units
                 )
                 let session = DownloadSession(environment, request, url, file, recovered) { event in
                     switch event {
-                    case .restarted: told.restartedAt.withLock { $0 = file.committed }
-                    case .resumed: told.resumptions.withLock { $0 += 1 }
+                    case .restarted: reported.restartedAt.withLock { $0 = file.committed }
+                    case .resumed: reported.resumptions.withLock { $0 += 1 }
                     default: break
                     }
                 }
                 var life = Life(result: .failure(.cancelled))
-                if case .prefix(_, let length) = recovered { life.held = length }
+                if case .prefix(_, let length) = recovered { life.received = length }
                 do throws(DownloadError) {
                     life.result = .success(try await session.run(after: recovered))
                 } catch {
                     life.result = .failure(error)
                 }
                 life.committed = file.committed
-                life.isVoid = told.restartedAt.withLock { $0 ?? .max } <= life.committed
-                life.resumptions = told.resumptions.withLock { $0 }
+                life.isVoid = reported.restartedAt.withLock { $0 ?? .max } <= life.committed
+                life.resumptions = reported.resumptions.withLock { $0 }
                 await file.close()
                 return life
             } catch {
-                return Life(result: .failure(error), held: -1, committed: -1)
+                return Life(result: .failure(error), received: -1, committed: -1)
             }
         }
         guard let life else { throw Broken(description: "a life came to no end") }
@@ -159,8 +159,8 @@ import Units
             disk.setFaults(faults)
             let lived = try live(random.next(), disk, peer, request, floor: floor)
             story.resumptions += lived.resumptions
-            if lived.held >= 0, lived.held < floor {
-                throw Broken(description: "\(floor) bytes were promised, and life \(life) found \(lived.held)")
+            if lived.received >= 0, lived.received < floor {
+                throw Broken(description: "\(floor) bytes were promised, and life \(life) found \(lived.received)")
             }
             // The success of a crashed machine isn't reported.
             if case .success(let summary) = lived.result, !disk.isStopped {
@@ -184,7 +184,7 @@ import Units
             default: break
             }
             // What a life has only read may be in the system's memory, and nowhere else.
-            if lived.isVoid { floor = 0 } else if lived.committed != lived.held { floor = max(0, lived.committed) }
+            if lived.isVoid { floor = 0 } else if lived.committed != lived.received { floor = max(0, lived.committed) }
             if disk.isStopped {
                 story.crashes += 1
                 disk.restart(after: random.next() % 2 == 0 ? .power : .process)

@@ -18,7 +18,7 @@ import TransferProtocol
     private func growth(
         times: Int,
         _ change: @escaping @Sendable (PartialFile, Int) async throws(DownloadError) -> Void
-    ) throws -> (longest: Int64, held: Int64) {
+    ) throws -> (longest: Int64, received: Int64) {
         let disk = SimulatedDisk(seed: 1)
         try disk.makeFolder(Self.folder)
         let executor = SimulatedExecutor(seed: 1)
@@ -42,30 +42,30 @@ import TransferProtocol
                 }
                 await file.close()
                 let (again, _) = try await open()
-                let held = again.length
+                let received = again.length
                 await again.close()
-                return .success((longest, held))
+                return .success((longest, received))
             } catch {
                 return .failure(error)
             }
         }
-        let (longest, held) = try #require(found).get()
-        return (longest, held)
+        let (longest, received) = try #require(found).get()
+        return (longest, received)
     }
 
     /// 64 KiB, twice the 32 bytes of 7 hashes, and a last record.
-    @Test func `a journal is written anew before it grows with the number of checkpoints`() throws {
-        let (longest, held) = try growth(times: 2_000) { (file, time) throws(DownloadError) in
+    @Test func `a journal is rewritten before it grows with the number of checkpoints`() throws {
+        let (longest, received) = try growth(times: 2_000) { (file, time) throws(DownloadError) in
             try await file.append([UInt8(truncatingIfNeeded: time)])
             try await file.checkpoint()
         }
         #expect((60_000...66_200).contains(longest))
-        #expect(held == 2_000)
+        #expect(received == 2_000)
     }
 
     /// Mirrors with long names alternate: 64 KiB, and a last record with 2 URLs.
-    @Test func `a journal is written anew before it grows with the number of mirrors`() throws {
-        let (longest, held) = try growth(times: 100) { (file, time) throws(DownloadError) in
+    @Test func `a journal is rewritten before it grows with the number of mirrors`() throws {
+        let (longest, received) = try growth(times: 100) { (file, time) throws(DownloadError) in
             if time == 0 {
                 try await file.append([1])
                 try await file.checkpoint()
@@ -73,6 +73,6 @@ import TransferProtocol
             try await file.updateSource(Self.source(Self.url + String(repeating: "x", count: 7_000 + time % 2)))
         }
         #expect((60_000...73_000).contains(longest))
-        #expect(held == 1)
+        #expect(received == 1)
     }
 }

@@ -106,16 +106,16 @@ import TransferProtocol
         let disk = try disk()
         let peer = Self.peer(framing: 0)
         let isNamed = Atomic(false)
-        let isAsked = Atomic(false)
+        let isRequested = Atomic(false)
         let failing = HookedFiles(files: disk) { (call, path) throws(FileError) in
             if call == "rename", path == Self.file { isNamed.store(true, ordering: .relaxed) }
             guard call == "fsync", isNamed.load(ordering: .relaxed) else { return }
-            isAsked.store(true, ordering: .relaxed)
+            isRequested.store(true, ordering: .relaxed)
             throw FileError(call: call, path: path, errno: .ioError)
         }
         let done = try download(peer, on: failing).get()
-        let wasAsked = isAsked.load(ordering: .relaxed)
-        #expect(wasAsked)
+        let wasRequested = isRequested.load(ordering: .relaxed)
+        #expect(wasRequested)
         #expect(done.bytes == Int64(peer.versions[0].count))
         #expect(try bytes(on: disk) == peer.versions[0])
         #expect(try disk.names(in: Self.folder) == ["file"])

@@ -20,7 +20,7 @@ final class SimulatedPeer: Sendable {
         /// Strong, weak, or none.
         var tag = 0
         var hasDate = true
-        var tellsDigest = false
+        var sendsDigest = false
         /// By length, in chunks, or up to the end of the connection.
         var framing = 0
         var knowsRanges = true
@@ -59,12 +59,12 @@ final class SimulatedPeer: Sendable {
     var repairs: Int { state.withLock { $0.repairs } }
 
     /// A response: its parts, and how the connection ends.
-    struct Answer {
+    struct Response {
         var parts: [HTTPResponsePart]
         var error: (any Error)?
     }
 
-    func answer(_ plan: RequestPlan) throws -> Answer {
+    func response(_ plan: RequestPlan) throws -> Response {
         try state.withLock { state in
             state.requests += 1
             func chance(_ percent: UInt64) -> Bool {
@@ -85,15 +85,15 @@ final class SimulatedPeer: Sendable {
             guard let content = state.versions.last else { return Self.status(404) }
             var head = fields(content, number: state.versions.count)
             var (status, first, last) = (200, 0, content.count - 1)
-            if let asked = range(plan), habits.knowsRanges, fault != 2, isUnchanged(plan, head) {
-                guard asked.lowerBound < content.count || fault == 3 else {
+            if let requested = range(plan), habits.knowsRanges, fault != 2, isUnchanged(plan, head) {
+                guard requested.lowerBound < content.count || fault == 3 else {
                     head[.contentRange] = "bytes */\(content.count)"
                     head[.contentLength] = "0"
-                    return Answer(parts: [.head(HTTPResponse(status: 416, headerFields: head)), .end(nil)])
+                    return Response(parts: [.head(HTTPResponse(status: 416, headerFields: head)), .end(nil)])
                 }
                 status = 206
-                first = min(asked.lowerBound, max(0, content.count - 1))
-                last = min(content.count - 1, asked.upperBound - 1)
+                first = min(requested.lowerBound, max(0, content.count - 1))
+                last = min(content.count - 1, requested.upperBound - 1)
                 // Starts too early, or ends too soon.
                 if fault == 4 { first -= Int(state.random.next() % UInt64(first + 1)) }
                 if fault == 5 { last -= Int(state.random.next() % UInt64(max(1, last - first + 1))) }
@@ -122,13 +122,13 @@ final class SimulatedPeer: Sendable {
                 body.removeFirst(piece.count)
             }
             if error == nil { parts.append(.end(nil)) }
-            return Answer(parts: parts, error: error)
+            return Response(parts: parts, error: error)
         }
     }
 
-    private static func status(_ status: Int) -> Answer {
+    private static func status(_ status: Int) -> Response {
         let head = HTTPResponse(status: .init(code: status), headerFields: [.contentLength: "0"])
-        return Answer(parts: [.head(head), .end(nil)])
+        return Response(parts: [.head(head), .end(nil)])
     }
 
     private func fields(_ content: [UInt8], number: Int) -> HTTPFields {
@@ -139,7 +139,7 @@ final class SimulatedPeer: Sendable {
         default: break
         }
         if habits.hasDate { fields[.lastModified] = "Sun, 06 Nov 1994 08:49:\(10 + number % 50) GMT" }
-        if habits.tellsDigest, let digest = ReprDigest(sha256: Array(SHA256.hash(data: content))) {
+        if habits.sendsDigest, let digest = ReprDigest(sha256: Array(SHA256.hash(data: content))) {
             fields[.reprDigest] = digest.headerValue
         }
         return fields
@@ -172,10 +172,10 @@ struct SimulatedAttempt: DownloadAttempting {
         with fields: [HTTPField],
         receive: (HTTPAttempt.Parts, HTTPProtocol) async throws -> Outcome
     ) async throws -> Outcome {
-        let answer = try peer.answer(plan)
+        let response = try peer.response(plan)
         let (parts, source) = HTTPAttempt.Parts.makeTestingStream()
-        for part in answer.parts { source.yield(part) }
-        source.finish(throwing: answer.error)
+        for part in response.parts { source.yield(part) }
+        source.finish(throwing: response.error)
         return try await receive(parts, .http1)
     }
 }

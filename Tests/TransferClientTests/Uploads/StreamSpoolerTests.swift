@@ -45,7 +45,7 @@ import TransferProtocol
         )
     }
 
-    @Test func `a chunk is asked for when those before are written`() async throws {
+    @Test func `a chunk is requested once the previous ones are written`() async throws {
         for (length, most) in [(StreamSpooler.minimumWrite, 1), (100_000, 1), (StreamSpooler.minimumWrite / 8, 8)] {
             let chunks = Chunks(of: uploadBytes(2_000_000), length)
             let waiting = Mutex(0)
@@ -86,7 +86,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a disk that loses bytes gives an error, and no short content`() async throws {
+    @Test func `a disk that loses bytes causes an error, not a short content`() async throws {
         let disk = SimulatedDisk(seed: 1)
         let spool = try await spool(Chunks(of: uploadBytes(300_000), 100_000), on: disk).get()
         await #expect(throws: UploadError.fileSystem(call: "pread", path: "/", .ioError)) {
@@ -116,7 +116,7 @@ import TransferProtocol
         release.finish()
     }
 
-    @Test func `a stream that ends because it is cancelled isn't taken for whole`() async {
+    @Test func `a stream that ends because it is cancelled isn't complete`() async {
         let (chunks, giver) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         giver.yield([UInt8](repeating: 1, count: StreamSpooler.minimumWrite))
         let (writes, entry) = AsyncStream<Void>.makeStream()

@@ -13,7 +13,7 @@ import TransferProtocol
     private static let unnamed = [UploadKind.memory, .stream]
 
     @Test(arguments: UploadDialect.allCases, unnamed)
-    func `memory and a stream arrive whole and once through cuts`(dialect: UploadDialect, kind: UploadKind)
+    func `memory and a stream arrive complete and once through cuts`(dialect: UploadDialect, kind: UploadKind)
         async throws
     {
         for seed in UInt64(1)...3 {
@@ -66,7 +66,7 @@ import TransferProtocol
     @Test(arguments: [
         (UploadKind.memory, UploadKind.memory), (.memory, .stream), (.stream, .memory), (.stream, .stream),
     ])
-    func `the same bytes go on where they were interrupted, whatever they come from`(
+    func `the same bytes resume where they were interrupted, whatever their source`(
         first: UploadKind,
         second: UploadKind
     ) async throws {
@@ -103,7 +103,9 @@ import TransferProtocol
         }
     }
 
-    @Test(arguments: unnamed) func `a digest that isn't the content's is told before anything is sent`(kind: UploadKind)
+    @Test(arguments: unnamed) func `a digest that doesn't match the content fails before anything is sent`(
+        kind: UploadKind
+    )
         async throws
     {
         try await withUploadServer(.dialect(.v10)) { server in

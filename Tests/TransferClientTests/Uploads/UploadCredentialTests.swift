@@ -41,7 +41,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `credentials that expire in the middle keep the upload, and others go on from there`() async throws {
+    @Test func `credentials that expire midway keep the upload, and new ones resume it`() async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 == 0 ? 400_000 : nil }
         habits.refuse = { ordinal, fields in ordinal == 0 || fields[.authorization] == "Bearer new" ? nil : 401 }
@@ -67,7 +67,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `who sends no credentials is told what to give, and no upload stays`() async throws {
+    @Test func `a refusal without credentials says which to give, and no upload is left`() async throws {
         var habits = UploadServerHabits()
         habits.refuse = { _, _ in 401 }
         for kind in [UploadServerKind.ordinary, .dialect(.v10)] {

@@ -70,7 +70,7 @@ func upload(
     configure: (inout TransferClientConfiguration) -> Void = { _ in },
     onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
 ) async -> AttemptedUpload {
-    let told = Mutex<[UploadEvent]>([])
+    let reported = Mutex<[UploadEvent]>([])
     var configuration = TransferClientConfiguration()
     configuration.seed = 7
     configuration.retry.maximumAttempts = 100
@@ -81,14 +81,14 @@ func upload(
     do throws(UploadError) {
         result = .success(
             try await client.upload(try await client.content(folder, kind), request, callbacks: callbacks) { event in
-                told.withLock { $0.append(event) }
+                reported.withLock { $0.append(event) }
                 onEvent(event)
             }
         )
     } catch {
         result = .failure(error)
     }
-    return AttemptedUpload(result: result, events: told.withLock { $0 })
+    return AttemptedUpload(result: result, events: reported.withLock { $0 })
 }
 
 /// Uploads until the first failure; then cancels.

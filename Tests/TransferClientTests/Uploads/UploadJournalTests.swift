@@ -17,7 +17,7 @@ import TransferProtocol
         return habits
     }
 
-    @Test func `the next run goes on with an upload, and the journal is the user's alone`() async throws {
+    @Test func `the next run resumes an upload, and only the user can read the journal`() async throws {
         try await withUploadServer(.dialect(.v10), Self.cutOnce) { server in
             let folder = try UploadFolder(Self.bytes)
             let request = folder.request(server.url, .post)
@@ -36,7 +36,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a file that changed since is uploaded anew, and the server is asked to forget the old upload`()
+    @Test func `a changed file is uploaded from the start, and the old upload is cancelled`()
         async throws
     {
         try await withUploadServer(.dialect(.v10), Self.cutOnce) { server in
@@ -53,7 +53,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a file that was only touched goes on`() async throws {
+    @Test func `a file that was only touched resumes`() async throws {
         try await withUploadServer(.dialect(.v9), Self.cutOnce) { server in
             let folder = try UploadFolder(Self.bytes)
             var request = folder.request(server.url)

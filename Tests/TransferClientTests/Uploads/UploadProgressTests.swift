@@ -13,17 +13,21 @@ import TransferProtocol
             let folder = try UploadFolder(Self.bytes)
             let attempted = await upload(folder, folder.request(server.url)) { $0.progressInterval = .zero }
             #expect(attempted.summary?.connections == 1)
-            let told = attempted.events.compactMap { event -> (sent: Int64, acknowledged: Int64)? in
+            let reported = attempted.events.compactMap { event -> (sent: Int64, acknowledged: Int64)? in
                 if case .progress(let sent, let acknowledged, _) = event { (sent, acknowledged) } else { nil }
             }
             // The server acknowledges every 32 KiB.
-            #expect(told.map(\.acknowledged).max() ?? 0 >= 800_000)
-            #expect(zip(told, told.dropFirst()).allSatisfy { $0.acknowledged <= $1.acknowledged && $0.sent <= $1.sent })
-            #expect(told.allSatisfy { $0.acknowledged <= $0.sent })
+            #expect(reported.map(\.acknowledged).max() ?? 0 >= 800_000)
+            #expect(
+                zip(reported, reported.dropFirst()).allSatisfy {
+                    $0.acknowledged <= $1.acknowledged && $0.sent <= $1.sent
+                }
+            )
+            #expect(reported.allSatisfy { $0.acknowledged <= $0.sent })
         }
     }
 
-    @Test func `an offset below a promised one ends the upload, and the server is asked to forget it`() async throws {
+    @Test func `an offset below an acknowledged one fails the upload, which is cancelled on the server`() async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 1 ? 400_000 : nil }
         habits.toldOffset = { _ in 1 }

@@ -23,7 +23,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `the digest that the server tells proves the upload, or fails it`() async throws {
+    @Test func `the digest that the server sends verifies the upload, or fails it`() async throws {
         let empty = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
         var habits = UploadServerHabits()
         habits.digest = empty
@@ -73,7 +73,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a dialect that was asked for isn't replaced by another`() async throws {
+    @Test func `an explicit dialect isn't replaced by another`() async throws {
         try await withUploadServer(.dialect(.v6)) { server in
             let folder = try UploadFolder(Self.bytes)
             var request = folder.request(server.url)

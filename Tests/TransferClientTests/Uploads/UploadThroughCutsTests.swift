@@ -9,7 +9,7 @@ import TransferProtocol
     private static let bytes = uploadBytes(700_000)
 
     @Test(arguments: UploadDialect.allCases, [HTTPRequest.Method.put, .post])
-    func `an upload through cuts arrives whole and once`(dialect: UploadDialect, method: HTTPRequest.Method)
+    func `an upload through cuts arrives complete and once`(dialect: UploadDialect, method: HTTPRequest.Method)
         async throws
     {
         for seed in UInt64(1)...3 {
@@ -29,7 +29,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadDialectChoice.automatic, .only(.v3), .only(.v5), .only(.v6)])
-    func `swift-nio-extras' handler gets an upload whole and once through cuts`(
+    func `swift-nio-extras' handler gets an upload complete and once through cuts`(
         dialects: UploadDialectChoice
     ) async throws {
         for seed in UInt64(1)...3 {
@@ -49,7 +49,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadDialectChoice.automatic] + UploadDialect.allCases.map { .only($0) })
-    func `our handler hands an upload on whole and once through cuts`(dialects: UploadDialectChoice) async throws {
+    func `our handler forwards an upload complete and once through cuts`(dialects: UploadDialectChoice) async throws {
         for seed in UInt64(1)...3 {
             var habits = UploadServerHabits()
             habits.cut = cuts(seed: seed, most: 200_000)
@@ -79,7 +79,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a PUT that can't be resumed is sent anew`() async throws {
+    @Test func `a PUT that can't be resumed is sent again`() async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 2 ? 300_000 : nil }
         try await withUploadServer(.ordinary, habits) { server in
@@ -116,7 +116,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadDialect.v6, .v8, .v9, .v10])
-    func `a lost answer is had again, or the server's word is taken and said to be no more`(
+    func `a lost response is sent again, or the upload is complete but unverified`(
         dialect: UploadDialect
     ) async throws {
         var habits = UploadServerHabits()

@@ -15,7 +15,7 @@ struct ScriptedUploadPeer {
         var stored: Int64 = 0
         var isComplete = false
         /// The highest offset reported to the client.
-        var told: Int64 = 0
+        var reported: Int64 = 0
     }
 
     /// The reply to one request.
@@ -40,7 +40,7 @@ struct ScriptedUploadPeer {
 
     /// The client has lost all acknowledgements.
     mutating func forgetPromises() {
-        for id in uploads.keys { uploads[id]?.told = 0 }
+        for id in uploads.keys { uploads[id]?.reported = 0 }
     }
 
     mutating func chance(_ probability: Double) -> Bool { draws.nextFraction() < probability }
@@ -48,7 +48,7 @@ struct ScriptedUploadPeer {
     /// A number from 0 to `most`.
     mutating func upTo(_ most: Int64) -> Int64 { Int64(draws.nextFraction() * Double(most + 1)) }
 
-    mutating func answer(_ plan: UploadRequestPlan, _ state: inout UploadState, persist: (UploadResource) -> Void)
+    mutating func respond(_ plan: UploadRequestPlan, _ state: inout UploadState, persist: (UploadResource) -> Void)
         -> Reply
     {
         if chance(misfortune / 4) { return .cut(sent: 0) }
@@ -94,8 +94,9 @@ struct ScriptedUploadPeer {
         let id = madeUploads
         uploads[id] = Upload()
         var location: HTTPFields = [.location: "/uploads/\(id)"]
-        let told = lie == .otherVersion ? UploadDialect.v9 : dialect
-        location[.uploadDraftInteropVersion] = told == dialect && lie == .otherVersion ? "4" : told.interopVersionValue
+        let reported = lie == .otherVersion ? UploadDialect.v9 : dialect
+        location[.uploadDraftInteropVersion] =
+            reported == dialect && lie == .otherVersion ? "4" : reported.interopVersionValue
         if !chance(misfortune / 4) {
             if case .created(let resource) = state.receivedInterimResponse(
                 status: 104,
@@ -122,7 +123,7 @@ struct ScriptedUploadPeer {
         _ state: inout UploadState
     ) -> Reply {
         guard let upload = uploads[id] else { return respond(404) }
-        if from < upload.told { appendsBelowAcknowledged += 1 }
+        if from < upload.reported { appendsBelowAcknowledged += 1 }
         if upload.isComplete {
             guard dialect.rules.completedAppend == .replayOrRefuse, from == length else { return respond(400) }
             return respond(201) { UploadFields(isComplete: true).write(to: &$0, in: dialect) }
@@ -155,8 +156,8 @@ struct ScriptedUploadPeer {
             var progress: HTTPFields = [.uploadDraftInteropVersion: dialect.interopVersionValue]
             UploadFields(offset: offset).write(to: &progress, in: dialect)
             if case .acknowledged = state.receivedInterimResponse(status: 104, fields: progress, of: plan, now: 0) {
-                let told = uploads[id]?.told ?? 0
-                uploads[id]?.told = max(told, offset)
+                let reported = uploads[id]?.reported ?? 0
+                uploads[id]?.reported = max(reported, offset)
             }
         }
         let completes = plan.completes && arrived == count && (!isCut || chance(0.5))
@@ -183,13 +184,13 @@ struct ScriptedUploadPeer {
         guard var upload = uploads[id] else { return respond(404) }
         if lie == .offsetGoesDown, upload.stored > 0, !upload.isComplete {
             upload.stored = upTo(upload.stored - 1)
-            if upload.stored < upload.told { brokenPromises += 1 }
+            if upload.stored < upload.reported { brokenPromises += 1 }
         }
         var fields = UploadFields(isComplete: upload.isComplete, offset: upload.stored, length: length)
         if lie == .offsetBeyondEnd { fields.offset = length + 1 }
         if lie == .otherLength { fields.length = length + 1 }
         if lie == .completeTooEarly, upload.stored < length { fields.isComplete = true }
-        upload.told = max(upload.told, upload.stored)
+        upload.reported = max(upload.reported, upload.stored)
         uploads[id] = upload
         fields.limits = UploadLimits(maximumAppendSize: maximumAppend)
         return respond(204) { fields.write(to: &$0, in: dialect) }

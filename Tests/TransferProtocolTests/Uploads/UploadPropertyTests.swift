@@ -51,7 +51,7 @@ import Units
             if case .append(_, let from, _, _) = plan, from < state.acknowledged { run.broken.append("below") }
             let acknowledged = state.acknowledged
             let restarts = state.restarts
-            let reply = run.peer.answer(plan, &state) { kept = $0 }
+            let reply = run.peer.respond(plan, &state) { kept = $0 }
             if state.acknowledged < acknowledged, state.restarts == restarts { run.broken.append("went back") }
             if draws.nextFraction() < 0.05, !state.isFailed {
                 // Killed: only journalled state survives, and the completion flag is journalled before the last bytes

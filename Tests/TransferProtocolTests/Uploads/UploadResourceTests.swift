@@ -15,9 +15,11 @@ import TransferProtocol
         UploadResponseHead(status: status, fields: fields)
     }
 
-    private static func fields(_ told: UploadFields, _ dialect: UploadDialect, location: String? = nil) -> HTTPFields {
+    private static func fields(_ reported: UploadFields, _ dialect: UploadDialect, location: String? = nil)
+        -> HTTPFields
+    {
         var fields = HTTPFields()
-        told.write(to: &fields, in: dialect)
+        reported.write(to: &fields, in: dialect)
         fields[.location] = location
         return fields
     }
@@ -49,8 +51,8 @@ import TransferProtocol
     @Test(arguments: [(989, false), (990, false), (1_049, false), (1_050, true), (900, true)] as [(Int64, Bool)])
     func `another time of the end is kept when it differs by a minute`(lifetime: Int64, isKept: Bool) throws {
         var (state, ask) = try Self.asking(.v10)
-        let told = UploadFields(isComplete: false, offset: 7, limits: UploadLimits(lifetime: lifetime))
-        #expect(state.decide(on: Self.head(204, Self.fields(told, .v10)), to: ask, sent: 0, now: 10) == .proceed)
+        let reported = UploadFields(isComplete: false, offset: 7, limits: UploadLimits(lifetime: lifetime))
+        #expect(state.decide(on: Self.head(204, Self.fields(reported, .v10)), to: ask, sent: 0, now: 10) == .proceed)
         #expect(state.resourceToPersist()?.expiresAt == (isKept ? 10 + lifetime : nil))
     }
 
@@ -96,10 +98,10 @@ import TransferProtocol
     {
         var (state, ask) = try Self.asking(dialect)
         let resource = try #require(ask.resource)
-        let told = UploadFields(isComplete: true, offset: 500_000)
+        let reported = UploadFields(isComplete: true, offset: 500_000)
         let slice = UploadRequestPlan.append(resource, from: 7, count: 499_993, isLast: false)
-        let answer = Self.head(201, Self.fields(told, dialect))
-        #expect(state.decide(on: answer, to: slice, sent: 499_993, now: 0) == .proceed)
+        let response = Self.head(201, Self.fields(reported, dialect))
+        #expect(state.decide(on: response, to: slice, sent: 499_993, now: 0) == .proceed)
         #expect(state.nextStep(now: 0) == .send(ask))
         #expect(state.takeAbandoned().isEmpty)
     }

@@ -47,7 +47,7 @@ import TransferProtocol
     }
 
     @Test(arguments: UploadDialect.allCases)
-    func `the offset is asked for before anything is appended`(dialect: UploadDialect) throws {
+    func `the offset is requested before anything is appended`(dialect: UploadDialect) throws {
         var state = try Self.created(dialect)
         #expect(state.attemptFailed(.create(dialect), sent: 5, .stalled) == .retry(after: nil, .transport(.stalled)))
         let resource = try #require(state.resource)
@@ -88,7 +88,7 @@ import TransferProtocol
         #expect(Self.plan(&state) == .create(nil))
     }
 
-    @Test func `a good answer before all was sent is no success`() throws {
+    @Test func `a successful response before everything was sent is no success`() throws {
         var state = try Self.state()
         _ = state.decide(on: Self.head(201), to: .create(.v10), sent: Self.length - 1, now: 0)
         #expect(state.nextStep(now: 0) == .fail(.respondedEarly(status: 201)))
@@ -103,7 +103,7 @@ import TransferProtocol
         #expect(state.restarts == 1)
     }
 
-    @Test func `an upload that is gone after its last bytes went isn't sent again by a POST`() throws {
+    @Test func `an upload that is gone after its last bytes were sent isn't sent again by a POST`() throws {
         var state = try Self.created(.v10)
         state.completionBegan()
         _ = state.attemptFailed(.create(.v10), sent: Self.length, .stalled)
@@ -198,7 +198,7 @@ import TransferProtocol
         #expect((created.resource != nil) == isFollowed)
     }
 
-    @Test func `a Retry-After is handed on`() throws {
+    @Test func `a Retry-After is passed on`() throws {
         var state = try Self.created(.v10)
         let action = state.decide(on: Self.head(503, [.retryAfter: "7"]), to: .create(.v10), sent: 1, now: 0)
         #expect(action == .retry(after: .seconds(7), .status(503)))
@@ -245,11 +245,11 @@ import TransferProtocol
         let record = UploadJournal.Record.creation(creation)
         let end = UploadJournal.Record.completionBegan
         #expect(UploadJournal([(record.kind, record.payload)]) == UploadJournal(creation: creation))
-        let whole = UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
-        #expect(whole == UploadJournal(creation: creation, mayBeComplete: true))
+        let full = UploadJournal([(record.kind, record.payload), (9, [1]), (end.kind, end.payload)])
+        #expect(full == UploadJournal(creation: creation, mayBeComplete: true))
     }
 
-    @Test func `without a whole creation first there is no journal`() throws {
+    @Test func `before the creation is complete there is no journal`() throws {
         let record = UploadJournal.Record.creation(try Self.creation())
         #expect(UploadJournal([]) == nil)
         #expect(UploadJournal([(2, []), (record.kind, record.payload)]) == nil)

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a photo whose upload is interrupted again and again arrives whole`() async throws {
+    @Test func `a photo whose upload is interrupted again and again arrives complete`() async throws {
         try await withServer { url, folder in
             let photo = Data((0..<32_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 13) })
             let file = folder.appending(path: "photo.jpg")

@@ -2,7 +2,7 @@ import Foundation
 import SystemPackage
 
 /// The folder of `squall demo --keep`. A demo replaces files of earlier demos and touches nothing else.
-enum KeptFolder {
+enum DemoFolder {
     /// The file that marks a folder of demos.
     static let mark = ".squall-demo"
     /// The kept uploaded file.
@@ -19,7 +19,7 @@ enum KeptFolder {
     /// Creates the folder, or takes over an empty one or that of an earlier demo, whose received file is removed.
     static func prepare(_ folder: FilePath) throws(CommandFailure) {
         try open(folder)
-        let mark = folder.appending(KeptFolder.mark)
+        let mark = folder.appending(DemoFolder.mark)
         if type(of: mark) == .regular {
             try empty(folder)
             return
@@ -61,7 +61,7 @@ enum KeptFolder {
     private static func empty(_ folder: FilePath) throws(CommandFailure) {
         let sent = folder.appending("sent")
         let paths = made.map { folder.pushing(FilePath($0)) }
-        let work = folder.appending(KeptFolder.work)
+        let work = folder.appending(DemoFolder.work)
         let folders = [sent, work]
         let strangers = (paths + folders).filter { path in
             let found = type(of: path)
