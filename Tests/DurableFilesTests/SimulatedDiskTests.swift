@@ -18,7 +18,7 @@ import Testing
         return seen
     }
 
-    @Test func `what was synchronized survives`() throws {
+    @Test func `synchronized bytes survive`() throws {
         let seen = try outcomes { disk, file in
             try file.write([1, 2, 3], at: 0)
             try file.synchronizeData()

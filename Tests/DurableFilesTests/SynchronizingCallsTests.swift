@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a failed synchronization of a file is final, a folder that can't be synchronized is none`() throws {
+    @Test func `a failed sync of a file is permanent, and a folder that can't be synced is no failure`() throws {
         let failing = SynchronizingCalls(
             synchronizeData: { _ in
                 errno = EIO

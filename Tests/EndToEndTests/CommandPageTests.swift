@@ -29,7 +29,7 @@ import TransferClient
         #expect(codes.sorted() == TransferFailureCode.allCases.map(\.rawValue).sorted())
     }
 
-    @Test func `every event that is told has its row, with its keys`() async throws {
+    @Test func `every reported event has its row, with its keys`() async throws {
         let rows = (downloads: try documented(ofUploads: false), uploads: try documented(ofUploads: true))
         let demo = try await squall("demo", "first-two-fail", "--size", "256KiB", "--events", "json")
         let plan = try await squall("plan", "first-two-fail", "--size", "256KiB", "--events", "json")

@@ -30,7 +30,7 @@ import Testing
         ["replay", evil], ["shrink", evil, "--", "true"], ["origin", evil], ["get", "http://127.0.0.1/", "-o\(evil)/"],
         ["get", "http://127.0.0.1/x", "--output", "\(evil)/x"], ["get", evil], ["get", "http://\(evil)/x"],
     ])
-    func `what a usage error repeats is visible`(arguments: [String]) async throws {
+    func `control characters in usage errors are escaped`(arguments: [String]) async throws {
         try await withFolder { folder in
             let outcome = try await withChild(Programs.squall, arguments, folder: folder) { await $0.finish() }
             #expect(
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: [
         ["run", "a", "c\nsquall: b"], ["plan", "slow-3g", "--size", "1\nb"], ["run", "a", "--seed=1\nb"],
     ])
-    func `an argument of several lines makes no line of its own`(arguments: [String]) async throws {
+    func `an argument of several lines is printed on one`(arguments: [String]) async throws {
         let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
         #expect(outcome.status == 2)
         #expect(!outcome.errorLines.contains { $0.hasPrefix("b") || $0.hasPrefix("squall: b") }, "\(outcome.errors)")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a path of several lines is told on one`() async throws {
+    @Test func `a path of several lines is printed on one`() async throws {
         try await withFolder { folder in
             try Data(#"{ "name": "x" }"#.utf8).write(to: folder.appendingPathComponent("a\nb.json"))
             let checked = try await squall("check", "a\nb.json", folder: folder)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `text leaves the command by one door, or two where a line is drawn again`() throws {
+    @Test func `text is printed through Console, or through LiveLine where a line is redrawn`() throws {
         let doors = ["Sources/squall/Support/Console.swift", "Sources/squall/Support/LiveLine.swift"]
         let pattern = try Regex(
             #"LineWriter\(standard|FileHandle\.standard|STD(OUT|ERR)_FILENO|\b(f?puts|f?printf|fwrite)\(|(^|[^.])\bprint\("#

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `fields come from the command line and from a file, and without any nothing is sent`() async throws {
+    @Test func `fields are read from the command line and a file, and without any none is sent`() async throws {
         try await RecordingServer.with { server in
             #expect(try await get(["-H", "@fields", "-H", "X-Other: é"], from: server).status == 0)
             #expect(server.authorizations == ["Bearer hunter2"])
@@ -85,7 +85,9 @@ import Testing
         (["--user", "ada:hun\tter2"], "control character"),
         (["--user", "ada"], "there is no terminal to ask on: give --password-file or SQUALL_PASSWORD"),
     ])
-    func `what can't be sent is exit 2, and no value of it is shown`(options: [String], words: String) async throws {
+    func `a field that can't be sent is exit 2, and its value isn't shown`(options: [String], words: String)
+        async throws
+    {
         try await RecordingServer.with { server in
             let outcome = try await get(options, from: server)
             #expect(outcome.status == 2)

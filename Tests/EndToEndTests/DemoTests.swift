@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a download and then an upload are proved, and the network begins anew for each`() async throws {
+    @Test func `a download and then an upload are verified, and the network starts again for each`() async throws {
         let profile = """
             { "name": "away", "faults": [ { "kind": "cut", "at": "100 KiB", "when": { "connection": 1 } } ],
               "phases": [ { "name": "near", "for": "1 h" }, { "name": "far" } ] }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `without a seed one is chosen and printed, and given back it tells the same story`() async throws {
+    @Test func `without a seed one is chosen and printed, and it repeats the same run`() async throws {
         let first = try await squall("demo", "first-two-fail", "--size", "200KiB")
         let seed = try #require(first.output.firstMatch(of: /with seed ([0-9]+)/)).output.1
         let digest = try #require(first.output.firstMatch(of: /SHA-256 +([0-9a-f]{64})/)).output.1
@@ -134,7 +134,7 @@ import Testing
 
     /// Files that may be in the given folder and must survive.
     @Test(arguments: ["notes.txt", "received.bin", "sent/file.bin", "received.bin/notes.txt"])
-    func `a folder with anything in it that no demo made is exit 2 and stays as it is`(name: String) async throws {
+    func `a folder with foreign files is exit 2 and stays as it is`(name: String) async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("kept/\(name)")
             try FileManager.default.createDirectory(
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: ["received.bin", "sent/file.bin", "uploaded.bin"])
-    func `what took the place of a kept file is not removed`(name: String) async throws {
+    func `a foreign file in place of a kept one is not removed`(name: String) async throws {
         try await withFolder { folder in
             let first = try await squall("demo", "slow-3g", "--size", "1KiB", "--keep", "kept", folder: folder)
             #expect(first.status == 0)
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP], ["both", "upstream"])
-    func `nothing is left of a demo that was interrupted, and it doesn't offer to continue`(
+    func `an interrupted demo leaves nothing, and doesn't offer to continue`(
         number: Int32,
         direction: String
     ) async throws {

@@ -32,7 +32,7 @@ import Testing
             (503, "gave-up", true, 75), (302, "redirection", false, 1),
         ] as [(Int, String, Bool, Int32)]
     )
-    func `a download that fails has a code, and says whether the same command goes on`(
+    func `a download that fails has a code, and says whether the same command resumes`(
         status: Int,
         code: String,
         isResumable: Bool,
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [(404, "refused", false, 1), (401, "unauthorized", true, 1)] as [(Int, String, Bool, Int32)])
-    func `an upload that fails has a code, and says whether the same command goes on`(
+    func `an upload that fails has a code, and says whether the same command resumes`(
         status: Int,
         code: String,
         isResumable: Bool,
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `what was wrong from the start can't go on`() async throws {
+    @Test func `a wrong input can't be resumed`() async throws {
         try await withFolder { folder in
             let get = try await reports(["get", "ftp://h/f"], folder: folder)
             #expect(get.events.map(\.code) == ["invalid-url"] && get.status == 2)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a retry says why by a code`() async throws {
+    @Test func `a retry has the code of its cause`() async throws {
         let cut = #"{"name": "x", "faults": [{"kind": "cut", "at": "60 KB", "when": {"connection": 1}}]}"#
         try await withUploadingOrigin(size: 200_000) { folder, origin in
             try await withProxy(cut, to: origin) { _, address in

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a FIFO in the place of the file is exit 2, one line that says what to do, and stays`() async throws {
+    @Test func `a FIFO in place of the file is exit 2 with advice, and stays`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withFolder { folder in
                 let path = folder.appendingPathComponent("pipe").path
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a dash is no standard output: exit 2, and how to write a file of that name`() async throws {
+    @Test func `a dash isn't standard output: exit 2, and how to write a file of that name`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withFolder { folder in
                 let url = "http://\(origin)/file.bin"
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a server that is away is exit 75, one that refuses is exit 1`() async throws {
+    @Test func `an unreachable server is exit 75, one that refuses is exit 1`() async throws {
         try await withFolder { folder in
             try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", "-"]) { dead, address in
                 _ = try await dead.line(with: "refuses")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `events as JSON Lines are all that standard output has`() async throws {
+    @Test func `standard output has only events as JSON Lines`() async throws {
         try await withOrigin(size: 300_000) { origin in
             try await withProxy("first-two-fail", to: origin) { _, address in
                 try await withFolder { folder in
@@ -139,7 +139,7 @@ import Testing
         """
 
     @Test(arguments: [SIGKILL, SIGINT, SIGHUP])
-    func `a download that was ended by a signal goes on where it was`(number: Int32) async throws {
+    func `a download that was ended by a signal resumes`(number: Int32) async throws {
         try await withOrigin(size: 3 << 20) { origin in
             try await withProxy(GetTests.cutThenSilent, to: origin, ["--journal", "-"]) { proxy, address in
                 try await withFolder { folder in

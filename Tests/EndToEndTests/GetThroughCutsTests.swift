@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a file that nothing proves is told with a warning, and is a failure if a proof is required`()
+    @Test func `an unverified file causes a warning, or a failure if proof is required`()
         async throws
     {
         // Neither the origin's digest nor the length arrives.

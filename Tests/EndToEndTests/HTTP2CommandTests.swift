@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `an upload by hand is created, asked for and resumed`() async throws {
+    @Test func `an upload by hand is created, queried and resumed`() async throws {
         try await withSecureOrigin { folder, url, curl in
             let content = bytes(1_000_000)
             try content[..<300_000].write(to: folder.appendingPathComponent("first"))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `more requests at a time than a connection takes are all answered`() async throws {
+    @Test func `more concurrent requests than a connection allows all get a response`() async throws {
         try await withSecureOrigin { folder, url, curl in
             let urls = (0..<60).flatMap { ["-o", "\(folder.path)/copy\($0)", "\(url)/file.bin"] }
             let all = try await run("curl", curl + ["--parallel", "--parallel-max", "60", "-f"] + urls)

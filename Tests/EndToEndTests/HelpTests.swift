@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: HelpTests.options.keys.sorted())
-    func `help shows defaults as a person writes them`(name: String) async throws {
+    func `help shows defaults as a user writes them`(name: String) async throws {
         let help = try await squall("help", name)
         #expect(help.status == 0)
         for sign in ["ByteCount", "Optional", "nil", "bytes:"] { #expect(!help.output.contains(sign), "\(sign)") }
@@ -104,7 +104,7 @@ import Testing
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--link-memory", "1KiB"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--connection-limit", "0"],
     ])
-    func `a command line that makes no sense is exit 2, and how to write it`(arguments: [String]) async throws {
+    func `an invalid command line is exit 2 with the usage`(arguments: [String]) async throws {
         let outcome = try await withChild(Programs.squall, arguments) { await $0.finish() }
         #expect(outcome.status == 2)
         #expect(outcome.output.isEmpty)

@@ -50,7 +50,7 @@ import Testing
             (["shrink", "pipe", "--", "true"], "it is a FIFO"), (["replay", "."] + addresses, "it is a directory"),
         ]
     )
-    func `nobody waits for a FIFO or a device, and what it is is told with what to do`(
+    func `a FIFO or a device doesn't block, and is named with advice`(
         arguments: [String],
         words: String
     ) async throws {
@@ -63,7 +63,7 @@ import Testing
         #expect(outcome.errors.hasSuffix(")\n"), "a remedy in parentheses")
     }
 
-    @Test func `what a shell hands over in a pipe is refused with what to do, and a file by its descriptor is read`()
+    @Test func `a pipe from a shell is refused with advice, and a file by its descriptor is read`()
         async throws
     {
         try await withFolder { folder in
@@ -87,7 +87,7 @@ import Testing
         ["check", "./settings.json"], ["check", "extends-settings.json.json"], ["check", "trace-settings.json.json"],
         ["replay", "other"] + addresses, ["replay", "settings.json"] + addresses, ["shrink", "other", "--", "true"],
     ])
-    func `nothing is shown of a file that is neither a profile nor a trace nor a journal`(arguments: [String])
+    func `the content of a file that is neither profile, trace nor journal isn't shown`(arguments: [String])
         async throws
     {
         let outcome = try await refused(arguments)

@@ -6,7 +6,7 @@ import Testing
 
 /// The live line of `squall demo` and `squall get` on a stopped terminal, as after Ctrl-S.
 @Suite(.timeLimit(.minutes(5))) struct LiveLineTests {
-    @Test func `who tells more than a stuck terminal takes does not wait, and what was dropped is counted`()
+    @Test func `printing more than a stuck terminal accepts doesn't block, and dropped lines are counted`()
         async throws
     {
         let pair = try StreamPair()
@@ -29,7 +29,7 @@ import Testing
         #expect(text.hasSuffix("\r\u{1B}[K"), "the live line is taken away")
     }
 
-    @Test func `lines and the live line come in their order, all of them before clear returns`() throws {
+    @Test func `lines and the live line are written in order, all of them before clear returns`() throws {
         let pair = try StreamPair()
         let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
         live.draw("one")
@@ -43,7 +43,7 @@ import Testing
         #expect(String(decoding: data, as: UTF8.self) == "\rone\(end)\rtwo\(end)\none\rthree\(end)\r\(end)")
     }
 
-    @Test func `a terminal without escape sequences is sent blanks, and lines that stay the same aren't drawn again`()
+    @Test func `a terminal without escape sequences gets blanks, and unchanged lines aren't redrawn`()
         throws
     {
         let pair = try StreamPair()
@@ -59,7 +59,7 @@ import Testing
         #expect(String(decoding: data, as: UTF8.self) == "\rone two\rx      \rthree\nx\r \r")
     }
 
-    @Test func `a demo whose terminal stands still goes on, and tells all when it moves again`() async throws {
+    @Test func `a demo with a stopped terminal continues, and prints everything once it resumes`() async throws {
         let terminal = try PseudoTerminal()
         terminal.stop()
         // At this rate the live line is drawn a few times.

@@ -36,8 +36,7 @@ import Testing
         (["--proxy", "socks5://x:1"], [:], "--proxy"), (["--proxy", ""], [:], "http://HOST:PORT"),
         ([], ["http_proxy": "a b"], "--no-proxy"), (["--proxy", "x:1", "--no-proxy"], [:], "exclude"),
     ])
-    func `a proxy that can't be is exit 2`(options: [String], environment: [String: String], word: String) async throws
-    {
+    func `an invalid proxy is exit 2`(options: [String], environment: [String: String], word: String) async throws {
         try await withFolder { folder in
             let arguments = ["get", "http://files.example/file.bin"] + options
             let outcome = try await withChild(

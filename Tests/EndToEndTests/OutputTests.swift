@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a journal that another squall writes is left to it, exit 1`() async throws {
+    @Test func `a journal that another squall writes is exit 1, and stays untouched`() async throws {
         try await withFolder { folder in
             let path = folder.appendingPathComponent("journal.jsonl")
             try await withProxy("dead-server", to: "127.0.0.1:9", ["--journal", path.path]) { proxy, address in
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `nobody who reads standard error stops neither connections nor the end`() async throws {
+    @Test func `an unread standard error blocks neither connections nor the shutdown`() async throws {
         try await withFolder { folder in
             let path = folder.appendingPathComponent("errors").path
             #expect(mkfifo(path, 0o600) == 0)

@@ -12,14 +12,14 @@ import Testing
         #expect(watch.poll([file]) == .nothing)
     }
 
-    @Test func `after a change the files are read twice, and problems are told the second time`() {
+    @Test func `after a change the files are read twice, and problems are reported the second time`() {
         var watch = ProfileWatch([file])
         #expect(watch.poll([nil]) == .read(reportsProblems: false))
         #expect(watch.poll([nil]) == .read(reportsProblems: true))
         #expect(watch.poll([nil]) == .nothing)
     }
 
-    @Test func `while a file goes on changing no problem is told`() {
+    @Test func `while a file keeps changing no problem is reported`() {
         var watch = ProfileWatch([file])
         for _ in 0..<3 {
             #expect(watch.poll([nil]) == .read(reportsProblems: false))

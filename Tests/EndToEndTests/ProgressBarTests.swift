@@ -41,7 +41,7 @@ struct ProgressBarTests {
         (21, " 42 % [=|=|=        ]"),
         (15, " 42 %"), (5, " 42 %"), (4, " ..."), (1, " "),
     ])
-    func `a line has the fields that its width has room for`(columns: Int, text: String) {
+    func `a line has the fields that fit its width`(columns: Int, text: String) {
         #expect(line(Self.some, columns) == text)
     }
 
@@ -62,7 +62,7 @@ struct ProgressBarTests {
         #expect(line(waiting(.seconds(2.2)), columns) == text)
     }
 
-    @Test func `an attempt that has begun isn't waited for any more`() {
+    @Test func `a started attempt shows no wait`() {
         #expect(
             line(changed { $0.pause = .trying(reason: "the transfer stalled") }, 39)
                 == " 42 %  trying again: the transfer st..."
@@ -85,13 +85,13 @@ struct ProgressBarTests {
         #expect(line(waiting, 20) == "26.8 MiB  waiting...")
     }
 
-    @Test func `as long as there is no rate its place is kept`() {
+    @Test func `without a rate yet, its column is reserved`() {
         let begun = ProgressSnapshot(total: 900)
         #expect(line(begun, 56) == "  0 % [           ]    0 of 900 B              -:-- left")
         #expect(line(changed { $0.rate = 0 }, 39) == " 42 % [===     ]      0 B/s   -:-- left")
     }
 
-    @Test func `only the whole is 100 %, and more than the whole no more than that`() {
+    @Test func `only a complete transfer is 100 %, and excess bytes show no more`() {
         var almost = ProgressSnapshot(bytes: 999, total: 1_000, rate: 1)
         #expect(line(almost, 21) == " 99 % [============ ]")
         almost.bytes = 1_000

@@ -43,7 +43,7 @@ struct ProgressTrackerTests {
         #expect(meter.bytesPerSecond(at: at(100_000)).map { Int($0.rounded()) } == 1_000)
     }
 
-    @Test func `a download counts what it holds, its resumptions and their offsets`() {
+    @Test func `a download counts its received bytes, its resumptions and their offsets`() {
         var tracker = ProgressTracker()
         tracker.note(DownloadEvent.started(received: 100), at: at(0))
         #expect(tracker.snapshot(at: at(0)) == ProgressSnapshot(bytes: 100))
@@ -77,7 +77,7 @@ struct ProgressTrackerTests {
         #expect(tracker.snapshot(at: at(1_200)).resumptions == 1, "from the beginning it isn't resumed")
     }
 
-    @Test func `an attempt that begins at once is told of when it brings nothing for a second`() {
+    @Test func `an immediate attempt is shown when it brings nothing for a second`() {
         var tracker = ProgressTracker()
         tracker.note(DownloadEvent.started(received: 0), at: at(0))
         tracker.note(DownloadEvent.retrying(in: .zero, .connectTimedOut, .progress(1)), at: at(0))
@@ -98,7 +98,7 @@ struct ProgressTrackerTests {
         #expect(tracker.snapshot(at: at(61_000)).rate == 2_000)
     }
 
-    @Test func `where there are more resumptions than can be marked none is, and all are counted`() {
+    @Test func `more resumptions than can be marked are only counted`() {
         var tracker = ProgressTracker()
         tracker.note(DownloadEvent.started(received: 0), at: at(0))
         for offset in Int64(1)...256 { tracker.note(DownloadEvent.resumed(offset: offset), at: at(offset)) }

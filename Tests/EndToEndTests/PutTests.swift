@@ -6,7 +6,7 @@ import Testing
 
 /// `squall put`.
 @Suite(.timeLimit(.minutes(5))) struct PutTests {
-    @Test func `a file arrives, and the answer says what proves it`() async throws {
+    @Test func `a file arrives, and the output says what verifies it`() async throws {
         try await withUploadServer(.ordinary) { server in
             try await withFolder { folder in
                 try bytes(100_000).write(to: folder.appendingPathComponent("file.bin"))
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a command that was killed goes on where it was, also more than once`() async throws {
+    @Test func `a killed command resumes, also more than once`() async throws {
         let size = 12_000_000
         var habits = UploadServerHabits()
         // Until the last run every request with content hangs.

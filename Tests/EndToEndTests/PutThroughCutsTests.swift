@@ -69,7 +69,7 @@ import Units
     }
 
     @Test(arguments: ["3", "5", "6", "8", "9", "10", "auto"], ["reset", "close"])
-    func `an upload in every dialect goes on after each cut`(dialect: String, how: String) async throws {
+    func `an upload in every dialect resumes after each cut`(dialect: String, how: String) async throws {
         let faults = #"{ "kind": "cut", "stream": "upstream", "every": "64 KiB", "how": "\#(how)" }"#
         let events = try await upload(bytes(600_000), faults: faults, ["--dialect", dialect])
         let finished = try #require(events.last)
@@ -82,7 +82,7 @@ import Units
     }
 
     @Test(arguments: ["reset", "close"])
-    func `an ordinary upload is sent anew after a cut`(how: String) async throws {
+    func `an ordinary upload is sent again after a cut`(how: String) async throws {
         let faults =
             #"{ "kind": "cut", "stream": "upstream", "at": ["64 KiB", "300 KiB"], "how": "\#(how)" }"#
         let events = try await upload(bytes(600_000), faults: faults, ["--dialect", "none"])
@@ -93,7 +93,7 @@ import Units
     }
 
     @Test(arguments: ["3", "5", "6", "8", "9", "10"])
-    func `an upload whose answers are lost is complete all the same`(dialect: String) async throws {
+    func `an upload whose responses are lost is complete nevertheless`(dialect: String) async throws {
         // The 104 arrives, but not the final response of the first two requests with content.
         let faults = """
             { "kind": "cut", "stream": "upstream", "every": "200 KiB" },

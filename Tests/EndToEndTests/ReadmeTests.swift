@@ -15,7 +15,7 @@ import Testing
         return lines[(start + 1)...].prefix { $0.hasPrefix("    ") }.map { String($0.dropFirst(4)) }
     }
 
-    @Test func `the first profile is fine, and a typo in it is told as the page has it`() async throws {
+    @Test func `the first profile is valid, and a typo in it is reported as on the page`() async throws {
         let page = try Repository.text("README.md")
         let profile = try ReadmeTests.profile(in: page)
         try await withFolder { folder in

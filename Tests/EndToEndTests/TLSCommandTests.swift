@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `files go both ways, also through cuts, and curl believes the authority`() async throws {
+    @Test func `files go both ways, also through cuts, and curl trusts the authority`() async throws {
         try await withSecureOrigin { folder, place, authority in
             let cuts = #"{"name": "cuts", "faults": [{"kind": "cut", "every": "300 KiB", "how": "reset"}]}"#
             try await withProxy(cuts, to: place) { _, proxy in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a server that isn't trusted is exit 1 with what to do, and nothing stays`() async throws {
+    @Test func `an untrusted server is exit 1 with advice, and leaves no file`() async throws {
         try await withSecureOrigin { folder, place, _ in
             for command in [
                 ["get", "https://\(place)/file.bin", "-o", "x.bin"], ["put", "file.bin", "https://\(place)/x"],
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a server that speaks no TLS is exit 75 and says so`() async throws {
+    @Test func `a server without TLS is exit 75 and says so`() async throws {
         try await withOrigin(size: 10) { place in
             try await withFolder { folder in
                 let outcome = try await squall("get", "https://\(place)/file.bin", "--attempts", "1", folder: folder)
@@ -100,7 +100,7 @@ import Testing
         (["origin", ".", "--tls-cert", "text", "--tls-key", "text"], "(--tls-cert): there is no certificate"),
         (["origin", ".", "--tls-cert", "text", "--tls-key", "text", "--tls-self-signed"], "makes a certificate"),
     ])
-    func `what can't be used is exit 2, and says what`(arguments: [String], words: String) async throws {
+    func `an unusable certificate or key is exit 2, and is named`(arguments: [String], words: String) async throws {
         try await withFolder { folder in
             try Data("secret\n".utf8).write(to: folder.appendingPathComponent("text"))
             let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]

@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a reader of the output who has left does not end the proxy`() async throws {
+    @Test func `a closed output pipe does not end the proxy`() async throws {
         try await withOrigin(size: 1_000) { origin in
             try await withProxy("slow-3g", to: origin, ["--journal", "-"], isHeard: false) { _, address in
                 let first = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])

@@ -27,7 +27,7 @@ import Testing
         (["--upload-limit", "1MB"], "--uploads"), (["--uploads", "/proc/nothing"], "no folder"),
         (["--uploads", "/dev/null"], "not a folder"), (["--uploads", ".", "--upload-limit", "0B"], "--upload-limit"),
     ])
-    func `what can't be meant is wrong input`(_ options: [String], _ word: String) async throws {
+    func `invalid upload options are wrong input`(_ options: [String], _ word: String) async throws {
         try await withFolder { folder in
             let outcome = try await withChild(Programs.squall, ["origin", "."] + options, folder: folder) {
                 await $0.finish()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `the limit that is given is kept`() async throws {
+    @Test func `the given limit is enforced`() async throws {
         try await withFolder { folder in
             let options = ["origin", folder.path, "--uploads", folder.path, "--upload-limit", "1000B"]
             try await withChild(Programs.squall, options) { origin in

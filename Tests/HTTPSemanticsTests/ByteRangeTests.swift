@@ -38,7 +38,7 @@ import Testing
             "bytes=0-5;q=1", "bytes=0-5 6-7", "bytes=0-1, bytes=2-3", "bytes=9-8,0-1",
         ]
     )
-    func `what isn't a range in bytes is ignored`(_ field: String) {
+    func `a range in other units is ignored`(_ field: String) {
         #expect(ByteRangeRequest(field) == nil)
     }
 

@@ -13,7 +13,7 @@ import Testing
             "\"a b\"", "\"a\u{7F}\"", "\"a\u{0}\"", "\"a\", \"b\"", "*", "\"a\u{FFFD}\"", "W/ \"a\"",
         ]
     )
-    func `what is no tag is refused`(_ text: String) {
+    func `an invalid tag is refused`(_ text: String) {
         #expect(EntityTag(text) == nil)
     }
 

@@ -59,7 +59,7 @@ import Testing
             "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
         ]
     )
-    func `what is no date is refused`(_ text: String) {
+    func `an invalid date is refused`(_ text: String) {
         #expect(HTTPDate(text) == nil)
     }
 

@@ -31,7 +31,7 @@ import Testing
             "\(empty),", "sha-256=(:AAAA:)", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "sha-256=:é:",
         ]
     )
-    func `what is no digest counts as absent`(_ text: String) {
+    func `an invalid digest counts as absent`(_ text: String) {
         #expect(ReprDigest(text) == nil)
     }
 
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["=", "sha-256=", "sha-256 9", "é", "sha-256=9,", "9"])
-    func `a wish that is no dictionary counts as absent`(_ text: String) {
+    func `a Want-Repr-Digest that is no dictionary counts as absent`(_ text: String) {
         #expect(WantReprDigest(text) == nil)
     }
 

@@ -34,7 +34,7 @@ import Units
         }
     }
 
-    @Test func `a request that comes byte by byte is a request`() async throws {
+    @Test func `a request that arrives byte by byte is parsed`() async throws {
         try await TestOrigin.with { origin in
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 try await connection.sendSplit("\r\n" + Self.get + Self.get)
@@ -59,7 +59,9 @@ import Units
             ("GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "x: y\r\n", count: 101))\r\n", 431),
         ]
     )
-    func `what is no request is answered once, and the connection closed`(_ bytes: String, _ status: Int) async throws {
+    func `a malformed request gets one response, and the connection is closed`(_ bytes: String, _ status: Int)
+        async throws
+    {
         try await TestOrigin.with { origin in
             let response = try await origin.everything(bytes + Self.get)
             #expect(response.hasPrefix("HTTP/1.1 \(status) "), "\(response.prefix(40))")

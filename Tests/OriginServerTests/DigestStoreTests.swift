@@ -140,7 +140,7 @@ import TransferProtocol
         #expect(await store.digest(for: try Self.tag(2)) { Self.digest(2) } == Self.digest(2))
     }
 
-    @Test func `a shutdown ends what waits, and waits for the end of what has begun`() async throws {
+    @Test func `a shutdown ends queued work, and waits for running work`() async throws {
         let store = DigestStore(capacity: 4, concurrency: 1)
         let gate = Gate()
         let ended = Mutex(false)

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `what is no target gets 400`() async throws {
+    @Test func `an invalid target gets 400`() async throws {
         try await TestOrigin.with { origin in
             let targets = [
                 "/file%00.bin", "/%00", "/file.bin%", "/file.bin%2", "/file.bin%zz", "/%ff", "/%c0%ae%c0%ae/secret",
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `folders and special files are not there, and nobody waits for them`() async throws {
+    @Test func `folders and special files get 404 without blocking`() async throws {
         try await TestOrigin.with(["folder/file.txt": [1]]) { origin in
             #expect(mkfifo(origin.url("fifo").path, 0o600) == 0)
             let targets = [

@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `a precondition on what isn't there doesn't matter`() async throws {
+    @Test func `a precondition on a missing file doesn't matter`() async throws {
         try await TestOrigin.with { origin in
             let response = try await origin.response("GET", "/none", "If-Match: \"a\"")
             #expect(response.status == 404)

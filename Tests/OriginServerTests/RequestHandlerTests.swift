@@ -76,7 +76,7 @@ import Testing
         #expect(try await statusLine(of: channel) == "HTTP/1.1 408 Request Timeout")
     }
 
-    @Test func `a connection that breaks off in the middle of a head is answered to nobody`() async throws {
+    @Test func `a connection that ends in the middle of a head gets no response`() async throws {
         let requested = AsyncStream<Void>.makeStream()
         let channel = try await channel { _, _ in
             requested.continuation.yield()

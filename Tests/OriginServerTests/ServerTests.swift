@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a shutdown closes what is idle and refuses what is new`() async throws {
+    @Test func `a shutdown closes idle connections and refuses new ones`() async throws {
         try await TestOrigin.with { origin in
             try await RawConnection.with(port: origin.server.address.port) { connection in
                 try await connection.send(Self.get)

@@ -165,7 +165,7 @@ private struct AppleShape: Sendable {
         }
     }
 
-    @Test func `chunks that are none get 400, and what came before stays`() async throws {
+    @Test func `malformed chunks get 400, and the content before them is kept`() async throws {
         try await withUploads { server, folder in
             let fields = ["Upload-Draft-Interop-Version: 10", "Upload-Complete: ?1", "Transfer-Encoding: chunked"]
             let location = try await RawConnection.with(port: server.address.port) { connection in

@@ -60,7 +60,7 @@ import TransferProtocol
     }
 
     @Test(arguments: 1..<20)
-    func `an upload whose end failed doesn't replace what was created since`(call: Int) throws {
+    func `an upload whose completion failed doesn't replace a file created since`(call: Int) throws {
         let dialect = UploadDialect.newest
         var server = try SimulatedServer(seed: 1)
         try server.begin()

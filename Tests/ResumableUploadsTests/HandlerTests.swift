@@ -197,7 +197,7 @@ import TransferProtocol
         await reading.shutDown()
     }
 
-    @Test func `who deletes an upload cancels its handler`() async throws {
+    @Test func `deleting an upload cancels its handler`() async throws {
         let target = Target()
         let server = ResumableUploadServer(handler: target.take)
         let first = try await Connection(server)

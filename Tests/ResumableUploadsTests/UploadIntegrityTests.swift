@@ -27,7 +27,7 @@ import TransferProtocol
     }
 
     @Test(arguments: UploadDialect.allCases)
-    func `content that hasn't its digest isn't appended, and what has is`(dialect: UploadDialect) throws {
+    func `content is appended only if it matches its digest`(dialect: UploadDialect) throws {
         var (server, token) = try UploadTable.server(dialect, received: 4)
         let rest = Array(Self.content[4...])
         let wrong = try Self.append(dialect, "Content-Digest", Self.content.digest)

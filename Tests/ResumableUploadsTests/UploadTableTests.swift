@@ -176,7 +176,7 @@ import TransferProtocol
         #expect(accepted.status == 204)
     }
 
-    @Test func `a newer request takes the place of an older one, and gets an offset that holds`() throws {
+    @Test func `a newer request replaces an older one, and gets a valid offset`() throws {
         var (server, token) = try UploadTable.server(received: 4)
         let dialect = UploadDialect.v10
         let fields = dialect.fields(isComplete: true, offset: 4, isAppend: true)

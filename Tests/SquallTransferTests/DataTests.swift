@@ -102,7 +102,7 @@ import Testing
         #expect(lines == ["one", "two", "", "fünf", "ab"])
     }
 
-    @Test func `a body isn't received faster than it is read, and no longer than somebody reads`() async throws {
+    @Test func `a body isn't received faster than it is read, and only while it is read`() async throws {
         let sent = Mutex(0)
         let hasEnded = Mutex(false)
         let server = ScriptedServer { _, _, socket in
@@ -128,7 +128,7 @@ import Testing
         #expect(sent.withLock { $0 } < 100_000_000)
     }
 
-    @Test func `a body that breaks off is an error behind what came`() async throws {
+    @Test func `a truncated body is an error after the received bytes`() async throws {
         let server = ScriptedServer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
         let (bytes, _) = try await session.bytes(for: TransferRequest(server.url))
         var seen: [UInt8] = []

@@ -23,7 +23,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `every request of a download carries the credentials, and nothing that stays does`() async throws {
+    @Test func `every request of a download carries the credentials, and nothing on disk does`() async throws {
         let folder = try TemporaryFolder()
         try await Script { request in
             request.ordinal == 0 ? Self.resource.serve(request, upTo: 20_000) : Self.resource.serve(request)

@@ -13,7 +13,7 @@ import TransferClient
     }
 
     @Test(arguments: [false, true])
-    func `a FIFO stays what it is, also where a link leads to it`(isLinked: Bool) async throws {
+    func `a FIFO is left alone, also behind a link`(isLinked: Bool) async throws {
         let folder = try TemporaryFolder()
         let fifo = folder.path + "/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
@@ -31,7 +31,7 @@ import TransferClient
         #expect(folder.names == ["fifo", "link"])
     }
 
-    @Test func `what has taken the place of the file meanwhile is not replaced`() async throws {
+    @Test func `a file created meanwhile at the destination is not replaced`() async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
@@ -50,7 +50,7 @@ import TransferClient
 
     /// Links in one folder to a file in another, which exists or not.
     @Test(arguments: [false, true])
-    func `a link stays, and the file that it leads to is written`(isThere: Bool) async throws {
+    func `a link stays, and its target is written`(isThere: Bool) async throws {
         let folder = try TemporaryFolder()
         let other = try TemporaryFolder()
         if isThere { try other.write([1, 2, 3], to: other.destination.string) }
@@ -86,7 +86,7 @@ import TransferClient
     }
 
     @Test(arguments: [true, false])
-    func `what has taken the name of the partial file is never taken for the download`(isThere: Bool) async throws {
+    func `another file under the name of the partial file is never used as the download`(isThere: Bool) async throws {
         let folder = try TemporaryFolder()
         try await Script { Self.resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {

@@ -29,7 +29,7 @@ import TransferProtocol
         #expect(error.description.contains("errno 28"))
     }
 
-    @Test func `what was given up says why`() {
+    @Test func `a transfer that gave up says why`() {
         let error = DownloadError.gaveUp(.attempts(10), .connectionLost("reset"))
         #expect(error.description.contains("10 attempts"))
         #expect(error.description.contains("reset"))

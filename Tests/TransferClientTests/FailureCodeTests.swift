@@ -55,7 +55,7 @@ struct FailureCodeTests {
         (.transport(.rejected(.multipart)), "response-rejected"), (.transport(.bodyTooShort), "body-too-short"),
         (.transport(.partialOnly), "part-only"), (.transport(.representationChanged), "representation-changed"),
         (.transport(.differentURL), "different-url"), (.transport(.completenessUnknown), "completeness-unknown"),
-        (.transport(.receivedBytesDamaged), "received-bytes-damaged"), (.status(503), "status"),
+        (.transport(.receivedBytesDamaged), "held-bytes-damaged"), (.status(503), "status"),
         (.noOffset, "no-offset"),
         (.noProgress, "no-progress"), (.uploadGone, "upload-gone"), (.uploadExpired, "upload-expired"),
         (.smallerRequests, "smaller-requests"), (.differentDialect(nil), "other-dialect"),

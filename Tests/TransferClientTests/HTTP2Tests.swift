@@ -140,7 +140,7 @@ import TransferProtocol
         #expect(folder.file == Self.resource.content)
     }
 
-    @Test func `a stream that stays silent is given up`() async throws {
+    @Test func `a silent stream is abandoned`() async throws {
         let folder = try TemporaryFolder()
         let (done, _) = try await download(into: folder) {
             $0.firstByteLimit = .milliseconds(200)

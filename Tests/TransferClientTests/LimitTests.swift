@@ -55,7 +55,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a port where nobody listens is tried again, then given up for now`() async throws {
+    @Test func `a port without a listener is retried, then abandoned temporarily`() async throws {
         let folder = try TemporaryFolder()
         let deaf = try DeafPort()
         let request = DownloadRequest(url: "http://127.0.0.1:\(deaf.number)/")

@@ -13,7 +13,7 @@ import Units
     }
 
     @Test(arguments: 0..<60)
-    func `whatever a server does, the file is right or there is none`(seed: Int) async throws {
+    func `whatever a server does, the file is correct or absent`(seed: Int) async throws {
         let folder = try TemporaryFolder()
         let key = RandomKey(seed: UInt64(seed))
         let isHonest = Atomic(false)

@@ -33,7 +33,7 @@ import TransferProtocol
         #expect(single.count == 1)
     }
 
-    @Test func `a digest that comes with the file is proof enough`() async throws {
+    @Test func `a digest in the response is sufficient proof`() async throws {
         var digested = Self.resource
         digested.sendsDigest = true
         let (done, _, requests) = try await download { [digested] in digested.serve($0) }
@@ -53,7 +53,8 @@ import TransferProtocol
         #expect(folder.names == [".file.bin.squall-journal", ".file.bin.squall-part"])
     }
 
-    @Test func `a file that isn't proved is kept beside, and becomes the file when no proof is required`() async throws
+    @Test func `an unverified file is kept as the partial file, and becomes the file when no proof is required`()
+        async throws
     {
         var tagged = Self.resource
         tagged.lastModified = nil

@@ -119,7 +119,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a proxy that stays silent is given up within the limit for connecting`() async throws {
+    @Test func `a silent proxy is abandoned within the limit for connecting`() async throws {
         let folder = try TemporaryFolder()
         try await Script { _ in [.stall] }.serve { proxy in
             let (settings, tls) = (try proxies(proxy.port), try authority.trusting())

@@ -42,7 +42,7 @@ import Units
         }
     }
 
-    @Test func `progress of a limited download comes evenly, though the server sends at once`() async throws {
+    @Test func `progress of a limited download is even, though the server sends at once`() async throws {
         let folder = try TemporaryFolder()
         let clock = WaitingClock()
         try await Script { Self.resource.serve($0) }.serve { server in

@@ -82,7 +82,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `starting over comes to an end`() async throws {
+    @Test func `starting over is limited`() async throws {
         let (done, _, _) = try await download(restarts: 3) { request in
             var resource = Resource(size: 2_000 + request.ordinal * 100, seed: UInt64(request.ordinal))
             resource.entityTag = "\"\(request.ordinal)\""
@@ -128,7 +128,7 @@ import TransferProtocol
         #expect(done.restarts == [DownloadRestartReason](repeating: .differentURL, count: restarts))
     }
 
-    @Test func `a circle of redirections comes to an end`() async throws {
+    @Test func `a redirect loop ends`() async throws {
         let (done, _, requests) = try await download { _ in [.head(301, ["Location: /file.bin"])] }
         #expect(done.error == .tooManyRedirections(10))
         #expect(requests.count == 11)

@@ -46,7 +46,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a digest that comes at the end and is another's has the file fetched once more`() async throws {
+    @Test func `a mismatching digest at the end has the file fetched once more`() async throws {
         let folder = try TemporaryFolder()
         var informed = resource
         informed.sendsDigest = true

@@ -80,7 +80,7 @@ import Testing
         #expect(credentials.use(for: try redirects("http://a/", "http://c/")) == .none)
     }
 
-    @Test func `a field Authorization takes the place of a netrc at its own origin`() throws {
+    @Test func `an Authorization field replaces a netrc at its own origin`() throws {
         let field = try RequestField("authorization:Bearer t")
         let credentials = DownloadCredentials(fields: [field], netrc: Self.netrc)
         #expect(sent(credentials, try redirects("http://a/")).0 == ["authorization: Bearer t"])
@@ -107,7 +107,7 @@ import Testing
         ("Connection: close", .reserved("connection")), ("Accept-Encoding: gzip", .reserved("accept-encoding")),
         ("If-None-Match: *", .reserved("if-none-match")), ("Expect: 100-continue", .reserved("expect")),
     ])
-    func `what is no field, or is the client's own, is refused`(line: String, problem: RequestFieldProblem) {
+    func `an invalid field, or one of the client's own, is refused`(line: String, problem: RequestFieldProblem) {
         #expect(throws: problem) { try RequestField(line) }
     }
 

@@ -129,7 +129,7 @@ import TransferProtocol
         #expect(proof(tagged) == .none(.oneValidator))
     }
 
-    @Test func `a second look that names another length or version is a contradiction that stays`() throws {
+    @Test func `a confirmation with another length or version is a lasting contradiction`() throws {
         let responses: [HTTPFields] = [
             fields([.contentLength: "400"], Validators.both.fields),
             [.eTag: "\"v2\"", .contentLength: "300"],

@@ -32,7 +32,7 @@ import Units
 
     private static func hash(_ index: Int) -> [UInt8] { (0..<32).map { UInt8(truncatingIfNeeded: index >> $0) } }
 
-    @Test func `what is written is read`() throws {
+    @Test func `a written journal reads back equal`() throws {
         let blocks = Self.hashes(3)
         let journal = try Self.journal([
             .started(Self.source), .checkpoint(Self.checkpoint(100), BlockHashesPart(of: Self.hashes(1), from: 0)),

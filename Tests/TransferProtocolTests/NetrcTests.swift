@@ -33,7 +33,7 @@ import Testing
         #expect(try login("machine h login n password p#q", "h") == basic("n", "p#q"))
     }
 
-    @Test func `a host has the first entry of its name, or the default that comes before`() throws {
+    @Test func `a host gets the first entry of its name, or an earlier default`() throws {
         let text = "machine a login 1 password 1\ndefault login d password d\nmachine b login 2 password 2"
         #expect(try login(text, "A") == basic("1", "1"))
         #expect(try login(text, "b") == basic("d", "d"))
@@ -61,7 +61,7 @@ import Testing
         ("macdef x\na\n\nlogin n", NetrcProblem(line: 4, kind: .noMachine)),
         ("machine h login a:b", NetrcProblem(line: 1, kind: .credentials(.colonInName))),
     ])
-    func `what isn't in the format is named with its line`(text: String, problem: NetrcProblem) {
+    func `a format error is reported with its line`(text: String, problem: NetrcProblem) {
         #expect(throws: problem) { try Netrc(Array(text.utf8)) }
     }
 

@@ -35,7 +35,7 @@ import TransferProtocol
             ("http://a%0ab:c@proxy", .invalidCredentials),
         ]
     )
-    func `what is no address of a proxy is refused`(text: String, problem: ProxyProblem) {
+    func `an invalid proxy address is refused`(text: String, problem: ProxyProblem) {
         #expect(throws: problem) { try ProxySettings.Proxy(text) }
     }
 

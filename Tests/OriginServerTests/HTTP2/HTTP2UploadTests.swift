@@ -14,7 +14,7 @@ import Testing
         ]
     }
 
-    @Test func `a reset in the middle of an upload keeps what had arrived, and the connection`() async throws {
+    @Test func `a reset in the middle of an upload keeps the received bytes and the connection`() async throws {
         let bytes = [UInt8].init((0..<500_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) })
         try await SecureOrigin.withPeer([:], takesUploads: true) { peer, origin in
             let fields = Self.version + [("upload-complete", "?1"), ("content-length", "500000")]
@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    @Test func `content that isn't as long as announced resets the stream, and what had arrived is kept`() async throws
+    @Test func `content shorter or longer than announced resets the stream, and the received bytes are kept`()
+        async throws
     {
         try await SecureOrigin.withPeer([:], takesUploads: true) { peer, _ in
             for (stream, sent) in [(1, 5), (5, 15)] {

@@ -82,7 +82,7 @@ import TransferProtocol
 
     /// A file with a length, and one delimited by the connection. Without a validator no range can fetch the rest.
     @Test(arguments: [(0, UnverifiedReason.oneResponse), (2, .lengthUnknown)])
-    func `a complete file that has no name yet survives the power, and what is known of it`(
+    func `a complete file without its final name survives a power cut with its state`(
         framing: Int,
         doubt: UnverifiedReason
     ) throws {

@@ -24,7 +24,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [UploadServerKind.ordinary, .dialect(.v3), .dialect(.v10)])
-    func `every request carries the credentials, and nothing that stays does`(kind: UploadServerKind) async throws {
+    func `every request carries the credentials, and nothing on disk does`(kind: UploadServerKind) async throws {
         var habits = UploadServerHabits()
         habits.cut = { $0 < 2 ? 300_000 : nil }
         habits.refuse = { _, fields in fields[.authorization] == "Bearer hunter2" ? nil : 401 }

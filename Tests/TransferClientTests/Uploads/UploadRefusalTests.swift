@@ -11,7 +11,7 @@ import TransferProtocol
     private static let bytes = uploadBytes(300_000)
 
     @Test(arguments: [UploadServerKind.ordinary, .dialect(.v10)], [403, 413])
-    func `a refusal that comes before the content is heard`(kind: UploadServerKind, status: Int) async throws {
+    func `a refusal before the content is sent is read`(kind: UploadServerKind, status: Int) async throws {
         var habits = UploadServerHabits()
         habits.refuse = { _, _ in status }
         try await withUploadServer(kind, habits) { server in
@@ -83,7 +83,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `a server that takes nothing is given up, and the upload stays`() async throws {
+    @Test func `a server that accepts no bytes is abandoned, and the upload can be resumed`() async throws {
         var habits = UploadServerHabits()
         habits.isDeaf = true
         try await withUploadServer(.dialect(.v10), habits) { server in
@@ -100,7 +100,7 @@ import TransferProtocol
         }
     }
 
-    @Test func `what isn't a regular file, and a URL that can't be used, is wrong input`() async throws {
+    @Test func `a file that isn't regular, or an unusable URL, is wrong input`() async throws {
         let folder = try UploadFolder(Self.bytes)
         let client = TransferClient()
         for (path, url) in [("/dev/null", "http://127.0.0.1:1/"), (folder.source.string, "ftp://127.0.0.1/x")] {

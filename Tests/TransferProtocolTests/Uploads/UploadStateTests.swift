@@ -147,7 +147,7 @@ import TransferProtocol
     }
 
     @Test(arguments: [401, 407], UploadDialect.allCases)
-    func `a refusal of access ends the run, and the upload stays to be continued`(status: Int, dialect: UploadDialect)
+    func `a refusal of access ends the run, and the upload can be resumed`(status: Int, dialect: UploadDialect)
         throws
     {
         var state = try Self.created(dialect)

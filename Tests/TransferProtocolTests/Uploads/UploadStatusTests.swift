@@ -86,7 +86,7 @@ import TransferProtocol
             (501, nil, .failure(.refused(status: 501))),
         ] as [(Int, String?, Next)]
     )
-    func `a status of an append decides what comes next`(status: Int, retryAfter: String?, expected: Next) throws {
+    func `a status of an append determines the next step`(status: Int, retryAfter: String?, expected: Next) throws {
         var (state, append) = try Self.appending()
         var fields = HTTPFields()
         fields[.retryAfter] = retryAfter
@@ -100,7 +100,7 @@ import TransferProtocol
             (403, .failure(.refused(status: 403))), (405, .failure(.refused(status: 405))),
         ] as [(Int, Next)]
     )
-    func `a status of a question for the offset decides what comes next`(status: Int, expected: Next) throws {
+    func `a status of an offset retrieval determines the next step`(status: Int, expected: Next) throws {
         var (state, ask) = try Self.asking()
         let action = state.decide(on: Self.head(status), to: ask, sent: 0, now: 0)
         #expect(Self.next(&state, action, after: ask) == expected)
@@ -114,7 +114,7 @@ import TransferProtocol
             (true, 403, .failure(.refused(status: 403))), (true, 409, .failure(.refused(status: 409))),
         ] as [(Bool, Int, Next)]
     )
-    func `a status of a creation decides what comes next`(isRepeatable: Bool, status: Int, expected: Next) throws {
+    func `a status of a creation determines the next step`(isRepeatable: Bool, status: Int, expected: Next) throws {
         var state = try Self.state(isRepeatable: isRepeatable)
         let creation = try Self.plan(&state)
         let action = state.decide(on: Self.head(status), to: creation, sent: 10, now: 0)
@@ -128,7 +128,7 @@ import TransferProtocol
             (409, .mismatchingOffset(expected: 9, provided: 7), .offset(isImmediate: true)),
         ] as [(Int, ProblemDetails, Next)]
     )
-    func `a problem of an append decides what comes next`(
+    func `a problem type of an append determines the next step`(
         status: Int,
         problem: ProblemDetails,
         expected: Next
