@@ -33,10 +33,9 @@ extension Connect: FaultDefinition {
     static let table = ObjectTable(
         Connect(how: .hang),
         texts: """
-            how: see below
-            for: with `delay`, which needs it, and only then: how long the server isn't connected to, nor the client read
-            jitter: with `delay`: drawn evenly for each connection, from as much below `for` to as much above; below zero \
-            counts as zero
+            how: late, unanswered, refused, or closed at once; see [the table](faults.md#connect)
+            for: required with `delay`, and only then: how long the proxy neither connects to the server nor reads
+            jitter: with `delay`: how far each connection's draw may lie from `for`, evenly; never below zero
             """,
         rules: [("if", .has(["how": "delay"])), ("then", .requires("for"))],
         [

@@ -90,7 +90,7 @@ struct RandomProfile {
     }()
 
     private static let high = BitRate(bitsPerSecond: 1 << 52)
-    private static let steps = Bandwidth.Course.steps(
+    private static let steps = Bandwidth.Variation.steps(
         [.init(after: .milliseconds(300), rate: BitRate(bitsPerSecond: 50_000))],
         repeats: .seconds(1)
     )
@@ -131,7 +131,7 @@ struct RandomProfile {
                     rate: BitRate(bitsPerSecond: pick([9_000, 90_000, 400_000, 80_000_000, 1 << 50])),
                     burst: ByteCount(pick([0, 0, 1, 3_000])),
                     scope: pick(Bandwidth.Scope.allCases),
-                    course: pick([.steady, .steady, Self.steps, .wave(high: Self.high, period: .milliseconds(800))])
+                    variation: pick([.steady, .steady, Self.steps, .wave(high: Self.high, period: .milliseconds(800))])
                 )
             )
         case "trace":
