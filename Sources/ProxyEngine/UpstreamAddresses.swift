@@ -2,18 +2,18 @@ import EventLoop
 import Synchronization
 import Units
 
-/// When the name of an upstream is looked up again, one lookup at a time. A value without a clock.
+/// Schedules the lookups of an upstream's name, one at a time. A value without a clock.
 struct LookupSchedule {
-    /// The time from one lookup to the next while connections come: 30 s.
+    /// The interval between lookups while connections come: 30 s.
     static let interval = Duration.seconds(30)
-    /// The time between two lookups because no address could be reached: 1 s.
+    /// The shortest interval between lookups for unreachable addresses: 1 s.
     static let pause = Duration.seconds(1)
 
-    /// Why the name may have to be looked up.
+    /// The reason for a lookup.
     enum Reason {
-        /// A connection has come, for which the addresses may be old.
+        /// A new connection.
         case connection
-        /// A connection has found no address that could be reached.
+        /// A connection that could reach no address.
         case unreachable
     }
 
@@ -21,12 +21,12 @@ struct LookupSchedule {
     private var lastUnreachable: Moment?
     private var isRunning = false
 
-    /// The schedule of a name that has been looked up at `moment`.
+    /// The schedule of a name that was looked up at `moment`.
     init(lookedUpAt moment: Moment) {
         last = moment
     }
 
-    /// Whether a lookup begins now; `end` ends it.
+    /// Begins a lookup if one is due; `end` ends it.
     mutating func begin(because reason: Reason, at now: Moment) -> Bool {
         guard !isRunning else { return false }
         switch reason {
@@ -40,12 +40,11 @@ struct LookupSchedule {
         return true
     }
 
-    /// The lookup has ended, whatever it has found.
+    /// Ends the lookup.
     mutating func end() { isRunning = false }
 }
 
-/// The addresses of an upstream, and when its name is looked up again. Connections read the addresses, and never wait for
-/// a lookup.
+/// The addresses of an upstream. Connections read them and never wait for a lookup.
 final class UpstreamAddresses: Sendable {
     private struct State {
         var addresses: [SocketAddress]
@@ -53,7 +52,7 @@ final class UpstreamAddresses: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Whether the upstream is a name, which may get other addresses.
+    /// Whether the upstream is a name, whose addresses may change.
     private let isName: Bool
 
     /// The addresses that were found for `endpoint` at `moment`, at least one.
@@ -62,7 +61,7 @@ final class UpstreamAddresses: Sendable {
         isName = endpoint.unix == nil && SocketAddress(numericHost: endpoint.host, port: endpoint.port) == nil
     }
 
-    /// The addresses now, in the order in which they are tried.
+    /// The current addresses, in the order of dialing.
     var all: [SocketAddress] { state.withLock { $0.addresses } }
 
     /// Whether a lookup begins now; `endLookup` ends it.
@@ -70,13 +69,13 @@ final class UpstreamAddresses: Sendable {
         isName && state.withLock { $0.schedule.begin(because: reason, at: now) }
     }
 
-    /// The lookup has ended, whatever it has found.
+    /// Ends the lookup.
     func endLookup() { state.withLock { $0.schedule.end() } }
 
-    /// Has connections go to `addresses` from here on, at least one.
+    /// Replaces the addresses by `addresses`, at least one.
     ///
-    /// The list gets no shorter, since a connection remembers the index of an address while it tries it: the addresses
-    /// are repeated instead.
+    /// The list never gets shorter, because a connection keeps the index of the address that it dials; the addresses are
+    /// repeated instead.
     func replace(by addresses: [SocketAddress]) {
         state.withLock { state in
             let count = max(addresses.count, state.addresses.count)
