@@ -147,12 +147,13 @@ struct SilenceTests {
         let sockets = Slot<TestSocket>()
         let server = TestServer { sockets.put($0) }
         defer { server.stop() }
-        let outage = Fault(
-            name: "outage",
+        let rate = Fault(
+            name: "rate",
+            stream: .upstream,
             condition: Condition(ageFrom: .seconds(1)),
-            kind: .outage(Outage(how: .silence))
+            kind: .bandwidth(Bandwidth(rate: .bytesPerSecond(1_000_000)))
         )
-        try await withProxy(to: server.address, Profile(name: "test", faults: [outage])) { fixture in
+        try await withProxy(to: server.address, Profile(name: "test", faults: [rate])) { fixture in
             let client = try fixture.client()
             // More than the sockets' buffers hold, to a server that doesn't receive.
             Thread.detachNewThread { try? client.send([UInt8](repeating: 1, count: 64 << 20)) }
@@ -168,7 +169,7 @@ struct SilenceTests {
             try served.send([2])
             let (byte, entry) = try await blocking { (try client.receive(1), try fixture.journal.next()) }
             #expect(byte == [2])
-            #expect(entry.fault == "outage" && entry.effect == .silences)
+            #expect(entry.fault == "rate" && entry.effect == .limits)
             served.resetAtClose()
             served.close()
             client.interrupt()

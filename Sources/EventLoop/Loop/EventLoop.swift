@@ -249,6 +249,7 @@ public final class EventLoop: @unchecked Sendable {
     private func live() {
         threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
         squall_prepare_thread("squall-loop-\(index)")
+        squall_start_on_processor(Int32(index))
         while !isStopping {
             let sleeps = ready.isEmpty && !timers.isNear
             event_base_loop(base, sleeps ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
