@@ -6,13 +6,13 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run a profile between clients and a server, until Ctrl-C.",
         discussion: """
-            Prints one ready line for each proxy, with the address it is bound to. On a terminal every fault that \
-            acts is told as it happens; --journal writes them as JSON Lines, behind a line with the profile and the seed, \
-            which is what squall replay and squall shrink take. With --journal - standard output has the journal alone, \
-            and the ready lines are on standard error.
+            Prints a ready line for each proxy, with the addresses that it listens on. On a terminal every fault event is \
+            printed. --journal writes the events as JSON Lines after a header with the profile and the seed; squall replay \
+            and squall shrink read that file. With --journal - standard output has only the journal, and the ready lines \
+            go to standard error.
 
-            At SIGHUP, and with --watch when a file of the profile changes, the profile is read again: live connections \
-            go on with it from where they are, and lose no byte. One with a problem is told of, and changes nothing.
+            At SIGHUP, and with --watch when a file of the profile changes, the profile is read again. Live connections \
+            continue with it at their positions and lose no byte. A profile with a problem is reported and changes nothing.
 
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
             """

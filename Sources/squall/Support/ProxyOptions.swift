@@ -9,7 +9,9 @@ import Units
 struct ProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Where to listen; port 0 takes a free one, and unix:PATH a Unix socket.",
+            """
+            The address to listen on: port 0 is any free port, a name all of its addresses, unix:PATH a Unix socket.
+            """,
             valueName: "host:port"
         ),
         transform: ArgumentReading.endpoint
