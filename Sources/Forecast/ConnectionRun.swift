@@ -31,7 +31,7 @@ struct ConnectionRun {
     private var substitute: Int64?
     private var firstByteDeadline: Moment
     private var stall: StallWatch
-    private var terminators: [FaultEvent] = []
+    private var connectionEvents: [FaultEvent] = []
     /// The number of calls to both links so far.
     private(set) var questions = 0
     /// When each link is to be called again.
@@ -43,6 +43,10 @@ struct ConnectionRun {
         min(longestLateness, plan.upstream.latenessAllowance(at: now), plan.downstream.latenessAllowance(at: now))
     }
 
+    // Copies, because each access through `plan.faults` is reference-counted.
+    private let terminators: ConnectionTerminators
+    private let hang: ConnectionHang
+    private let connectDelay: ConnectDelay?
     private let longestLateness: Int64
     /// Whether a cut has blackholed the connection, so that only a client time-out ends it.
     private var isBlackholed = false
@@ -59,7 +63,10 @@ struct ConnectionRun {
         self.faults = faults
         self.plan.upstream.simplify()
         self.plan.downstream.simplify()
-        longestLateness = (plan.faults.terminators.shortestIdleness?.nanoseconds ?? .max) / 2
+        terminators = plan.faults.terminators
+        hang = plan.faults.hang
+        connectDelay = plan.faults.connectDelay
+        longestLateness = (terminators.shortestIdleness?.nanoseconds ?? .max) / 2
         self.client = client
         self.transfer = transfer
         self.held = held
@@ -77,7 +84,7 @@ struct ConnectionRun {
     mutating func work() -> Int { plan.upstream.work() + plan.downstream.work() }
 
     /// Whether a fault may end the whole connection.
-    var isInterruptible: Bool { plan.faults.terminators.arePossible }
+    var isInterruptible: Bool { terminators.arePossible }
 
     /// The connection's number.
     var ordinal: UInt64 { plan.ordinal }
@@ -135,7 +142,7 @@ struct ConnectionRun {
         if let loss = impatience(at: now, hasProgressed: fileBytes > before) { return .lost(loss) }
         let bytes = plan.upstream.delivered + plan.downstream.delivered
         if bytes != passed.bytes { passed = (bytes, now) }
-        let change = plan.faults.terminators.nextChange(after: now, lastPassed: passed.moment)
+        let change = terminators.nextChange(after: now, lastPassed: passed.moment)
         let deadline = min(firstByteDeadline, stall.next, change)
         let isFull = !plan.upstream.hasRoom || !plan.downstream.hasRoom
         return .waiting(wake: min(upstreamWake, downstreamWake), deadline: deadline, isFull: isFull)
@@ -143,26 +150,26 @@ struct ConnectionRun {
 
     /// Why no bytes pass at `now`: the connection has ended or isn't made yet.
     private mutating func stepBeforeBytes(at now: Moment) -> Step? {
-        if let (event, how) = plan.faults.terminators.event(at: now, lastPassed: passed.moment) {
-            terminators.append(event)
+        if let (event, how) = terminators.event(at: now, lastPassed: passed.moment) {
+            connectionEvents.append(event)
             switch how {
             case .close: return .lost(.cut)
             case .reset: return .lost(.reset)
             case .silence: return blackhole(at: now)
             }
         }
-        if begun == nil, let event = plan.faults.hang.event(at: now) {
-            if !isHanging { terminators.append(event) }
+        if begun == nil, let event = hang.event(at: now) {
+            if !isHanging { connectionEvents.append(event) }
             isHanging = true
             return hang(at: now)
         }
-        if self.begun == nil, let delay = plan.faults.connectDelay { terminators.append(delay.event) }
+        if self.begun == nil, let delay = connectDelay { connectionEvents.append(delay.event) }
         let begun = self.begun ?? now
         self.begun = begun
-        let connected = (isHanging ? begun : plan.opened) + (plan.faults.connectDelay?.duration ?? .zero)
+        let connected = (isHanging ? begun : plan.opened) + (connectDelay?.duration ?? .zero)
         if now < connected {
             if now >= firstByteDeadline { return .lost(.firstByte) }
-            let deadline = min(connected, plan.faults.terminators.nextChange(after: now, lastPassed: passed.moment))
+            let deadline = min(connected, terminators.nextChange(after: now, lastPassed: passed.moment))
             return .waiting(wake: deadline, deadline: firstByteDeadline, isFull: false)
         }
         return nil
@@ -228,8 +235,8 @@ struct ConnectionRun {
     private mutating func hang(at now: Moment) -> Step {
         if now >= firstByteDeadline { return .lost(.firstByte) }
         let change = min(
-            plan.faults.hang.nextChange(after: now),
-            plan.faults.terminators.nextChange(after: now, lastPassed: passed.moment)
+            hang.nextChange(after: now),
+            terminators.nextChange(after: now, lastPassed: passed.moment)
         )
         return .waiting(wake: change, deadline: min(firstByteDeadline, change), isFull: false)
     }
@@ -239,8 +246,8 @@ struct ConnectionRun {
         var events: [(FaultEvent, Direction?)] = []
         if !plan.upstream.events.isEmpty { events += plan.upstream.takeEvents().map { ($0, .upstream) } }
         if !plan.downstream.events.isEmpty { events += plan.downstream.takeEvents().map { ($0, .downstream) } }
-        for event in terminators { events.append((event, nil)) }
-        terminators.removeAll()
+        for event in connectionEvents { events.append((event, nil)) }
+        connectionEvents.removeAll()
         return events
     }
 
