@@ -82,12 +82,12 @@ import Units
 
     @Test func `a download below the rate of a stall isn't stalled by its own limit`() async throws {
         let folder = try TemporaryFolder()
-        let resource = Resource(size: 400_000)
+        let resource = Resource(size: 800_000)
         try await Script { resource.serve($0) }.serve { server in
             let done = await attempt(DownloadRequest(url: server.url()), to: folder.destination) {
                 $0.clock = .system
                 $0.maximumRate = .bytesPerSecond(200_000)
-                $0.stall.window = .seconds(1)
+                $0.stall.window = .seconds(2)
                 $0.stall.minimumBytesPerSecond = .mebibytes(1)
             }
             #expect(done.transientFailures.isEmpty)
@@ -97,11 +97,11 @@ import Units
 
     @Test func `an upload below the rate of a stall isn't stalled by its own limit`() async throws {
         try await withUploadServer(.dialect(.v10)) { server in
-            let folder = try UploadFolder(uploadBytes(400_000))
+            let folder = try UploadFolder(uploadBytes(800_000))
             let done = await upload(folder, folder.request(server.url)) {
                 $0.clock = .system
                 $0.maximumRate = .bytesPerSecond(200_000)
-                $0.stall.window = .seconds(1)
+                $0.stall.window = .seconds(2)
                 $0.stall.minimumBytesPerSecond = .mebibytes(1)
             }
             #expect(done.summary?.connections == 1)
