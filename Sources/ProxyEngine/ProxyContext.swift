@@ -20,7 +20,7 @@ final class ProxyContext: Sendable {
     let roomIsFree = Mutex<(@Sendable () -> Void)?>(nil)
     /// Called when a fault has acted that a fault of the listener comes after.
     let admissionMayChange = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Called when a dial fails for want of descriptors.
+    /// Called when a dial fails with EMFILE or ENFILE.
     let descriptorsAreShort = Mutex<(@Sendable () -> Void)?>(nil)
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void

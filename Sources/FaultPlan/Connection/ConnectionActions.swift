@@ -5,11 +5,11 @@ public struct ConnectionActions: Hashable, Sendable {
     /// An action on the socket of one end.
     public enum SocketAction: Hashable, Sendable {
         case none
-        /// The stream to the peer ends (FIN).
+        /// Ends the stream to the peer (FIN).
         case endStream
-        /// The socket is closed; what was sent is still delivered.
+        /// Closes the socket; sent bytes are still delivered.
         case close
-        /// The connection to the peer is reset (RST).
+        /// Resets the connection to the peer (RST).
         case reset
     }
 
@@ -27,13 +27,13 @@ public struct ConnectionActions: Hashable, Sendable {
         case runSoon
         /// The connection waits until the listener refuses clients, then `ConnectionState.timerDue` is called.
         case awaitRefusal
-        /// The rest of the other end, which is gone, is delivered to this one.
+        /// Delivers the remaining bytes of the other end, which is gone, to this one.
         case deliverRest(to: Peer)
-        /// The links are closed, and the end is given the time to take what was sent to it.
+        /// Closes the links and waits until the end has taken the sent bytes, see `Linger`.
         case linger(Peer, Linger.Goal)
-        /// The same goes on.
+        /// Continues to linger.
         case keepLingering(Peer)
-        /// The links are closed, and both sockets stay open.
+        /// Closes the links and keeps both sockets open.
         case blackhole
         /// The drain policy looks at both ends.
         case checkEnds

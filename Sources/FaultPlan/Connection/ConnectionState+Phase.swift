@@ -8,7 +8,7 @@ extension ConnectionState {
         case hanging
         /// A fault delays dialing until the moment.
         case delayed(until: Moment)
-        /// Dialing failed for want of a resource and is tried again at the moment.
+        /// A resource was short; dialing is retried at the moment.
         case retrying(at: Moment)
         /// The server's address of this index is being dialed.
         case connecting(address: Int)

@@ -1,6 +1,6 @@
 import Units
 
-/// The time and the bytes that one end is given to take what was sent to it, before its socket is closed or reset.
+/// The wait for one end to take the sent bytes before its socket is closed or reset, bounded by time and bytes.
 ///
 /// An end that is busy sending may never come to receive. Its bytes are received and discarded meanwhile, as the kernel of
 /// a peer that has closed does.

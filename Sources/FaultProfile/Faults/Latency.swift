@@ -75,7 +75,7 @@ extension Latency: FaultDefinition {
             delay: the delay in each direction
             jitter: the spread of draws, see below; never below zero
             distribution: the distribution of draws, see below
-            quantiles: in place of `jitter` and `distribution`: equally spaced quantiles of what is added to `delay`
+            quantiles: in place of `jitter` and `distribution`: equally spaced quantiles of the time added to `delay`
             correlation: correlation with the previous draw; at `"100 %"` all bytes share one
             minimum: the smallest draw; lower ones count as this
             spikes: times of additional delay

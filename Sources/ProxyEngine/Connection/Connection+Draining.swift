@@ -135,7 +135,7 @@ extension Connection {
         }
         switch linger.goal {
         case .closure:
-            // Bytes that are left unread make a reset of the close, which discards what the peer has not acknowledged.
+            // A close with unread bytes sends a reset, and the peer loses unacknowledged bytes.
             report(lost: socket.receivable() > 0 ? socket.unacknowledged() : 0)
             socket.close()
         case .acknowledgement, .acceptance:

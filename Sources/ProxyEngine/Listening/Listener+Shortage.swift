@@ -35,7 +35,7 @@ extension Listener {
         }
     }
 
-    /// Accepts no client for now, because a dial failed for want of descriptors.
+    /// Pauses accepting after a dial has failed with EMFILE or ENFILE.
     func awaitDescriptors() {
         guard let sockets, shortage == nil else { return }
         relieve(Shortage(ofDescriptors: SystemError(call: "socket", code: SystemError.outOfDescriptors)), sockets)
