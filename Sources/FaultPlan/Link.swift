@@ -273,7 +273,7 @@ public struct Link: Sendable {
 
     /// The fault events since the last call, in order.
     public mutating func takeEvents() -> [FaultEvent] {
-        defer { events.removeAll(keepingCapacity: true) }
+        defer { events = [] }
         return events
     }
 

@@ -29,8 +29,10 @@ public struct Plan: Sendable {
     /// The identities of the faults across generations.
     let identities: FaultIdentities
     let phaseOfFault: [Int?]
-    /// The rates shared by all connections, by the identity of their fault.
-    let sharedRates: [Int: BucketPair]
+    /// The faults, by their index.
+    let prepared: [PreparedFault]
+    /// The part of all keys that is the proxy's.
+    private let proxyKey: RandomKey
     /// The rates shared by the connections of a client, if there is no `clientStore`.
     var clientRates: ClientBuckets
     let clientStore: (any ClientRateStore)?
@@ -97,24 +99,28 @@ public struct Plan: Sendable {
         let phases = phaseOfFault.map { $0.map { profile.phases[$0].name } }
         let identities =
             last.map { FaultIdentities(faults, phases: phases, after: $0) } ?? FaultIdentities(faults.count)
-        var sharedRates: [Int: BucketPair] = [:]
-        for (index, fault) in faults.enumerated() {
-            guard case .bandwidth(let bandwidth) = fault.kind else { continue }
-            let identity = identities[index]
-            switch bandwidth.scope {
-            case .connection, .client: continue
-            case .proxy:
-                sharedRates[identity] = last?.sharedRates[identity] ?? BucketPair(bandwidth, start: start)
-            case .global:
-                sharedRates[identity] =
-                    global?[fault.name, bandwidth] ?? last?.sharedRates[identity] ?? BucketPair(bandwidth, start: start)
+        let prepared = faults.indices.map { index in
+            let (fault, identity) = (faults[index], identities[index])
+            var rate: BucketPair?
+            if case .bandwidth(let bandwidth) = fault.kind {
+                switch bandwidth.scope {
+                case .connection, .client: break
+                case .proxy: rate = last?.sharedRate(of: identity) ?? BucketPair(bandwidth, start: start)
+                case .global:
+                    rate =
+                        global?[fault.name, bandwidth] ?? last?.sharedRate(of: identity)
+                        ?? BucketPair(bandwidth, start: start)
+                }
             }
+            let window = Window(fault.condition, phase: phaseOfFault[index], start: start)
+            return PreparedFault(fault, identity: identity, window: window, sharedRate: rate)
         }
         self.faults = faults
         self.identities = identities
         asksForClient = faults.contains { $0.asksForClient }
         self.phaseOfFault = phaseOfFault
-        self.sharedRates = sharedRates
+        self.prepared = prepared
+        proxyKey = RandomKey(seed: seed).adding(proxy)
         clientRates = last?.clientRates ?? ClientBuckets()
         clientStore = clients
         triggers = TriggerFlags(faults, identities, after: last)
@@ -125,7 +131,7 @@ public struct Plan: Sendable {
                 fault: identities[index],
                 index: index,
                 role: role,
-                window: Window(faults[index].condition, phase: phaseOfFault[index], start: start)
+                window: prepared[index].window
             )
         }
         turns = identities.map { last?.turn(of: $0) ?? 0 }
@@ -139,93 +145,20 @@ public struct Plan: Sendable {
     public mutating func accept(at now: Moment, client: String? = nil) -> ConnectionPlan {
         accepted += 1
         var draft = ConnectionDraft(ordinal: accepted, opened: now, phase: schedule.interval(at: now).phase)
-        if !faults.isEmpty {
-            let key = RandomKey(seed: seed, proxy: proxy, connection: accepted)
+        if !prepared.isEmpty {
+            let key = connectionKey(accepted)
             let address = client.flatMap { IPAddress($0) }
-            for (index, fault) in faults.enumerated() where isHit(fault, ordinal: accepted, key: key) {
-                guard fault.condition.admits(address), triggers.allow(index) else { continue }
-                let rate = clientRate(of: index, client: client)
-                if add(index, to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
+            for (index, fault) in prepared.enumerated()
+            where fault.isHit(ordinal: accepted, client: address, key: key) && triggers.allow(index) {
+                let rate = clientRate(of: fault, client: client)
+                if fault.add(to: &draft, key: key, clientRate: rate, turn: turns[index]) { turns[index] += 1 }
             }
         }
         return draft.plan(schedule: schedule, holdLimit: holdLimit)
     }
 
-    /// Adds a fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets
-    /// no dial faults.
-    ///
-    /// - Returns: whether the fault acts on the links.
-    @discardableResult
-    func add(
-        _ index: Int,
-        to draft: inout ConnectionDraft,
-        key: RandomKey,
-        clientRate: BucketPair?,
-        turn: Int?
-    ) -> Bool {
-        let fault = faults[index]
-        let identity = identities[index]
-        let window = window(of: index)
-        let isOn = turn != nil && window.contains(at: draft.opened, age: 0, currentPhase: draft.phase)
-        let planned = fault.kind.planned
-        if isOn {
-            let isNarrowed = fault.condition.http != nil
-            let key = key.adding(fault.name)
-            let place = DialContext(fault: identity, window: window, isNarrowed: isNarrowed, key: key)
-            planned.addDialFaults(to: &draft.dialFaults, in: place)
-        }
-        draft.noteReading(of: fault, identity)
-        if let cause = planned.terminator {
-            draft.terminators.append(ConnectionTerminators.Source(fault: identity, window: window, cause: cause))
-            return false
-        }
-        let sharedRate = clientRate ?? sharedRates[identity]
-        addToLinks(index, planned, window, to: &draft, key: key, sharedRate: sharedRate, turn: turn)
-        return true
-    }
-
-    /// Adds a fault to the links of its directions.
-    private func addToLinks(
-        _ index: Int,
-        _ planned: any PlannedFault,
-        _ window: Window,
-        to draft: inout ConnectionDraft,
-        key: RandomKey,
-        sharedRate: BucketPair?,
-        turn: Int?
-    ) {
-        let fault = faults[index]
-        let identity = identities[index]
-        // A request and its response have one draw.
-        let filter = MessageFilter(fault.condition.http, key: key.adding(fault.name))
-        for direction in Direction.allCases where fault.acts(on: direction) {
-            let key = key.adding(direction, fault.name)
-            let gate = fault.isGated ? MessageGate(filter) : nil
-            if let pattern = fault.kind.pattern {
-                draft.reading.patterns[direction, default: []].append((identity, pattern))
-            }
-            let place = StagePlace(
-                fault: identity,
-                turn: turn,
-                rate: sharedRate?[direction],
-                filter: filter,
-                key: key
-            )
-            if let alterer = planned.alterer(in: place) {
-                draft.add(Link.AlterSlot(fault: identity, window: window, alterer: alterer, gate: gate), on: direction)
-                continue
-            }
-            if let window = planned.receiveWindow {
-                draft.windows[direction] = min(window, draft.windows[direction] ?? window)
-            }
-            if let (rank, stage) = planned.stage(in: place) {
-                draft.add(
-                    Link.Slot(fault: identity, rank: rank.rawValue, window: window, stage: stage, gate: gate),
-                    on: direction
-                )
-            }
-        }
-    }
+    /// The key of a connection's draws.
+    func connectionKey(_ ordinal: UInt64) -> RandomKey { proxyKey.adding(ordinal) }
 
     /// The identity of the fault that refuses every new connection at `now`, and when to ask again.
     public func refusal(at now: Moment) -> (fault: Int?, until: Moment) {
@@ -257,7 +190,7 @@ public struct Plan: Sendable {
         let interval = schedule.interval(at: now)
         var next = interval.end
         for (index, fault) in faults.enumerated() where fault.condition.clock != nil || fault.condition.duty != nil {
-            next = min(next, window(of: index).nextChange(after: now, opened: now, interval: interval))
+            next = min(next, prepared[index].window.nextChange(after: now, opened: now, interval: interval))
         }
         return next
     }
@@ -281,25 +214,15 @@ public struct Plan: Sendable {
         )
     }
 
-    func isHit(_ fault: Fault, ordinal: UInt64, key: RandomKey) -> Bool {
-        guard fault.condition.connections.contains(ordinal) else { return false }
-        guard fault.condition.chance < .always else { return true }
-        return fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0))
-    }
-
     /// The rate that the connections of `client` share; `nil` if the fault is no such rate.
-    mutating func clientRate(of index: Int, client: String?) -> BucketPair? {
-        guard case .bandwidth(let bandwidth) = faults[index].kind, bandwidth.scope == .client else { return nil }
-        let (start, identity) = (schedule.start, identities[index])
+    mutating func clientRate(of prepared: PreparedFault, client: String?) -> BucketPair? {
+        guard case .bandwidth(let bandwidth) = prepared.fault.kind, bandwidth.scope == .client else { return nil }
+        let (start, identity) = (schedule.start, prepared.identity)
         if let clientStore {
             return clientStore.withRates { rates in
                 rates.pair(of: client, fault: identity) { BucketPair(bandwidth, start: start) }
             }
         }
         return clientRates.pair(of: client, fault: identity) { BucketPair(bandwidth, start: start) }
-    }
-
-    func window(of index: Int) -> Window {
-        Window(faults[index].condition, phase: phaseOfFault[index], start: schedule.start)
     }
 }

@@ -58,14 +58,20 @@ struct ConnectionRun {
     private var passed: (bytes: Int64, moment: Moment)
 
     /// - Parameter faults: the faults of the whole plan.
-    init(_ plan: ConnectionPlan, of faults: [Fault], _ transfer: Transfer, _ client: ClientModel, held: Int64) {
+    init(
+        _ plan: consuming ConnectionPlan,
+        of faults: [Fault],
+        _ transfer: Transfer,
+        _ client: ClientModel,
+        held: Int64
+    ) {
+        plan.upstream.simplify()
+        plan.downstream.simplify()
         self.plan = plan
         self.faults = faults
-        self.plan.upstream.simplify()
-        self.plan.downstream.simplify()
-        terminators = plan.faults.terminators
-        hang = plan.faults.hang
-        connectDelay = plan.faults.connectDelay
+        terminators = self.plan.faults.terminators
+        hang = self.plan.faults.hang
+        connectDelay = self.plan.faults.connectDelay
         longestLateness = (terminators.shortestIdleness?.nanoseconds ?? .max) / 2
         self.client = client
         self.transfer = transfer
@@ -74,10 +80,10 @@ struct ConnectionRun {
         requestTotal = client.requestBytes + (transfer.direction == .upstream ? rest : 0)
         answerTotal = client.headBytes + (transfer.direction == .downstream ? rest : 0)
         request = requestTotal
-        passed = (0, plan.opened)
-        firstByteDeadline = plan.opened + client.firstByteLimit
+        passed = (0, self.plan.opened)
+        firstByteDeadline = self.plan.opened + client.firstByteLimit
         stall = StallWatch(client)
-        if plan.reading.messages { noteRequest() }
+        if self.plan.reading.messages { noteRequest() }
     }
 
     /// The work of both links so far.
@@ -244,8 +250,8 @@ struct ConnectionRun {
     /// The fault events since the last call, with their directions.
     mutating func takeEvents() -> [(FaultEvent, Direction?)] {
         var events: [(FaultEvent, Direction?)] = []
-        if !plan.upstream.events.isEmpty { events += plan.upstream.takeEvents().map { ($0, .upstream) } }
-        if !plan.downstream.events.isEmpty { events += plan.downstream.takeEvents().map { ($0, .downstream) } }
+        for event in plan.upstream.takeEvents() { events.append((event, .upstream)) }
+        for event in plan.downstream.takeEvents() { events.append((event, .downstream)) }
         for event in connectionEvents { events.append((event, nil)) }
         connectionEvents.removeAll()
         return events

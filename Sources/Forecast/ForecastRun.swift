@@ -92,10 +92,15 @@ struct ForecastRun {
         let held = forecast.bytes
         opened = now
         steps += cost.acceptance
-        let connection = plan.accept(at: now, client: client.address)
-        let ordinal = connection.ordinal
+        var run = ConnectionRun(
+            plan.accept(at: now, client: client.address),
+            of: plan.faults,
+            transfer,
+            client,
+            held: held
+        )
+        let ordinal = run.ordinal
         forecast.note(.opened(connection: ordinal, offset: held), at: now)
-        var run = ConnectionRun(connection, of: plan.faults, transfer, client, held: held)
         let loss = follow(&run)
         run.close()
         if let loss { forecast.note(.lost(connection: ordinal, offset: forecast.bytes, loss), at: now) }

@@ -68,6 +68,9 @@ public enum RetryLimit: Hashable, Sendable {
 /// - `Retry-After` is a lower bound.
 public struct RetrySchedule: Sendable {
     private let policy: RetryPolicy
+    /// The budget that a request costs, and the most that is saved up.
+    private let cost: Duration
+    private let mostCredit: Duration
     private let startedAt: Moment
     private var generator: SeededGenerator
     /// Consecutive attempts without progress.
@@ -92,7 +95,9 @@ public struct RetrySchedule: Sendable {
         self.startedAt = startedAt
         highestOffset = received
         mark = received
-        credit = RetrySchedule.cost(policy) * max(1, policy.requestBurst)
+        cost = .seconds(1) / max(1, policy.baselineRequestsPerSecond)
+        mostCredit = cost * max(1, policy.requestBurst)
+        credit = mostCredit
         creditedAt = startedAt
     }
 
@@ -153,20 +158,13 @@ public struct RetrySchedule: Sendable {
 
     private var requestRate: Int { max(1, policy.baselineRequestsPerSecond) }
 
-    /// The budget that a request costs.
-    private static func cost(_ policy: RetryPolicy) -> Duration {
-        .seconds(1) / max(1, policy.baselineRequestsPerSecond)
-    }
-
     /// Credits elapsed time and new bytes, then charges the next request.
     private mutating func pay(for bytes: Int64, at now: Moment) {
-        let cost = RetrySchedule.cost(policy)
-        let most = cost * max(1, policy.requestBurst)
         let share = Double(bytes) / Double(max(1, policy.bytesPerRequest.bytes))
-        let earned = share >= Double(policy.requestBurst) ? most : cost * share
-        let elapsed = min(most, max(.zero, now - creditedAt))
+        let earned = share >= Double(policy.requestBurst) ? mostCredit : cost * share
+        let elapsed = min(mostCredit, max(.zero, now - creditedAt))
         creditedAt = max(creditedAt, now)
-        credit = min(most, credit + elapsed + earned) - cost
+        credit = min(mostCredit, credit + elapsed + earned) - cost
     }
 
     private mutating func draw(_ doublings: Int) -> Duration {

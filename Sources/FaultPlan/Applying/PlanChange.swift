@@ -39,12 +39,13 @@ public struct PlanChange: Sendable {
         var plan = plan
         var draft = ConnectionDraft(ordinal: ordinal, opened: opened, phase: nil)
         guard !beginning.isEmpty else { return ConnectionUpdate(self, draft) }
-        let key = RandomKey(seed: plan.seed, proxy: plan.proxy, connection: ordinal)
+        let key = plan.connectionKey(ordinal)
         let address = client.flatMap { IPAddress($0) }
-        for index in beginning where plan.isHit(plan.faults[index], ordinal: ordinal, key: key) {
-            guard plan.faults[index].condition.admits(address), plan.triggers.allow(index) else { continue }
-            let rate = plan.clientRate(of: index, client: client)
-            plan.add(index, to: &draft, key: key, clientRate: rate, turn: nil)
+        for index in beginning {
+            let fault = plan.prepared[index]
+            guard fault.isHit(ordinal: ordinal, client: address, key: key), plan.triggers.allow(index) else { continue }
+            let rate = plan.clientRate(of: fault, client: client)
+            fault.add(to: &draft, key: key, clientRate: rate, turn: nil)
         }
         return ConnectionUpdate(self, draft)
     }
@@ -86,7 +87,12 @@ extension Plan {
     }
 
     /// When the fault with an identity is on.
-    func window(ofIdentity identity: Int) -> Window { window(of: identities.place(of: identity)) }
+    func window(ofIdentity identity: Int) -> Window { prepared[identities.place(of: identity)].window }
+
+    /// The rate shared by all connections that is the fault with an identity; `nil` if it is none.
+    func sharedRate(of identity: Int) -> BucketPair? {
+        identities.contains(identity) ? prepared[identities.place(of: identity)].sharedRate : nil
+    }
 }
 
 extension Fault {

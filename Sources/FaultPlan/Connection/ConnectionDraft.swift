@@ -36,19 +36,22 @@ struct ConnectionDraft {
     /// Adds a stage of a link, before those of higher ranks and after earlier ones of the same rank.
     mutating func add(_ slot: Link.Slot, on direction: Direction) {
         switch direction {
-        case .upstream: upstream.append(slot)
-        case .downstream: downstream.append(slot)
+        case .upstream: ConnectionDraft.add(slot, to: &upstream)
+        case .downstream: ConnectionDraft.add(slot, to: &downstream)
         }
+    }
+
+    private static func add(_ slot: Link.Slot, to slots: inout [Link.Slot]) {
+        let last = slots.lastIndex { $0.rank <= slot.rank }
+        slots.insert(slot, at: last.map { $0 + 1 } ?? 0)
     }
 
     /// The stages of a link, in order.
     func slots(_ direction: Direction) -> [Link.Slot] {
-        let slots =
-            switch direction {
-            case .upstream: upstream
-            case .downstream: downstream
-            }
-        return slots.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
+        switch direction {
+        case .upstream: upstream
+        case .downstream: downstream
+        }
     }
 
     /// The faults that alter bytes of a link, in order.

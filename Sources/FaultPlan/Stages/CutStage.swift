@@ -31,17 +31,16 @@ struct CutStage: FaultStage {
     private let how: Cut.Ending
     private var state = State.off
 
-    /// Makes the cut of the fault `fault` for one link; `nil` if the connection has no turn in the list of offsets.
-    /// `turn` counts the connections that the fault has met, from 0; `nil` on a live connection.
-    init?(_ cut: Cut, fault: Int, filter: MessageFilter, key: RandomKey, turn: Int?) {
+    /// Makes the cut for one link; `nil` if the connection has no turn in the list of offsets.
+    init?(_ cut: Cut, in place: StagePlace) {
         how = cut.how
-        self.fault = fault
+        fault = place.fault
         let rule: MessageAim.Rule
         switch cut.position {
         case .at(let offset):
             rule = .at(offset.bytes)
         case .inTurn(let offsets):
-            guard let turn, turn < offsets.count else { return nil }
+            guard let turn = place.turn, turn < offsets.count else { return nil }
             rule = .at(offsets[turn].bytes)
         case .every(let step):
             rule = .every(step.bytes)
@@ -57,10 +56,10 @@ struct CutStage: FaultStage {
         switch (cut.base, rule) {
         case (.connection, .at(let offset)): target = .at(offset)
         case (.connection, .every(let step)): target = .everyMultiple(of: step)
-        case (.connection, .between(let low, let high)): target = .at(key.draw(from: low, through: high))
+        case (.connection, .between(let low, let high)): target = .at(place.key.draw(from: low, through: high))
         case (.message, _), (.body, _), (.resource, _):
             target = .inMessages
-            targets = TargetList(MessageAim(cut.base, rule, .gap, filter))
+            targets = TargetList(MessageAim(cut.base, rule, .gap, place.filter))
         }
     }
 
@@ -148,8 +147,7 @@ struct CutStage: FaultStage {
 
 extension Cut: PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
-        CutStage(self, fault: place.fault, filter: place.filter, key: place.key, turn: place.turn)
-            .map { (.end, .cut(Box($0))) }
+        CutStage(self, in: place).map { (.end, .cut(Box($0))) }
     }
 
     var terminator: ConnectionTerminators.Cause? {

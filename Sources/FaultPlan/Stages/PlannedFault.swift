@@ -2,7 +2,7 @@ import FaultProfile
 import Units
 
 /// The effects of a kind of fault on connections, all optional. Each kind conforms beside its stage.
-protocol PlannedFault {
+protocol PlannedFault: Sendable {
     /// The fault's stage in the link of a direction.
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)?
     /// The fault's changes to bytes of a direction; such a fault has no stage.
@@ -45,27 +45,38 @@ enum StageRank: Int {
     case lateEnd
 }
 
-/// The context of a fault on one direction of a connection.
+/// The context of a fault on one direction of a connection. Keys and filters are made for the faults that need them.
 struct StagePlace {
-    /// The fault's identity.
-    let fault: Int
+    let source: PreparedFault
+    let direction: Direction
     /// The number of connections it has met before; `nil` on a live connection.
     let turn: Int?
     /// The shared rate of the direction, if the fault is one.
     let rate: SharedBucket?
-    /// The messages that the fault is narrowed to.
-    let filter: MessageFilter
+    /// The key of the connection's draws.
+    let connectionKey: RandomKey
+
+    /// The fault's identity.
+    var fault: Int { source.identity }
+    /// The messages that the fault is narrowed to. A request and its response have one draw.
+    var filter: MessageFilter {
+        MessageFilter(source.fault.condition.http, key: connectionKey.adding(source.fault.name))
+    }
     /// The key of the fault's draws.
-    let key: RandomKey
+    var key: RandomKey { connectionKey.adding(direction, source.fault.name) }
 }
 
 /// The context of a fault on a new connection.
 struct DialContext {
+    let source: PreparedFault
+    /// The key of the connection's draws.
+    let connectionKey: RandomKey
+
     /// The fault's identity.
-    let fault: Int
-    let window: Window
+    var fault: Int { source.identity }
+    var window: Window { source.window }
     /// Whether the fault is narrowed to messages, of which none has come.
-    let isNarrowed: Bool
+    var isNarrowed: Bool { source.fault.condition.http != nil }
     /// The key of the fault's draws for the connection.
-    let key: RandomKey
+    var key: RandomKey { connectionKey.adding(source.fault.name) }
 }

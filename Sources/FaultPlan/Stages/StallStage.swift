@@ -18,7 +18,7 @@ struct StallStage: FaultStage {
     /// The positions in messages, if the offset counts in messages; the first is at `offset`.
     private var targets: TargetList?
 
-    init(_ stall: Stall, _ filter: MessageFilter) {
+    init(_ stall: Stall, in place: StagePlace) {
         duration = stall.duration.nanoseconds
         offset = stall.at.bytes
         switch stall.base {
@@ -27,7 +27,7 @@ struct StallStage: FaultStage {
         case .message, .body, .resource:
             state = .over
             offset = -1
-            targets = TargetList(MessageAim(stall.base, .at(stall.at.bytes), .gap, filter))
+            targets = TargetList(MessageAim(stall.base, .at(stall.at.bytes), .gap, place.filter))
         }
     }
 
@@ -98,6 +98,6 @@ struct StallStage: FaultStage {
 
 extension Stall: PlannedFault {
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)? {
-        (.stall, .stall(Box(StallStage(self, place.filter))))
+        (.stall, .stall(Box(StallStage(self, in: place))))
     }
 }

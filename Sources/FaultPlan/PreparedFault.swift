@@ -1,0 +1,94 @@
+import FaultProfile
+import Units
+
+/// A fault of a plan, with everything that is the same on all connections.
+///
+/// A class, so that planning a connection copies one reference and not the texts of the fault.
+final class PreparedFault: Sendable {
+    let fault: Fault
+    let identity: Int
+    /// When the fault is on.
+    let window: Window
+    /// The rate shared by all connections, if the fault is one.
+    let sharedRate: BucketPair?
+    private let planned: any PlannedFault
+    private let terminator: ConnectionTerminators.Cause?
+    private let receiveWindow: ByteCount?
+    private let pattern: BytePattern?
+    private let isGated: Bool
+    private let directions: [Direction]
+
+    init(_ fault: Fault, identity: Int, window: Window, sharedRate: BucketPair?) {
+        self.fault = fault
+        self.identity = identity
+        self.window = window
+        self.sharedRate = sharedRate
+        planned = fault.kind.planned
+        terminator = planned.terminator
+        receiveWindow = planned.receiveWindow
+        pattern = fault.kind.pattern
+        isGated = fault.isGated
+        directions = Direction.allCases.filter { fault.acts(on: $0) }
+    }
+
+    /// Whether the fault is on the connection of this number and client. `key` is the key of the connection's draws.
+    func isHit(ordinal: UInt64, client: IPAddress?, key: RandomKey) -> Bool {
+        guard fault.condition.connections.contains(ordinal) else { return false }
+        if fault.condition.chance < .always, !fault.condition.chance.happens(key.adding(fault.name).fraction(at: 0)) {
+            return false
+        }
+        return fault.condition.admits(client)
+    }
+
+    /// Adds the fault to a connection, whose draws have the key `key`. `turn` is `nil` for a live connection, which gets
+    /// no dial faults.
+    ///
+    /// - Returns: whether the fault acts on the links.
+    @discardableResult
+    func add(to draft: inout ConnectionDraft, key: RandomKey, clientRate: BucketPair?, turn: Int?) -> Bool {
+        if turn != nil, window.contains(at: draft.opened, age: 0, currentPhase: draft.phase) {
+            planned.addDialFaults(to: &draft.dialFaults, in: DialContext(source: self, connectionKey: key))
+        }
+        draft.noteReading(of: fault, identity)
+        if let terminator {
+            draft.terminators.append(
+                ConnectionTerminators.Source(fault: identity, window: window, cause: terminator)
+            )
+            return false
+        }
+        let rate = clientRate ?? sharedRate
+        for direction in directions {
+            let place = StagePlace(
+                source: self,
+                direction: direction,
+                turn: turn,
+                rate: rate?[direction],
+                connectionKey: key
+            )
+            add(to: &draft, in: place)
+        }
+        return true
+    }
+
+    /// Adds the fault to one link.
+    private func add(to draft: inout ConnectionDraft, in place: StagePlace) {
+        let direction = place.direction
+        let gate = isGated ? MessageGate(place.filter) : nil
+        if let pattern {
+            draft.reading.patterns[direction, default: []].append((identity, pattern))
+        }
+        if let alterer = planned.alterer(in: place) {
+            draft.add(Link.AlterSlot(fault: identity, window: window, alterer: alterer, gate: gate), on: direction)
+            return
+        }
+        if let receiveWindow {
+            draft.windows[direction] = min(receiveWindow, draft.windows[direction] ?? receiveWindow)
+        }
+        if let (rank, stage) = planned.stage(in: place) {
+            draft.add(
+                Link.Slot(fault: identity, rank: rank.rawValue, window: window, stage: stage, gate: gate),
+                on: direction
+            )
+        }
+    }
+}
