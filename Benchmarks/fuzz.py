@@ -163,7 +163,8 @@ class Maker:
             lambda: {"at": self.pick(OFFSETS)}, lambda: {"at": [self.pick(OFFSETS) for _ in range(3)]},
             lambda: {"every": self.pick(SIZES_OF)}, lambda: {"between": list(self.pair(OFFSETS))},
             lambda: {"pattern": self.pick(["x", "GET", {"hex": "00"}])}, lambda: {"after": self.duration()},
-            lambda: {"idle": self.duration()}])()
+            lambda: {"idle": self.duration()}, lambda: {"limit": self.pick(OFFSETS)},
+            lambda: {"traffic": self.duration(True)}])()
         self.some(found, how=lambda: self.pick(["close", "reset", "silence"]))
         if found.keys() & {"every", "between"} and self.maybe():
             found["of"] = self.pick(PLACES)

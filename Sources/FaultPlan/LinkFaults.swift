@@ -5,6 +5,17 @@ import Units
 ///
 /// Everything is changed in place: asking a link copies, allocates and counts nothing.
 struct LinkFaults: Sendable {
+    /// Where and how a fault ends the stream.
+    struct Stop {
+        let offset: Int64
+        let ending: Ending
+        /// The fault's identity.
+        let fault: Int
+        let place: MessageAim.Target?
+        /// Whether the offset is reported.
+        var hasOffset = true
+    }
+
     let opened: Moment
     var spacing = WakeSpacing()
     /// How far bytes may have come after a virtual sender, as far as there is room.
@@ -15,10 +26,10 @@ struct LinkFaults: Sendable {
     var interval: Schedule.Interval
     var slots: [Link.Slot]
     var alterSlots: [Link.AlterSlot]
-    var stop: (offset: Int64, ending: Ending, fault: Int, place: MessageAim.Target?)?
-    private(set) var marks = MarkQueue()
+    var stop: Stop?
+    var marks = MarkQueue()
     /// Where the last inserted bytes end, in bytes that the link takes.
-    private var insertedEnd: Int64 = 0
+    var insertedEnd: Int64 = 0
     /// The most bytes taken at once: 1 MiB. What faults hold back beyond it delays nothing.
     private static let largestReceive: Int64 = 1 << 20
     /// Whether one of the stages is a rate.
@@ -60,113 +71,6 @@ struct LinkFaults: Sendable {
         self.opened = opened
         openSince = opened
         interval = schedule.interval(at: opened)
-    }
-
-    // MARK: Bytes that change
-
-    /// The next change to the `count` bytes after `arrived` others, see `Link.nextAlteration`.
-    mutating func nextAlteration(
-        of count: Int64,
-        behind arrived: Int64,
-        now: Moment,
-        _ events: inout [FaultEvent]
-    ) -> Alteration? {
-        if now >= interval.end { interval = schedule.interval(at: now) }
-        let age = now.nanoseconds.subtractingSaturated(opened.nanoseconds)
-        let end = arrived.addingSaturated(count)
-        lookForAlterations(at: now, age: age)
-        while true {
-            alterationsSought += 1 + alterSlots.count / 4
-            let (chosen, offset) = firstAlterer()
-            guard alterSlots[chosen].isReached(by: end) else {
-                for index in alterSlots.indices where alterSlots[index].isSparing {
-                    alterSlots[index].alterer.spare(before: end)
-                }
-                return nil
-            }
-            // Inserted bytes have no position in the source.
-            let inserted = max(0, insertedEnd - offset)
-            let position = offset + inserted + marks.vanished
-            let (isSelected, boundary) = alterSlots[chosen].gate?.state(at: position) ?? (true, .max)
-            guard isSelected, offset >= arrived,
-                alterSlots[chosen].window.contains(at: now, age: age, currentPhase: interval.phase)
-            else {
-                let until = isSelected ? max(arrived, offset + 1) : min(end, boundary - marks.vanished)
-                miss(chosen, before: until)
-                continue
-            }
-            let index = offset - arrived
-            let available = min(count - index, (boundary - position).addingSaturated(inserted))
-            let altered = alterSlots[chosen].alterer.alter(index: index, available: available)
-            switch altered.alteration {
-            case .flip:
-                alterSlots[chosen].lookUpNext(vanished: marks.vanished)
-            case .drop(_, let dropped):
-                vanish(dropped, at: offset, by: chosen)
-            case .insert(_, let bytes):
-                marks.bytesInserted(Int64(bytes.count), at: position)
-                insertedEnd = offset + inserted + Int64(bytes.count)
-                for index in alterSlots.indices { alterSlots[index].lookUpNext(vanished: marks.vanished) }
-            }
-            if let reported = altered.reported {
-                events.append(
-                    FaultEvent(
-                        fault: alterSlots[chosen].fault,
-                        offset: reported.request == nil ? reported.place?.offset ?? offset : nil,
-                        place: reported.place?.place ?? reported.request,
-                        effect: reported.effect
-                    )
-                )
-            }
-            return altered.alteration
-        }
-    }
-
-    /// Removes `count` bytes after `offset`: first those inserted there, then source bytes.
-    private mutating func vanish(_ count: Int64, at offset: Int64, by chosen: Int) {
-        let inserted = min(count, max(0, insertedEnd - offset))
-        if inserted > 0 {
-            marks.insertedVanished(inserted)
-            insertedEnd -= inserted
-        }
-        if count > inserted { marks.bytesVanished(count - inserted, at: max(offset, insertedEnd)) }
-        let start = max(offset, insertedEnd) + marks.vanished - (count - inserted)
-        for index in alterSlots.indices {
-            if index != chosen { alterSlots[index].alterer.vanished(start..<start + count - inserted) }
-            alterSlots[index].lookUpNext(vanished: marks.vanished)
-        }
-    }
-
-    /// Looks up where each fault acts next, unless done at `now` with no mark since.
-    private mutating func lookForAlterations(at now: Moment, age: Int64) {
-        guard alterationsLookedAt != now else { return }
-        alterationsLookedAt = now
-        for index in alterSlots.indices {
-            alterSlots[index].look(at: now, age: age, phase: interval.phase, vanished: marks.vanished)
-        }
-    }
-
-    /// The fault that changes the first byte, and its offset; `Int64.max` if none does.
-    private func firstAlterer() -> (index: Int, offset: Int64) {
-        var (chosen, offset) = (0, Int64.max)
-        for index in alterSlots.indices where alterSlots[index].next <= offset {
-            let next = alterSlots[index].next
-            // A removed byte isn't changed first.
-            let isFirst = next == offset && alterSlots[index].order < alterSlots[chosen].order
-            if next < offset || isFirst { (chosen, offset) = (index, next) }
-        }
-        return (chosen, offset)
-    }
-
-    /// Skips the next byte of a fault, or with a rate all bytes before `offset`.
-    private mutating func miss(_ index: Int, before offset: Int64) {
-        if alterSlots[index].hasRate {
-            alterSlots[index].alterer.spare(before: offset)
-            alterSlots[index].alterer.skipSpared()
-        } else {
-            alterSlots[index].alterer.miss()
-        }
-        alterSlots[index].lookUpNext(vanished: marks.vanished)
     }
 
     // MARK: Positions in the bytes
@@ -289,7 +193,7 @@ struct LinkFaults: Sendable {
         let place = stop.place?.place
         switch stop.ending {
         case .cut(let how):
-            let offset = stop.place?.offset ?? stop.offset
+            let offset = stop.hasOffset ? stop.place?.offset ?? stop.offset : nil
             return (stop.ending, FaultEvent(fault: stop.fault, offset: offset, place: place, effect: .cuts(how)))
         case .answer:
             return (stop.ending, FaultEvent(fault: stop.fault, offset: nil, place: place, effect: .answers))
@@ -361,12 +265,19 @@ struct LinkFaults: Sendable {
     /// Records what a stage did.
     private mutating func take(_ context: inout StageContext, of fault: Int, _ events: inout [FaultEvent]) {
         if let ended = context.cut, ended.offset < stop?.offset ?? .max {
-            stop = (ended.offset, .cut(ended.how), fault, context.effectPlace)
+            stop = Stop(
+                offset: ended.offset,
+                ending: .cut(ended.how),
+                fault: fault,
+                place: context.effectPlace,
+                hasOffset: context.hasOffset
+            )
         }
         if let answer = context.answer, answer.position < stop?.offset ?? .max {
             let place = MessagePlace(base: .connection, request: answer.number)
             let target = MessageAim.Target(position: answer.position, offset: answer.position, place: place)
-            stop = (answer.position, .answer(request: answer.number, fault: fault), fault, target)
+            let ending = Ending.answer(request: answer.number, fault: fault)
+            stop = Stop(offset: answer.position, ending: ending, fault: fault, place: target)
         }
         if let effect = context.effect {
             let place = context.effectPlace

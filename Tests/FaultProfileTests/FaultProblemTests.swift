@@ -66,8 +66,24 @@ import Testing
         (#"{ "kind": "stall", "for": "0 ms" }"#, "2:27: “for” is zero (write a duration above zero, such as “250 ms”)"),
         (
             #"{ "kind": "cut" }"#,
-            "2:1: a cut fault needs one of the keys “at”, “every”, “between”, “after”, “idle”, “pattern” (add “\"at\": "
-                + "\"64 KiB\"”)"
+            "2:1: a cut fault needs one of the keys “at”, “every”, “between”, “after”, “idle”, “pattern”, "
+                + "“limit”, “traffic” (add “\"at\": \"64 KiB\"”)"
+        ),
+        (
+            #"{ "kind": "cut", "limit": "1 B", "of": "body" }"#,
+            "2:34: “limit” counts no bytes of a body (delete “of”)"
+        ),
+        (
+            #"{ "kind": "cut", "traffic": "1 s", "of": "message" }"#,
+            "2:36: “traffic” counts no bytes of a message (delete “of”)"
+        ),
+        (
+            #"{ "kind": "cut", "limit": "1 B", "stream": "upstream", "when": { "http": {} } }"#,
+            "2:56: “http” can't narrow a cut fault: its limit counts every byte (delete “http” from “when”)"
+        ),
+        (
+            #"{ "kind": "cut", "traffic": "1 s", "when": { "http": {} } }"#,
+            "2:36: “http” can't narrow a cut fault: any byte starts its time (delete “http” from “when”)"
         ),
         (
             #"{ "kind": "cut", "after": "1 s", "stream": "upstream" }"#,

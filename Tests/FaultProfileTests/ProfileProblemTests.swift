@@ -217,7 +217,7 @@ import Testing
                     + "“pareto”, “log-normal”)",
                 "6:36: “20 Mbps” has the unknown unit “Mbps” (write “20 Mbit/s” or “20 MB/s”)",
                 "7:38: a cut fault has exactly one of the keys “at”, “every”, “between”, “after”, “idle”, "
-                    + "“pattern” (delete “every”, and make a fault of its own of it)",
+                    + "“pattern”, “limit”, “traffic” (delete “every”, and make a fault of its own of it)",
                 "10:30: “for” is zero (write a duration above zero, such as “250 ms”)",
                 "10:49: an outage fault needs the key “how” (add “\"how\": \"refuse\" or \"silence\" or \"reset\"”)",
                 "11:15: the phase name “gone” is taken by another one (line 10) "

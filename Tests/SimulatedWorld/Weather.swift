@@ -130,7 +130,8 @@ struct Weather {
         let place = dice.pick([
             "\"at\": \"\(offset) B\"", "\"between\": [\"0 B\", \"\(offset + 1) B\"]",
             "\"after\": \"\(dice.number(1...50)) ms\"",
-            "\"idle\": \"\(dice.number(1...50)) ms\"",
+            "\"idle\": \"\(dice.number(1...50)) ms\"", "\"limit\": \"\(offset) B\"",
+            "\"traffic\": \"\(dice.number(0...50)) ms\"",
         ])
         faults.append("{ \"kind\": \"cut\", \(place), \"how\": \"\(how)\"\(Weather.condition(&dice)) }")
     }

@@ -62,6 +62,9 @@ extension LinkFaults {
         let beginning = update.slots.map { slot in
             var slot = slot
             slot.begin(at: min(position, slots.last { $0.rank < slot.rank }?.passed ?? position))
+            if let last = change.counting[slot.fault], let old = slots.first(where: { $0.fault == last }) {
+                slot.stage.continueCount(of: old.stage)
+            }
             return slot
         }
         slots = kept(slots, change, beginning)

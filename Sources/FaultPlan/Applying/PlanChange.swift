@@ -17,12 +17,20 @@ public struct PlanChange: Sendable {
     public let asksForClient: Bool
     /// The indices of the faults that are new in the plan.
     let beginning: [Int]
+    /// The cuts by a limit whose count goes on from a fault of the same name: the identity of each, and of that fault.
+    let counting: [Int: Int]
 
     init(from old: Plan, to plan: Plan) {
         self.plan = plan
         beginning = plan.faults.indices.filter { !old.identities.contains(plan.identities[$0]) }
         let names = (old: Set(old.faults.map(\.name)), new: Set(plan.faults.map(\.name)))
         let ended = old.faults.indices.filter { !plan.identities.contains(old.identities[$0]) }
+        let limits = ended.filter { old.faults[$0].kind.isLimit }
+        counting = beginning.reduce(into: [:]) { counting, index in
+            guard plan.faults[index].kind.isLimit else { return }
+            let last = limits.first { old.faults[$0].name == plan.faults[index].name }
+            counting[plan.identities[index]] = last.map { old.identities[$0] }
+        }
         added = beginning.map { plan.faults[$0].name }.filter { !names.old.contains($0) }
         removed = ended.map { old.faults[$0].name }.filter { !names.new.contains($0) }
         changed = beginning.map { plan.faults[$0].name }.filter { names.old.contains($0) }
@@ -92,6 +100,13 @@ extension Plan {
     /// The rate shared by all connections that is the fault with an identity; `nil` if it is none.
     func sharedRate(of identity: Int) -> BucketPair? {
         identities.contains(identity) ? prepared[identities.place(of: identity)].sharedRate : nil
+    }
+}
+
+extension FaultKind {
+    /// Whether it is a cut that counts from where it began.
+    fileprivate var isLimit: Bool {
+        if case .cut(let cut) = self, case .limit = cut.position { true } else { false }
     }
 }
 

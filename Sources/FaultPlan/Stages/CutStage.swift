@@ -12,6 +12,10 @@ struct CutStage: FaultStage {
         case inMessages
         /// After the first pattern found while the fault is on.
         case pattern
+        /// After this many bytes from the point at which the fault came on.
+        case limit(Int64)
+        /// At that point, this many nanoseconds after something wants to pass it.
+        case traffic(Int64)
     }
 
     private enum State {
@@ -19,6 +23,10 @@ struct CutStage: FaultStage {
         case armed(Int64)
         /// The fault came on after its offset had passed.
         case missed
+        /// Nothing has wanted to pass the offset.
+        case untouched(Int64)
+        /// Something waits at the offset, where the stream ends at a time.
+        case holding(Int64, until: Moment)
         case done(Int64, MessageAim.Target?)
     }
 
@@ -30,6 +38,8 @@ struct CutStage: FaultStage {
     private var found: Int64?
     private let how: Cut.Ending
     private var state = State.off
+    /// Where the bytes of a limit are counted from.
+    private var start: Int64?
 
     /// Makes the cut for one link; `nil` if the connection has no turn in the list of offsets.
     init?(_ cut: Cut, in place: StagePlace) {
@@ -49,6 +59,12 @@ struct CutStage: FaultStage {
         case .pattern:
             target = .pattern
             return
+        case .limit(let limit):
+            target = .limit(limit.bytes)
+            return
+        case .traffic(let time):
+            target = .traffic(time.nanoseconds)
+            return
         case .after, .idle:
             // Time ends a connection as a whole: see `ConnectionTerminators`.
             return nil
@@ -63,7 +79,21 @@ struct CutStage: FaultStage {
         }
     }
 
+    // A byte must be there to be seen.
+    var traits: StageTraits {
+        switch target {
+        case .limit(let limit): StageTraits(measuresAvailability: limit == 0)
+        case .traffic: StageTraits(measuresAvailability: true)
+        case .at, .everyMultiple, .inMessages, .pattern: StageTraits()
+        }
+    }
+
     var rememberedPositions: Int { targets?.count ?? 0 }
+
+    /// Counts on from where `last` began, which this one replaces, if both are limits.
+    mutating func continueCount(of last: CutStage) {
+        if case .limit = target { start = last.start }
+    }
 
     mutating func note(_ mark: Mark) {
         targets?.note(mark)
@@ -74,11 +104,16 @@ struct CutStage: FaultStage {
         switch state {
         case .done(let offset, let place):
             return ended(at: offset, place, &context)
-        case .off, .armed, .missed:
+        case .off, .armed, .missed, .untouched, .holding:
             break
         }
         switch target {
-        case .at, .everyMultiple: return advanceToOffset(progress, &context)
+        case .at, .everyMultiple:
+            return advanceToOffset(progress, &context)
+        case .limit, .traffic:
+            // They count from where the fault comes on, whether or not bytes wait then.
+            context.needsWindowWake = true
+            return advanceToOffset(progress, &context)
         case .inMessages:
             targets?.pass(context.passed)
             return advance(progress, to: targets?.first?.position, targets?.first, &context)
@@ -111,35 +146,69 @@ struct CutStage: FaultStage {
         case .off:
             guard context.isActive else {
                 if case .at(context.passed) = target { context.needsWindowWake = true }
+                start = nil
                 return progress
             }
             state = armed(at: context.passed)
-        case .armed, .missed, .done:
+        case .armed, .missed, .untouched, .holding, .done:
             guard context.isActive else {
                 state = .off
+                start = nil
                 return progress
             }
         }
-        guard case .armed(let offset) = state else { return progress }
-        if progress.bytes >= offset {
-            state = .done(offset, nil)
-            return ended(at: offset, nil, &context)
+        if case .untouched(let offset) = state, progress.availableEnd > offset {
+            state = .holding(offset, until: context.now.advanced(byNanoseconds: grace))
         }
+        switch state {
+        case .off, .missed, .untouched:
+            return progress
+        case .armed(let offset):
+            return progress.bytes >= offset ? end(at: offset, &context) : bounded(progress, by: offset)
+        case .holding(let offset, let due):
+            if context.now >= due { return end(at: offset, &context) }
+            context.wake(at: due)
+            return bounded(progress, by: offset)
+        case .done(let offset, let place):
+            return ended(at: offset, place, &context)
+        }
+    }
+
+    private func bounded(_ progress: StreamProgress, by offset: Int64) -> StreamProgress {
         var output = progress
-        output.availableEnd = max(output.position, min(output.availableEnd, offset))
+        output.clamp(to: offset)
         return output
     }
 
-    private func armed(at passed: Int64) -> State {
+    private mutating func end(at offset: Int64, _ context: inout StageContext) -> StreamProgress {
+        state = .done(offset, nil)
+        return ended(at: offset, nil, &context)
+    }
+
+    /// The time between the first traffic and the end, in nanoseconds.
+    private var grace: Int64 { if case .traffic(let time) = target { time } else { 0 } }
+
+    private mutating func armed(at passed: Int64) -> State {
         switch target {
-        case .at(let offset): passed > offset ? .missed : .armed(offset)
-        case .everyMultiple(let step): .armed((passed / step + 1).multipliedSaturated(by: step))
-        case .inMessages, .pattern: .missed
+        case .limit(let limit):
+            let start = start ?? passed
+            self.start = start
+            // A limit that the count has passed already ends the stream here.
+            return limit == 0 && passed == start ? .untouched(start) : .armed(max(start.addingSaturated(limit), passed))
+        case .traffic:
+            return .untouched(passed)
+        case .at(let offset):
+            return passed > offset ? .missed : .armed(offset)
+        case .everyMultiple(let step):
+            return .armed((passed / step + 1).multipliedSaturated(by: step))
+        case .inMessages, .pattern:
+            return .missed
         }
     }
 
     private func ended(at offset: Int64, _ place: MessageAim.Target?, _ context: inout StageContext) -> StreamProgress {
         context.cut = (offset, how)
+        if case .traffic = target { context.hasOffset = false }
         context.effectPlace = place
         return StreamProgress(position: offset + 1, availableEnd: offset + 1, hasEnded: true)
     }
@@ -154,7 +223,7 @@ extension Cut: PlannedFault {
         switch position {
         case .after(let age): .age(age.nanoseconds, how)
         case .idle(let time): .idleness(time.nanoseconds, how)
-        case .at, .inTurn, .every, .between, .pattern: nil
+        case .at, .inTurn, .every, .between, .pattern, .limit, .traffic: nil
         }
     }
 }

@@ -98,6 +98,15 @@ enum Alterer {
     }
 }
 
+extension Stage {
+    /// Continues the count of a cut that this one replaces.
+    mutating func continueCount(of last: Stage) {
+        guard case .cut(var cut) = self, case .cut(let old) = last else { return }
+        cut.value.continueCount(of: old.value)
+        self = .cut(cut)
+    }
+}
+
 extension FaultKind {
     /// The fault's effects on connections.
     var planned: any PlannedFault {

@@ -45,6 +45,8 @@ struct StageContext {
     var effectOffset: Int64? { didSet { hasActed = true } }
     /// The target in a message, if the offset counts in messages.
     var effectPlace: MessageAim.Target? { didSet { hasActed = true } }
+    /// Whether the journal has the offset of `cut`.
+    var hasOffset = true
     /// Where and how the stage ended the stream.
     var cut: (offset: Int64, how: Cut.Ending)? { didSet { hasActed = true } }
     /// The request that the proxy answers, before which the stage ended the stream.
@@ -70,6 +72,7 @@ struct StageContext {
         effectOffset = nil
         effectPlace = nil
         cut = nil
+        hasOffset = true
         answer = nil
         hasActed = false
     }

@@ -26,6 +26,11 @@ public struct Cut: Hashable, Sendable {
         case idle(Duration)
         /// After the first match in the stream.
         case pattern(BytePattern)
+        /// After this many bytes, zero or more, from where the fault began on the stream. Zero passes nothing, and acts
+        /// when the first byte or the end comes.
+        case limit(ByteCount)
+        /// This time, zero or more, after the first byte or the end comes; it passes nothing from there on.
+        case traffic(Duration)
     }
 
     /// How a cut connection ends.
@@ -60,6 +65,9 @@ extension Cut: FaultDefinition {
             after: at this age of the connection, however busy it is
             idle: after this time without a byte in either direction
             pattern: after the first occurrence of these bytes
+            limit: after this many bytes since the fault began on the connection, which is its start if the fault was on \
+            then; `"0 B"` is when the first byte or the end comes
+            traffic: this time after the first byte or the end comes; it and all after it are held until then
             how: an orderly end (FIN), a reset (RST) once everything before the cut has arrived, or silence in both \
             directions
             of: [what offsets count](#http-messages)
@@ -73,7 +81,7 @@ extension Cut: FaultDefinition {
             .one("at", \.position, offsets, { $0 }) { position in
                 switch position {
                 case .at, .inTurn: position
-                case .every, .between, .after, .idle, .pattern: nil
+                case .every, .between, .after, .idle, .pattern, .limit, .traffic: nil
                 }
             },
             .one("every", \.position, .positiveSize, Position.every) {
@@ -91,13 +99,19 @@ extension Cut: FaultDefinition {
             .one("pattern", \.position, .pattern, Position.pattern) {
                 if case .pattern(let pattern) = $0 { pattern } else { nil }
             },
+            .one("limit", \.position, .size, Position.limit) { if case .limit(let limit) = $0 { limit } else { nil } },
+            .one("traffic", \.position, .duration, Position.traffic) {
+                if case .traffic(let time) = $0 { time } else { nil }
+            },
             .written("how", \.how, .choice, default: .reset),
             .base(\.base),
         ]
     )
 
     /// The keys of which a cut has exactly one.
-    private static let positions = ["at", "every", "between", "after", "idle", "pattern"]
+    private static let positions = ["at", "every", "between", "after", "idle", "pattern", "limit", "traffic"]
+    /// Those of them that count no bytes of a message.
+    private static let uncounted: Set = ["after", "idle", "pattern", "limit", "traffic"]
 
     /// An offset, or a list of them.
     private static let offsets = Form<Position>(
@@ -119,7 +133,8 @@ extension Cut: FaultDefinition {
             switch position {
             case .at(let offset): .text(offset.text)
             case .inTurn(let offsets): .array(offsets.map { .text($0.text) })
-            case .every, .between, .after, .idle, .pattern: preconditionFailure("a position of another key")
+            case .every, .between, .after, .idle, .pattern, .limit, .traffic:
+                preconditionFailure("a position of another key")
             }
         }
     )
@@ -136,6 +151,8 @@ extension Cut: FaultDefinition {
             case .after(let age): "at an age of \(age.text)"
             case .idle(let time): "when idle for \(time.text)"
             case .pattern(let pattern): "behind \(pattern.text)"
+            case .limit(let limit): "after \(limit.text) more"
+            case .traffic(let time): "\(time.text) after the first byte"
             }
         let ending = how == .silence ? ", in silence" : ""
         return FaultFigures(text: "cut \(position)\(base.words)\(ending)", isAtPosition: true)
@@ -145,24 +162,28 @@ extension Cut: FaultDefinition {
         case .at, .inTurn, .every, .between: nil
         case .after, .idle: "time ends a connection, whatever passes"
         case .pattern: "its pattern is looked for in the whole stream"
+        case .limit: "its limit counts every byte"
+        case .traffic: "any byte starts its time"
         }
     }
     var isReplayedByPosition: Bool {
         switch position {
-        case .at, .inTurn, .every, .between, .pattern: true
-        case .after, .idle: false
+        case .at, .inTurn, .every, .between, .pattern, .limit: true
+        case .after, .idle, .traffic: false
         }
     }
     func check(_ context: FaultContext, _ decoder: inout ProfileDecoder) {
         switch position {
         case .after, .idle:
             context.checkBothStreams("a cut by time acts on the connection as a whole", &decoder)
-        case .at, .inTurn, .every, .between, .pattern: break
+        case .at, .inTurn, .every, .between, .pattern, .limit, .traffic: break
         }
-        context.checkBase(base, of: Cut.positions, without: ["after", "idle", "pattern"], &decoder)
+        context.checkBase(base, of: Cut.positions, without: Cut.uncounted, &decoder)
     }
 
     func replayed(at event: ReplayedPosition) -> FaultKind? {
-        .cut(Cut(position: .at(event.at), how: how, base: event.base))
+        // A limit of zero waits for the first byte.
+        if case .limit = position { return .cut(Cut(position: .limit(event.at), how: how)) }
+        return .cut(Cut(position: .at(event.at), how: how, base: event.base))
     }
 }

@@ -114,7 +114,7 @@ struct RandomProfile {
             let how = kinds == .everything ? pick(Outage.Mode.allCases) : .silence
             return .outage(Outage(how: how, recovery: mayBackOff ? pick(recoveries) : .immediate))
         case "cut":
-            return .cut(Cut(position: position(), how: pick([.close, .reset, .silence])))
+            return .cut(Cut(position: position(kinds), how: pick([.close, .reset, .silence])))
         case "latency":
             return .latency(
                 Latency(
@@ -177,11 +177,14 @@ struct RandomProfile {
         }
     }
 
-    private mutating func position() -> Cut.Position {
-        switch pick([0, 1, 2, 3]) {
+    private mutating func position(_ kinds: Kinds) -> Cut.Position {
+        // Where traffic cuts is not in its event.
+        switch pick(kinds == .everything ? [0, 1, 2, 3, 4, 5] : [0, 1, 2, 3, 4]) {
         case 0: .at(ByteCount(offset()))
         case 1: .inTurn([ByteCount(offset())])
         case 2: .every(ByteCount(offset() + 1))
+        case 3: .limit(ByteCount(offset()))
+        case 5: .traffic(pick([.zero, .nanoseconds(1), .milliseconds(70)]))
         default: .between(ByteCount(3), ByteCount(offset() + 3))
         }
     }
