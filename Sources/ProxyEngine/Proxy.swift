@@ -46,23 +46,28 @@ public final class Proxy: Sendable {
         report: @escaping @Sendable (ProxyEvent) -> Void = { _ in }
     ) async throws(ProxyError) -> Proxy {
         let listenAddresses = try await resolve(configuration.listen, for: configuration)
-        let upstreamAddresses = try await resolve(configuration.upstream, for: configuration)
+        var upstreamAddresses: [SocketAddress] = []
+        var failure: SystemError?
+        do throws(ProxyError) {
+            upstreamAddresses = try await resolve(configuration.upstream, for: configuration)
+        } catch {
+            guard configuration.startsUnresolved, case .unresolved(_, let reason) = error else { throw error }
+            failure = reason
+        }
         let plan = Plan(configuration)
         let context = try ProxyContext(
             configuration,
             listen: listenAddresses,
             upstream: upstreamAddresses,
+            failure: failure,
             journal: journal,
             report: report
         )
+        let shards = group.loops.map { loop in
+            LoopBound(on: loop) { Shard(loop: loop, context: context, plan: plan) }
+        }
         let opened: Result<Proxy, ProxyError>
         do throws(SystemError) {
-            var shards: [LoopBound<Shard>] = []
-            for loop in group.loops {
-                shards.append(
-                    try await loop.run { LoopBound(Shard(loop: loop, context: context, plan: plan), on: loop) }
-                )
-            }
             opened = try await open(context, plan, on: group.next(), shards, listenAddresses)
         } catch {
             opened = .failure(error.isStopped ? .stopped : .cannotListen(configuration.listen, error))
@@ -104,12 +109,28 @@ public final class Proxy: Sendable {
     /// The phases of the current profile on the proxy's clock.
     public var schedule: Schedule { current.withLock { $0.schedule } }
 
-    /// Stops listening and closes every connection. Calling it twice is fine.
+    /// Stops listening and closes every connection. Its port is free when it returns. Calling it twice is fine.
     public func stop() async {
-        let listener = listener
-        // A loop that has ended has closed its connections.
-        _ = try? await listener.loop.run(beyondLimit: true) { listener.value.close() }
-        for shard in shards { _ = try? await shard.loop.run(beyondLimit: true) { shard.value.close() } }
+        let (listener, shards) = (listener, shards)
+        await withCheckedContinuation { continuation in
+            let closed = Countdown(shards.count) { continuation.resume() }
+            // A connection that the listener has handed over is adopted first.
+            let closeShards = { @Sendable in
+                for shard in shards {
+                    let isPosted = shard.loop.postBeyondLimit {
+                        shard.value.close()
+                        closed.signal()
+                    }
+                    // A loop that has ended has closed its connections.
+                    if !isPosted { closed.signal() }
+                }
+            }
+            let isPosted = listener.loop.postBeyondLimit {
+                listener.value.close()
+                closeShards()
+            }
+            if !isPosted { closeShards() }
+        }
     }
 
     /// The counters of all loops together.

@@ -14,6 +14,9 @@ public struct ProxyConfiguration: Sendable {
     /// The endpoint to forward to. A name is looked up again every 30 s while connections come, and when none of its addresses
     /// can be reached; if that fails, the addresses stay.
     public var upstream: Endpoint
+    /// Whether the proxy starts although the upstream's name has no address. Connections are reset until a lookup finds one;
+    /// each causes a lookup, at most one a second. By default `false`: `Proxy.start` throws.
+    public var startsUnresolved = false
     /// The faults.
     public var profile: Profile
     /// The seed of every draw.

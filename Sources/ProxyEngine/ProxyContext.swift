@@ -25,26 +25,35 @@ final class ProxyContext: Sendable {
     private let journal: @Sendable (JournalEntry) -> Void
     private let report: @Sendable (ProxyEvent) -> Void
 
-    /// Registers the route of a proxy. The addresses have been looked up.
+    /// Registers the route of a proxy. The addresses have been looked up; `failure` says why the upstream has none.
     ///
     /// - Throws: `ProxyError.forwardsToItself`.
     init(
         _ configuration: ProxyConfiguration,
         listen: [SocketAddress],
         upstream: [SocketAddress],
+        failure: SystemError? = nil,
         journal: @escaping @Sendable (JournalEntry) -> Void,
         report: @escaping @Sendable (ProxyEvent) -> Void
     ) throws(ProxyError) {
         self.configuration = configuration
         (route, duties) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
-        self.upstream = UpstreamAddresses(route.upstream, of: configuration.upstream, at: MonotonicClock.now)
+        self.upstream = UpstreamAddresses(
+            route.upstream,
+            of: configuration.upstream,
+            failure: failure,
+            at: MonotonicClock.now
+        )
         self.journal = journal
         self.report = report
     }
 
     var registry: ProxyRegistry { configuration.registry }
-    /// The addresses to dial, in order. Another thread may replace them between two calls, but never by fewer.
+    /// The addresses to dial, in order; none while the upstream's name has none. Another thread may replace them between two
+    /// calls, but never by fewer.
     var upstreamAddresses: [SocketAddress] { upstream.all }
+    /// The reason why the upstream has no address.
+    var upstreamFailure: SystemError? { upstream.failure }
 
     /// Looks up the upstream's name again, off every loop, if it is due. Connections use the known addresses meanwhile. Those
     /// stay if none is found, or if the new ones lead back to the proxy.
@@ -57,7 +66,12 @@ final class ProxyContext: Sendable {
     }
 
     private func lookUpUpstream() async {
-        guard let found = try? await configuration.resolve(configuration.upstream) else { return }
+        let found: [SocketAddress]
+        do {
+            found = try await configuration.resolve(configuration.upstream)
+        } catch {
+            return upstream.note(error)
+        }
         do throws(ProxyError) {
             guard let addresses = try registry.replaceUpstream(of: route.id, by: found) else { return }
             upstream.replace(by: addresses)

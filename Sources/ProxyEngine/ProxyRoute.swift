@@ -77,13 +77,98 @@ package final class ProxyRegistry: Sendable {
 
     private struct State {
         var nextID = 1
-        var routes: [Int: (route: ProxyRoute, duties: Duties)] = [:]
         var paths: [Flow: [Int]] = [:]
+        private var routes: [Int: (route: ProxyRoute, duties: Duties)] = [:]
+        /// The proxies that listen on a port, and those that forward to it, so that thousands of proxies start fast.
+        private var listening = PortIndex()
+        private var wanted = PortIndex()
+
+        func route(_ id: Int) -> ProxyRoute? { routes[id]?.route }
+
+        /// Whether an address of `upstream` has the port of an address in `listen` or of a proxy's.
+        func mayMeet(_ upstream: [SocketAddress], _ listen: [SocketAddress]) -> Bool {
+            upstream.contains { address in
+                listening.has(address.port) || listen.contains { $0.port == address.port }
+            }
+        }
+
+        /// The other proxies if the route may be part of a ring: one listens where it forwards to, and one forwards to
+        /// where it listens.
+        func neighbors(of route: ProxyRoute) -> [ProxyRoute] {
+            let isWanted = route.listen.contains { wanted.has($0.port) }
+            guard isWanted, mayMeet(route.upstream, []) else { return [] }
+            return routes.values.map(\.route)
+        }
+
+        mutating func add(_ route: ProxyRoute, _ duties: Duties) {
+            routes[route.id] = (route, duties)
+            index(route.id, from: nil, to: route)
+        }
+
+        mutating func remove(_ id: Int) {
+            guard let route = routes.removeValue(forKey: id)?.route else { return }
+            index(id, from: route, to: nil)
+        }
+
+        /// Changes a route, if it is there.
+        mutating func change(_ id: Int, _ body: (inout ProxyRoute) -> Void) {
+            guard let (last, duties) = routes[id] else { return }
+            var route = last
+            body(&route)
+            routes[id] = (route, duties)
+            index(id, from: last, to: route)
+        }
+
+        /// Assigns the duties of a route, and of the others at ports to which its first proxy has come or whose last has
+        /// left.
+        private mutating func index(_ id: Int, from last: ProxyRoute?, to next: ProxyRoute?) {
+            let listeningPorts = listening.move(id, from: last?.listen ?? [], to: next?.listen ?? [])
+            let wantedPorts = wanted.move(id, from: last?.upstream ?? [], to: next?.upstream ?? [])
+            assignDuties(of: id)
+            for port in listeningPorts { for other in wanted[port] { assignDuties(of: other) } }
+            for port in wantedPorts { for other in listening[port] { assignDuties(of: other) } }
+        }
+
+        private func assignDuties(of id: Int) {
+            guard let (route, duties) = routes[id] else { return }
+            // Clients of Unix-domain sockets have no address.
+            let keeps = route.upstream.contains { $0.unix == nil && listening.has($0.port) }
+            let asks = route.listen.contains { $0.unix == nil && wanted.has($0.port) }
+            duties.keepsFlows.store(keeps, ordering: .relaxed)
+            duties.asksForFlows.store(asks, ordering: .relaxed)
+        }
+    }
+
+    /// The proxies at each port. Unix-domain sockets have port 0, which nothing else has once it is bound.
+    private struct PortIndex {
+        private var proxies: [UInt16: Set<Int>] = [:]
+
+        subscript(port: UInt16) -> Set<Int> { proxies[port] ?? [] }
+
+        func has(_ port: UInt16) -> Bool { proxies[port] != nil }
+
+        /// Moves a proxy to the ports of other addresses; returns those to which the first proxy has come, and those whose
+        /// last has left.
+        mutating func move(_ id: Int, from last: [SocketAddress], to next: [SocketAddress]) -> [UInt16] {
+            let (old, new) = (Set(last.map(\.port)), Set(next.map(\.port)))
+            var changed: [UInt16] = []
+            for port in new.subtracting(old) {
+                if !has(port) { changed.append(port) }
+                proxies[port, default: []].insert(id)
+            }
+            for port in old.subtracting(new) {
+                proxies[port]?.remove(id)
+                guard proxies[port]?.isEmpty == true else { continue }
+                proxies[port] = nil
+                changed.append(port)
+            }
+            return changed
+        }
     }
 
     private let state = Mutex(State())
 
-    /// Adds a proxy that is about to listen on `listen`, whose port may be 0.
+    /// Adds a proxy that is about to listen on `listen`, whose port may be 0. `upstream` may be empty.
     ///
     /// - Returns: its route, without upstream addresses that lead to itself, and its duties.
     /// - Throws: `ProxyError.forwardsToItself` if no address is left, or if running proxies lead back to it.
@@ -92,25 +177,19 @@ package final class ProxyRegistry: Sendable {
         listen: [SocketAddress],
         upstream: [SocketAddress]
     ) throws(ProxyError) -> (route: ProxyRoute, duties: Duties) {
-        let ownHosts = SocketAddress.ownHosts()
-        return try state.withLock { state throws(ProxyError) in
-            let others = try self.upstream(upstream, of: name, listen: listen, ownHosts)
-            let route = ProxyRoute(id: state.nextID, name: name, listen: listen, upstream: others)
-            try check(route, state, ownHosts)
+        try state.withLock { state throws(ProxyError) in
+            var route = ProxyRoute(id: state.nextID, name: name, listen: listen, upstream: upstream)
+            try check(&route, state)
             state.nextID += 1
             let duties = Duties()
-            state.routes[route.id] = (route, duties)
-            ProxyRegistry.assignDuties(state)
+            state.add(route, duties)
             return (route, duties)
         }
     }
 
     /// The proxy has been bound to `addresses`.
     func note(_ id: Int, listensOn addresses: [SocketAddress]) {
-        state.withLock { state in
-            state.routes[id]?.route.listen = addresses
-            ProxyRegistry.assignDuties(state)
-        }
+        state.withLock { state in state.change(id) { $0.listen = addresses } }
     }
 
     /// Replaces the upstream addresses of a proxy.
@@ -118,57 +197,32 @@ package final class ProxyRegistry: Sendable {
     /// - Returns: the addresses without those that lead to itself; `nil` if the proxy has been removed.
     /// - Throws: `ProxyError.forwardsToItself` as `add` does, and changes nothing then.
     func replaceUpstream(of id: Int, by addresses: [SocketAddress]) throws(ProxyError) -> [SocketAddress]? {
-        let ownHosts = SocketAddress.ownHosts()
-        return try state.withLock { state throws(ProxyError) in
-            guard var route = state.routes[id]?.route else { return nil }
-            route.upstream = try upstream(addresses, of: route.name, listen: route.listen, ownHosts)
-            try check(route, state, ownHosts)
-            state.routes[id]?.route = route
-            ProxyRegistry.assignDuties(state)
-            return route.upstream
+        try state.withLock { state throws(ProxyError) in
+            guard var route = state.route(id) else { return nil }
+            route.upstream = addresses
+            try check(&route, state)
+            let upstream = route.upstream
+            state.change(id) { $0.upstream = upstream }
+            return upstream
         }
     }
 
-    private func upstream(
-        _ addresses: [SocketAddress],
-        of name: String,
-        listen: [SocketAddress],
-        _ ownHosts: Set<String>
-    ) throws(ProxyError) -> [SocketAddress] {
-        guard looksAhead else { return addresses }
-        let others = addresses.filter { !$0.reaches(any: listen, ownHosts) }
-        guard !others.isEmpty else { throw .forwardsToItself([name]) }
-        return others
-    }
-
-    private func check(_ route: ProxyRoute, _ state: State, _ ownHosts: Set<String>) throws(ProxyError) {
-        guard looksAhead else { return }
-        if let ring = route.ring(through: state.routes.values.map(\.route), ownHosts: ownHosts) {
+    /// Removes the upstream addresses that lead to the proxy itself.
+    ///
+    /// - Throws: `ProxyError.forwardsToItself` if none is left, or if running proxies lead back to it.
+    private func check(_ route: inout ProxyRoute, _ state: State) throws(ProxyError) {
+        guard looksAhead, state.mayMeet(route.upstream, route.listen) else { return }
+        let (listen, ownHosts) = (route.listen, SocketAddress.ownHosts())
+        route.upstream.removeAll { $0.reaches(any: listen, ownHosts) }
+        guard !route.upstream.isEmpty else { throw .forwardsToItself([route.name]) }
+        if let ring = route.ring(through: state.neighbors(of: route), ownHosts: ownHosts) {
             throw .forwardsToItself(ring.map(\.name))
         }
     }
 
     /// Removes a proxy that accepts no more. Calling it twice is fine.
     func remove(_ id: Int) {
-        state.withLock { state in
-            state.routes[id] = nil
-            ProxyRegistry.assignDuties(state)
-        }
-    }
-
-    private static func assignDuties(_ state: State) {
-        let entries = state.routes.values
-        // Clients of Unix-domain sockets have no address.
-        let listening = Set(entries.flatMap { $0.route.listen.filter { $0.unix == nil }.map(\.port) })
-        let wanted = Set(entries.flatMap { $0.route.upstream.filter { $0.unix == nil }.map(\.port) })
-        for (route, duties) in entries {
-            let keeps = route.upstream.contains { $0.unix == nil && listening.contains($0.port) }
-            duties.keepsFlows.store(keeps, ordering: .relaxed)
-            duties.asksForFlows.store(
-                route.listen.contains { $0.unix == nil && wanted.contains($0.port) },
-                ordering: .relaxed
-            )
-        }
+        state.withLock { $0.remove(id) }
     }
 
     /// Calls `connect`, which returns a flow, and keeps its path until `forget`. The lock is held meanwhile, so a proxy that

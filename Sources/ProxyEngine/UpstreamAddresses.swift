@@ -48,6 +48,8 @@ struct LookupSchedule {
 final class UpstreamAddresses: Sendable {
     private struct State {
         var addresses: [SocketAddress]
+        /// The failure of the last lookup, while there are no addresses.
+        var failure: SystemError?
         var schedule: LookupSchedule
     }
 
@@ -55,14 +57,17 @@ final class UpstreamAddresses: Sendable {
     /// Whether the upstream is a name, whose addresses may change.
     private let isName: Bool
 
-    /// The addresses that were found for `endpoint` at `moment`, at least one.
-    init(_ addresses: [SocketAddress], of endpoint: Endpoint, at moment: Moment) {
-        state = Mutex(State(addresses: addresses, schedule: LookupSchedule(lookedUpAt: moment)))
+    /// The addresses that were found for `endpoint` at `moment`; none after a `failure`.
+    init(_ addresses: [SocketAddress], of endpoint: Endpoint, failure: SystemError? = nil, at moment: Moment) {
+        state = Mutex(State(addresses: addresses, failure: failure, schedule: LookupSchedule(lookedUpAt: moment)))
         isName = endpoint.unix == nil && SocketAddress(numericHost: endpoint.host, port: endpoint.port) == nil
     }
 
-    /// The current addresses, in the order of dialing.
+    /// The current addresses, in the order of dialing; none while no lookup has found one.
     var all: [SocketAddress] { state.withLock { $0.addresses } }
+
+    /// The reason why there are no addresses.
+    var failure: SystemError? { state.withLock { $0.failure } }
 
     /// Whether a lookup begins now; `endLookup` ends it.
     func beginLookup(because reason: LookupSchedule.Reason, at now: Moment) -> Bool {
@@ -72,6 +77,9 @@ final class UpstreamAddresses: Sendable {
     /// Ends the lookup.
     func endLookup() { state.withLock { $0.schedule.end() } }
 
+    /// Notes that a lookup has failed; the addresses stay.
+    func note(_ failure: SystemError) { state.withLock { if $0.addresses.isEmpty { $0.failure = failure } } }
+
     /// Replaces the addresses by `addresses`, at least one.
     ///
     /// The list never gets shorter, because a connection keeps the index of the address that it dials; the addresses are
@@ -79,6 +87,7 @@ final class UpstreamAddresses: Sendable {
     func replace(by addresses: [SocketAddress]) {
         state.withLock { state in
             let count = max(addresses.count, state.addresses.count)
+            state.failure = nil
             state.addresses = (0..<count).map { addresses[$0 % addresses.count] }
         }
     }

@@ -62,6 +62,66 @@ struct LifecycleTests {
         }
     }
 
+    @Test func `a proxy can be started on the port of one that has just stopped with live connections`() async throws {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let loops = try EventLoopGroup(count: 2)
+        var configuration = ProxyConfiguration(
+            name: "test",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: Endpoint(host: server.address.host, port: server.address.port),
+            profile: Profile(name: "plain"),
+            seed: 1
+        )
+        for _ in 0..<20 {
+            let proxy = try await Proxy.start(configuration, on: loops)
+            configuration.listen = Endpoint(host: "127.0.0.1", port: proxy.address.port)
+            let clients = try await blocking {
+                let clients = try (0..<4).map { _ in try TestSocket.connected(to: proxy.address).get() }
+                for client in clients.dropLast() {
+                    try client.send([1])
+                    #expect(try client.receive(1) == [1])
+                }
+                return clients
+            }
+            await proxy.stop()
+            for client in clients {
+                _ = client.receiveAll()
+                client.close()
+            }
+        }
+        await loops.stop()
+    }
+
+    @Test func `a thousand proxies start and stop, and each forwards`() async throws {
+        await #expect(processExitsWith: .success) {
+            #expect(ProcessLimits.raiseOpenFiles() > 2_000)
+            let server = TestServer.echo()
+            let loops = try EventLoopGroup(count: 2)
+            var proxies: [Proxy] = []
+            let configuration = ProxyConfiguration(
+                name: "test",
+                listen: Endpoint(host: "127.0.0.1", port: 0),
+                upstream: Endpoint(host: server.address.host, port: server.address.port),
+                profile: Profile(name: "plain"),
+                seed: 1
+            )
+            for _ in 0..<1_000 { proxies.append(try await Proxy.start(configuration, on: loops)) }
+            for proxy in proxies {
+                let client = try TestSocket.connected(to: proxy.address).get()
+                try client.send([1])
+                #expect(try client.receive(1) == [1])
+                client.close()
+            }
+            for proxy in proxies { await proxy.stop() }
+            for proxy in proxies {
+                #expect(throws: Errno.self) { try TestSocket.connected(to: proxy.address).get() }
+            }
+            await loops.stop()
+            server.stop()
+        }
+    }
+
     @Test func `loops that end under a proxy close its connections, and it can be stopped afterwards`() async throws {
         let server = TestServer.echo()
         defer { server.stop() }

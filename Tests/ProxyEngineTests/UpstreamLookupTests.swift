@@ -204,8 +204,51 @@ import Units
             return -1
         }
         #expect(failures > 0)
-        let event = try events.next()
+        let event = try await blocking { try events.next() }
         #expect(event == .upstreamUnreachable(configuration.upstream, SystemError(call: "connect", code: ECONNREFUSED)))
+        await proxy.stop()
+        await loops.stop()
+    }
+
+    @Test func `a proxy that starts unresolved resets clients, tells why, and forwards once the name has an address`()
+        async throws
+    {
+        let server = TestServer.echo()
+        defer { server.stop() }
+        let unknown = SystemError(call: "getaddrinfo", code: ENOENT)
+        let answers = Answers([.failure(unknown), .failure(unknown), .success([server.address])])
+        let loops = try EventLoopGroup(count: 2)
+        var configuration = ProxyConfiguration(
+            name: "test",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: Endpoint(host: "up.test", port: 80),
+            profile: Profile(name: "plain"),
+            seed: 1
+        )
+        configuration.registry = ProxyRegistry()
+        configuration.startsUnresolved = true
+        configuration.resolve = { endpoint async throws(SystemError) in
+            endpoint.host == "up.test" ? try await answers.resolve(endpoint) : try await Resolver.resolve(endpoint)
+        }
+        let events = Slot<ProxyEvent>()
+        let proxy = try await Proxy.start(configuration, on: loops, report: { events.put($0) })
+        #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 1)
+        let failures = try await blocking {
+            var failures = 0
+            let deadline = MonotonicClock.now + (LookupSchedule.interval - .seconds(5))
+            while MonotonicClock.now < deadline {
+                let client = try TestSocket.connected(to: proxy.address).get()
+                defer { client.close() }
+                try? client.send([1])
+                if (try? client.receive(1)) == [1] { return failures }
+                failures += 1
+            }
+            return -1
+        }
+        #expect(failures > 1)
+        let event = try await blocking { try events.next() }
+        #expect(event == .upstreamUnreachable(configuration.upstream, unknown))
+        #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 3)
         await proxy.stop()
         await loops.stop()
     }

@@ -2,18 +2,36 @@
 public final class LoopBound<Value>: @unchecked Sendable {
     /// The loop of the value.
     public let loop: EventLoop
-    private let stored: Value
+    private enum Stored {
+        case made(Value)
+        case awaited(() -> Value)
+    }
+
+    private var stored: Stored
 
     /// Binds `value` to `loop`; traps off the loop.
     public init(_ value: Value, on loop: EventLoop) {
         loop.preconditionOnLoop()
         self.loop = loop
-        stored = value
+        stored = .made(value)
+    }
+
+    /// Binds a value that `make` makes on the loop, when it is first read. Callable from any thread.
+    public init(on loop: EventLoop, _ make: @escaping @Sendable () -> Value) {
+        self.loop = loop
+        stored = .awaited(make)
     }
 
     /// The value; traps off its loop.
     public var value: Value {
         loop.preconditionOnLoop()
-        return stored
+        switch stored {
+        case .made(let value):
+            return value
+        case .awaited(let make):
+            let value = make()
+            stored = .made(value)
+            return value
+        }
     }
 }

@@ -9,11 +9,10 @@ extension SocketAddress {
     /// - Parameter ownHosts: the addresses of the machine's interfaces, see `ownHosts`.
     public func reaches(_ listener: SocketAddress, ownHosts: Set<String>) -> Bool {
         if unix != nil || listener.unix != nil { return reachesUnixSocket(of: listener) }
+        guard listener.port != 0, port == listener.port else { return false }
         let destination = destination
         let listener = listener.canonical
-        guard listener.port != 0, destination.port == listener.port, destination.isIPv6 == listener.isIPv6 else {
-            return false
-        }
+        guard destination.isIPv6 == listener.isIPv6 else { return false }
         guard listener.isWildcard else { return destination.host == listener.host }
         return destination.isLoopback || ownHosts.contains(destination.host)
     }

@@ -9,6 +9,9 @@ extension Connection {
         drain = nil
         let addresses = shard.context.upstreamAddresses
         state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
+        if addresses.isEmpty {
+            return dialFailed(shard.context.upstreamFailure ?? SystemError(call: "connect", code: SystemError.timedOut))
+        }
         do {
             // The name may have been looked up again since the last address.
             try connectServer(to: addresses[min(address, addresses.count - 1)])
