@@ -16,6 +16,8 @@ final class TimerQueue {
 
     /// How long before its moment a timer wakes the loop.
     private var lead = WakeLead()
+    /// How late timers fired.
+    private(set) var lateness = TimerLateness()
     /// Whether the first timer is so near that the loop doesn't sleep and calls `fire` in each turn.
     private(set) var isNear = false
     /// A binary heap by moment; each timer knows its index. Timers remove themselves before they are released.
@@ -31,6 +33,8 @@ final class TimerQueue {
     private struct Entry {
         var moment: Moment
         let isCoarse: Bool
+        /// Whether the moment had passed when the timer was set, so that its lateness isn't the loop's.
+        var isPast: Bool
         /// Unowned: a timer removes itself before it is released.
         let timer: Unmanaged<LoopTimer>
     }
@@ -53,11 +57,15 @@ final class TimerQueue {
     func set(_ timer: LoopTimer, to moment: Moment, now: Moment) {
         if timer.place < 0 {
             timer.place = heap.count
-            heap.append(Entry(moment: moment, isCoarse: timer.isCoarse, timer: .passUnretained(timer)))
+            let isCoarse = timer.isCoarse
+            heap.append(
+                Entry(moment: moment, isCoarse: isCoarse, isPast: moment < now, timer: .passUnretained(timer))
+            )
             rise(from: timer.place)
         } else {
             let place = timer.place
             heap[place].moment = moment
+            heap[place].isPast = moment < now
             rise(from: place)
             sink(from: timer.place)
         }
@@ -94,6 +102,7 @@ final class TimerQueue {
                 return
             }
             while now < moment { now = clock() }
+            if !heap[0].isPast { lateness.note((now - moment).nanoseconds) }
             let first = heap[0].timer
             first._withUnsafeGuaranteedRef { timer in
                 remove(timer)
