@@ -44,7 +44,7 @@ extension Proxy {
 
     /// The counters of all loops together.
     package var simulatedStatistics: Statistics {
-        var total = Statistics()
+        var total = listener.value.statistics
         for shard in shards { total += shard.value.statistics }
         return total
     }

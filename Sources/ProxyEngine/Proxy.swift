@@ -135,10 +135,9 @@ public final class Proxy: Sendable {
 
     /// The counters of all loops together.
     public func statistics() async -> Statistics {
-        var total = Statistics()
-        for shard in shards {
-            if let part = try? await shard.loop.run({ shard.value.statistics }) { total += part }
-        }
+        let listener = listener
+        var total = (try? await listener.loop.run(beyondLimit: true) { listener.value.statistics }) ?? Statistics()
+        for part in await onShards({ $0.statistics }) { total += part }
         return total
     }
 

@@ -11,7 +11,7 @@ final class Shard: LoopShutdownHandler {
     /// The current plan; it names the faults of events.
     private(set) var plan: Plan
 
-    private var connections: [Connection] = []
+    private(set) var connections: [Connection] = []
     /// The connections that an outage resets once the listener refuses clients; some may have ended since.
     private var awaitsRefusal: [Connection] = []
     private var past = Statistics()
@@ -64,6 +64,17 @@ final class Shard: LoopShutdownHandler {
         for place in connections.indices.reversed() { connections[place].apply(change, at: now) }
     }
 
+    /// Journals and counts an event of a connection; returns the name of its fault.
+    func record(_ event: FaultEvent, connection: UInt64, direction: Direction?, at now: Moment) -> String {
+        context.record(event, of: plan, connection: connection, direction: direction, at: now)
+        let fault = plan.fault(event.fault)
+        past.faultEvents[fault.kind.name, default: 0] += 1
+        return fault.name
+    }
+
+    /// Counts a connection that could not reach the upstream.
+    func noteFailure() { past.failed += 1 }
+
     /// Whether a client that is reset at `now`, and reconnects at once, might find the listener open although an outage
     /// refuses connections. The listener has a loop of its own.
     func clientsMayReconnect(at now: Moment) -> Bool {
@@ -75,10 +86,7 @@ final class Shard: LoopShutdownHandler {
     func remove(_ connection: Connection) {
         // First, because the caller may hold no reference, see `LoopHandler`.
         loop.deferRelease(connection)
-        let (upstream, downstream) = connection.passedBytes
-        past.upstreamBytes += upstream
-        past.downstreamBytes += downstream
-        past.lostBytes += connection.lostBytes
+        connection.addBytes(to: &past)
         let last = connections.removeLast()
         if last !== connection {
             connections[connection.position] = last
@@ -150,10 +158,8 @@ final class Shard: LoopShutdownHandler {
         var total = past
         total.open = connections.count
         for connection in connections {
-            let (upstream, downstream) = connection.passedBytes
-            total.upstreamBytes += upstream
-            total.downstreamBytes += downstream
-            total.lostBytes += connection.lostBytes
+            connection.addBytes(to: &total)
+            total.heldBytes += connection.heldBytes
         }
         return total
     }

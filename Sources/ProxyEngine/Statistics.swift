@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 /// The counters of a proxy since its start.
@@ -6,10 +7,22 @@ public struct Statistics: Hashable, Sendable {
     public var accepted: UInt64 = 0
     /// Connections that are open now.
     public var open = 0
+    /// Connections whose upstream could not be reached.
+    public var failed: UInt64 = 0
+    /// Clients that were reset instead of accepted: by a limit, or because they come from the proxy itself.
+    public var refused: UInt64 = 0
     /// Bytes passed from clients to the server.
     public var upstreamBytes: Int64 = 0
     /// Bytes passed from the server to clients.
     public var downstreamBytes: Int64 = 0
+    /// Bytes received from clients, before the faults.
+    public var upstreamReceived: Int64 = 0
+    /// Bytes received from the server, before the faults.
+    public var downstreamReceived: Int64 = 0
+    /// Bytes received and not yet passed on now: those that faults hold, or that a receiver doesn't take.
+    public var heldBytes: Int64 = 0
+    /// The events of faults, by kind: those of the journal, including lines that its quota leaves out.
+    public var faultEvents: [FaultKind.Name: UInt64] = [:]
 
     /// The number of times that a fault acted late by `Statistics.noticedLateness` or more, because the machine was busy.
     public var lateTimes = 0
@@ -28,8 +41,14 @@ public struct Statistics: Hashable, Sendable {
     public static func += (left: inout Statistics, right: Statistics) {
         left.accepted += right.accepted
         left.open += right.open
+        left.failed += right.failed
+        left.refused += right.refused
         left.upstreamBytes += right.upstreamBytes
         left.downstreamBytes += right.downstreamBytes
+        left.upstreamReceived += right.upstreamReceived
+        left.downstreamReceived += right.downstreamReceived
+        left.heldBytes += right.heldBytes
+        left.faultEvents.merge(right.faultEvents, uniquingKeysWith: +)
         left.lateTimes += right.lateTimes
         left.longestLateness = max(left.longestLateness, right.longestLateness)
         left.lostBytes += right.lostBytes

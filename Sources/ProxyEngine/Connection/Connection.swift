@@ -40,6 +40,8 @@ final class Connection: LoopHandler {
     var drain: DrainRecord?
     /// The proxies that the connection has come through, where one of them might accept its own; `nil` elsewhere.
     var trail: Trail?
+    /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
+    private(set) var actedFaults: [String] = []
 
     /// A connection for an accepted socket that is not watched yet.
     init(_ client: StreamSocket, plan: ConnectionPlan, shard: Shard) {
@@ -72,8 +74,17 @@ final class Connection: LoopHandler {
     /// The bytes that each direction has passed on so far.
     var passedBytes: (upstream: Int64, downstream: Int64) { (up.link.delivered, down.link.delivered) }
 
-    /// The bytes that rates lost because the machine was busy.
-    var lostBytes: Int64 { up.link.lostBytes + down.link.lostBytes }
+    /// The bytes that faults hold now.
+    var heldBytes: Int64 { up.link.held + down.link.held }
+
+    /// Adds the bytes of the connection so far.
+    func addBytes(to statistics: inout Statistics) {
+        statistics.upstreamBytes += up.link.delivered
+        statistics.downstreamBytes += down.link.delivered
+        statistics.upstreamReceived += up.link.taken
+        statistics.downstreamReceived += down.link.taken
+        statistics.lostBytes += up.link.lostBytes + down.link.lostBytes
+    }
 
     // MARK: Events
 
@@ -128,6 +139,7 @@ final class Connection: LoopHandler {
         case .blackhole: blackhole()
         case .checkEnds: _ = isDrained(at: loop.now)
         case .fail:
+            shard.noteFailure()
             shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
             finish()
         case .finish:
@@ -180,7 +192,9 @@ final class Connection: LoopHandler {
     }
 
     private func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment) {
-        shard.context.record(event, of: shard.plan, connection: ordinal, direction: direction, at: now)
+        let name = shard.record(event, connection: ordinal, direction: direction, at: now)
+        guard actedFaults.count < ConnectionSummary.faultLimit, !actedFaults.contains(name) else { return }
+        actedFaults.append(name)
     }
 
     // MARK: Bytes

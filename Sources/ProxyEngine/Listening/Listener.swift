@@ -33,6 +33,8 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     /// The time until which connections beyond the limit are reset without a search, because the last one found none.
     var exhaustedUntil = Moment.zero
     private var nextShard = 0
+    /// The counters of clients and events that no connection has.
+    private(set) var statistics = Statistics()
     /// The calls to accept in the next turn.
     private var acceptTurns = 1
 
@@ -118,17 +120,17 @@ final class Listener: LoopHandler, LoopShutdownHandler {
 
     private func hand(_ detached: DetachedSocket, _ room: Room) {
         if case .refused(let fault) = room {
-            detached.reset()
+            refuse(detached)
             record(.refuses, fault)
             return
         }
         guard let path = path(of: detached) else {
-            detached.reset()
+            refuse(detached)
             context.tell(.connectionFromItself(context.configuration.upstream))
             return
         }
         guard !isAtLimit else {
-            detached.reset()
+            refuse(detached)
             context.tell(.connectionLimitReached(context.configuration.connectionLimit))
             return
         }
@@ -144,6 +146,11 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             context.openConnections.subtract(1, ordering: .relaxed)
             detached.reset()
         }
+    }
+
+    private func refuse(_ detached: DetachedSocket) {
+        detached.reset()
+        statistics.refused += 1
     }
 
     /// The proxies of this process that a connection has come through; `nil` if this is one of them.
@@ -229,6 +236,7 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     private func record(_ effect: FaultEvent.Effect, _ fault: Int) {
         let event = FaultEvent(fault: fault, offset: nil, effect: effect)
         context.record(event, of: plan, connection: nil, direction: nil, at: loop.now)
+        statistics.faultEvents[plan.fault(fault).kind.name, default: 0] += 1
     }
 
     /// Leaves clients in the queue until a connection or the limit ends.
