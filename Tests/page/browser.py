@@ -110,15 +110,15 @@ class Browser:
         return answer["result"].get("value")
 
     def until(self, expression, claim, seconds=20):
-        """Waits until an expression is true, looking at every frame of the page; returns its value."""
+        """Waits until an expression, or the promise that it gives, is true."""
         deadline = time.monotonic() + seconds
         while True:
             value = self.evaluate(
-                "new Promise(done => { const until = performance.now() + 1000; const look = () => {"
-                f" const value = ({expression}); if (value || performance.now() > until) done(value);"
-                " else setTimeout(look, 20); }; look(); })")
+                "(async () => { const until = performance.now() + 1000; for (;;) {"
+                f" if (await ({expression})) return true; if (performance.now() > until) return false;"
+                " await new Promise(next => setTimeout(next, 20)); } })()")
             if value:
-                return value
+                return
             if time.monotonic() > deadline:
                 raise Failed(f"not within {seconds} s: {claim}")
 
@@ -146,6 +146,10 @@ class Browser:
             text = {"text": "\r"}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=number, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=number)
+
+    def offline(self, on):
+        self.call("Network.emulateNetworkConditions", offline=on, latency=0, downloadThroughput=-1,
+                  uploadThroughput=-1)
 
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]
