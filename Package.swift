@@ -23,9 +23,10 @@ let package = Package(
         .library(name: "SquallTransfer", targets: ["SquallTransfer"]),
     ],
     traits: [
+        .trait(name: "Control", description: "The control server, `squall serve`."),
         .trait(name: "Hummingbird", description: "Resumable uploads for servers of Hummingbird."),
         .trait(name: "TLS", description: "Speak TLS, which takes half of the first build."),
-        .default(enabledTraits: ["TLS"]),
+        .default(enabledTraits: ["Control", "TLS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -34,12 +35,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ] + (makesDocumentation ? [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")] : []),
     targets: [
         .systemLibrary(
@@ -75,6 +78,32 @@ let package = Package(
         .target(
             name: "ProxyEngine",
             dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "StreamReading", "Units"],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "ControlAPI",
+            dependencies: [
+                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "ControlServer",
+            dependencies: [
+                "ControlAPI",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Control"])),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Control"])),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Control"])),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Control"])
+                ),
+            ],
             swiftSettings: strictAndSafe
         ),
         .target(
@@ -212,6 +241,8 @@ let package = Package(
         .executableTarget(
             name: "squall",
             dependencies: [
+                "ControlAPI",
+                "ControlServer",
                 "EventLoop",
                 "FaultPlan",
                 "FaultProfile",

@@ -15,7 +15,7 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, ReplayCommand.self, ShrinkCommand.self, PlanCommand.self,
+            DemoCommand.self, RunCommand.self, ServeCommand.self, ReplayCommand.self, ShrinkCommand.self, PlanCommand.self,
             CheckCommand.self, ProfilesCommand.self, OriginCommand.self, GetCommand.self,
             PutCommand.self,
         ]

@@ -1,14 +1,14 @@
 /// A value of a JSON document, and where it begins.
-struct JSONNode: Sendable {
-    let value: JSONValue
+package struct JSONNode: Sendable {
+    package let value: JSONValue
     let place: SourcePlace
 
     /// The members of an object; none of anything else.
-    var members: [JSONMember] { if case .object(let members) = value { members } else { [] } }
+    package var members: [JSONMember] { if case .object(let members) = value { members } else { [] } }
 }
 
 /// A JSON value. Numbers stay texts until they are used.
-enum JSONValue: Sendable {
+package enum JSONValue: Sendable {
     case object([JSONMember])
     case array([JSONNode])
     case text(String)
@@ -19,7 +19,7 @@ enum JSONValue: Sendable {
     case unreadable
 
     /// The type with its article, for messages.
-    var form: String {
+    package var form: String {
         switch self {
         case .object: "an object"
         case .array: "a list"
@@ -33,9 +33,9 @@ enum JSONValue: Sendable {
 }
 
 /// A member of an object. Keys are unique in their object.
-struct JSONMember: Sendable {
-    let key: String
+package struct JSONMember: Sendable {
+    package let key: String
     /// Where the key begins.
     let place: SourcePlace
-    let node: JSONNode
+    package let node: JSONNode
 }

@@ -42,6 +42,21 @@ package struct JSONReader {
         return node
     }
 
+    /// The first value of `bytes`, whatever follows it.
+    ///
+    /// - Throws: the first problem; its file is `name`.
+    package static func firstValue(of bytes: [UInt8], name: String) throws(Problem) -> JSONNode {
+        var problems = ProblemList()
+        let file = problems.addFile(name)
+        let scalars = decodedUTF8(bytes, file: file, problems: &problems)
+        var reader = JSONReader(cursor: JSONCursor(scalars: scalars, file: file), problems: problems)
+        var node: JSONNode?
+        if (try? reader.skipSpace()) != nil { node = try? reader.value() }
+        if let problem = reader.problems.result()?.problems.first { throw problem }
+        guard let node else { preconditionFailure("a text that can't be read has been reported") }
+        return node
+    }
+
     /// The beginning of a text.
     enum Beginning {
         /// Only white space and comments.

@@ -8,6 +8,9 @@ package enum JSONText: Sendable {
     /// A whole number that may be negative, in digits.
     case signed(Int64)
     case flag(Bool)
+    case null
+    /// A number, or any other JSON value, as it is to be written.
+    case literal(String)
 
     /// The value on one line, without a space that isn't part of a text.
     package var compact: String {
@@ -44,6 +47,8 @@ package enum JSONText: Sendable {
         case .number(let number): result += String(number)
         case .signed(let number): result += String(number)
         case .flag(let flag): result += flag ? "true" : "false"
+        case .null: result += "null"
+        case .literal(let text): result += text
         }
     }
 

@@ -120,7 +120,7 @@ enum ProfileLibrary {
         return unreadable
     }
 
-    private static func read(
+    static func read(
         _ path: String,
         _ what: String = "profile",
         limit: Int = ProfileLimits.fileBytes

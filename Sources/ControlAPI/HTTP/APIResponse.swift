@@ -1,0 +1,29 @@
+import FaultProfile
+import HTTPTypes
+
+/// A response of the control server.
+public struct APIResponse: Sendable {
+    public var status: Int
+    public var fields: HTTPFields
+    public var body: Body
+
+    /// The content of a response.
+    public enum Body: Sendable {
+        case bytes([UInt8])
+        /// Parts that are sent as they come, until the stream or the connection ends.
+        case stream(AsyncStream<[UInt8]>)
+    }
+
+    /// A response with `text` as its content.
+    init(_ status: Int, type: String? = nil, text: String = "") {
+        self.status = status
+        fields = [:]
+        if let type { fields[.contentType] = type }
+        body = .bytes(Array(text.utf8))
+    }
+
+    /// A response with compact JSON, without a line end.
+    static func json(_ value: JSONText, status: Int = 200) -> APIResponse {
+        APIResponse(status, type: "application/json", text: value.compact)
+    }
+}

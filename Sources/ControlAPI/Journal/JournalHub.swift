@@ -1,0 +1,65 @@
+import FaultPlan
+import Synchronization
+
+/// The last events of all proxies, numbered, for readers that come and go.
+public final class JournalHub: Sendable {
+    /// An event with its number, from 1.
+    public struct Event: Sendable {
+        public let id: UInt64
+        public let entry: JournalEntry
+        /// The kind of the fault, if it is known.
+        public let kind: String?
+    }
+
+    /// The events that are kept: 10,000.
+    public static let capacity = 10_000
+
+    private struct State {
+        /// A ring, in which the event of a number has a fixed place.
+        var ring: [Event] = []
+        var next: UInt64 = 1
+        /// The events of each proxy by kind.
+        var counts: [String: [String: UInt64]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// An empty journal.
+    public init() {}
+
+    /// Adds an event. Callable from any thread; never waits for a reader.
+    func record(_ entry: JournalEntry, kind: String?) {
+        state.withLock { state in
+            let event = Event(id: state.next, entry: entry, kind: kind)
+            if state.ring.count < JournalHub.capacity {
+                state.ring.append(event)
+            } else {
+                state.ring[Int((event.id - 1) % UInt64(JournalHub.capacity))] = event
+            }
+            state.next += 1
+            state.counts[entry.proxy, default: [:]][kind ?? "unknown", default: 0] += 1
+        }
+    }
+
+    /// The events after the one numbered `id`, oldest first, at most `limit`, and the number of events in between that
+    /// are no longer kept.
+    func events(after id: UInt64, limit: Int) -> (events: [Event], lost: UInt64) {
+        state.withLock { state in
+            let oldest = state.next - UInt64(state.ring.count)
+            let first = max(id &+ 1, oldest)
+            guard first < state.next else { return ([], 0) }
+            let last = min(state.next, first + UInt64(max(0, limit)))
+            let events = (first..<last).map { state.ring[Int(($0 - 1) % UInt64(JournalHub.capacity))] }
+            return (events, first - (id &+ 1))
+        }
+    }
+
+    /// The number of the last event; 0 before the first.
+    var last: UInt64 { state.withLock { $0.next - 1 } }
+
+    /// The events of a proxy by kind.
+    func counts(of proxy: String) -> [String: UInt64] { state.withLock { $0.counts[proxy] ?? [:] } }
+
+    /// Forgets the counts of a proxy that is gone.
+    func forget(_ proxy: String) { state.withLock { _ = $0.counts.removeValue(forKey: proxy) } }
+}

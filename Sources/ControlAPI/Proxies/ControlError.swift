@@ -1,0 +1,78 @@
+import EventLoop
+import FaultProfile
+import ProxyEngine
+
+/// The reason why a request to the control server can't be carried out. Nothing has changed then.
+enum ControlError: Error, Sendable {
+    case proxyNotFound(String)
+    case proxyExists(String)
+    case toxicNotFound(String)
+    case toxicExists(String)
+    case faultNotFound(String)
+    /// The request is wrong, in words for the client.
+    case invalid(String)
+    /// The address to listen on is malformed, in Go's words.
+    case malformedListen(String)
+    case cannotListen(Endpoint, SystemError)
+    /// A limit of the server is reached.
+    case limit(String)
+    case problems(ProfileProblems)
+    case stopped
+
+    /// The cause of a proxy that didn't start.
+    init(_ error: ProxyError) {
+        switch error {
+        case .cannotListen(let endpoint, let error): self = .cannotListen(endpoint, error)
+        case .unresolved(let endpoint, let error): self = .cannotListen(endpoint, error)
+        case .forwardsToItself: self = .invalid(error.description)
+        case .stopped: self = .stopped
+        }
+    }
+
+    /// The status of the response.
+    var status: Int {
+        switch self {
+        case .proxyNotFound, .toxicNotFound, .faultNotFound: 404
+        case .proxyExists, .toxicExists: 409
+        case .invalid: 400
+        case .limit: 429
+        case .problems: 422
+        case .malformedListen, .cannotListen, .stopped: 500
+        }
+    }
+
+    /// The text, in Toxiproxy's words where it has some.
+    var text: String {
+        switch self {
+        case .proxyNotFound: "proxy not found"
+        case .proxyExists: "proxy already exists"
+        case .toxicNotFound: "toxic not found"
+        case .toxicExists: "toxic already exists"
+        case .faultNotFound(let name): "there is no fault “\(name)”"
+        case .invalid(let text), .limit(let text): text
+        case .malformedListen(let text): text
+        case .cannotListen(let endpoint, let error) where error.call == "getaddrinfo":
+            "listen tcp: lookup \(endpoint.host): \(error.reason)"
+        case .cannotListen(let endpoint, let error):
+            "listen tcp \(endpoint): \(error.call): \(error.reason.prefix(1).lowercased())\(error.reason.dropFirst())"
+        case .problems(let problems): problems.problems.first?.description ?? "the profile has a problem"
+        case .stopped: "the server is stopping"
+        }
+    }
+
+    /// A word for programs.
+    var code: String {
+        switch self {
+        case .proxyNotFound: "proxy-not-found"
+        case .proxyExists: "proxy-exists"
+        case .toxicNotFound: "toxic-not-found"
+        case .toxicExists: "toxic-exists"
+        case .faultNotFound: "fault-not-found"
+        case .invalid: "invalid"
+        case .malformedListen, .cannotListen: "cannot-listen"
+        case .limit: "limit-reached"
+        case .problems: "profile-problems"
+        case .stopped: "stopping"
+        }
+    }
+}

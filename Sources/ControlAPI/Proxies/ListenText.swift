@@ -1,0 +1,47 @@
+import EventLoop
+
+/// Addresses to listen on as Toxiproxy's clients write them.
+enum ListenText {
+    /// The endpoint of `text`: `host:port` or `unix:path`. Without a host it is every interface; without a text as well, at
+    /// a free port.
+    static func endpoint(_ text: String) throws(ControlError) -> Endpoint {
+        if text.isEmpty { return Endpoint(host: "::", port: 0) }
+        if text.hasPrefix(":"), let endpoint = Endpoint("[::]\(text)") { return endpoint }
+        if let endpoint = Endpoint(text) { return endpoint }
+        throw .malformedListen("listen tcp: address \(text): \(reason(text))")
+    }
+
+    /// The addresses of an endpoint to listen on. Every interface has two, for IPv6 and for IPv4.
+    static func addresses(_ endpoint: Endpoint) async throws(SystemError) -> [SocketAddress] {
+        var addresses = try await Resolver.resolve(endpoint)
+        if endpoint.host == "::", let other = SocketAddress(numericHost: "0.0.0.0", port: endpoint.port) {
+            addresses.append(other)
+        }
+        return addresses
+    }
+
+    /// The endpoint of an upstream.
+    static func upstream(_ text: String) throws(ControlError) -> Endpoint {
+        guard let endpoint = Endpoint(text) else { throw .invalid("upstream: address \(text): \(reason(text))") }
+        guard !endpoint.hasFreePort else { throw .invalid("upstream: address \(text): the port must be above 0") }
+        return endpoint
+    }
+
+    private static func reason(_ text: String) -> String {
+        guard let colon = text.lastIndex(of: ":") else { return "missing port in address" }
+        if text[..<colon].contains(":"), !text.hasPrefix("[") { return "too many colons in address" }
+        return UInt16(text[text.index(after: colon)...]) == nil ? "invalid port" : "invalid host"
+    }
+
+    /// Whether both texts name the same address, after looking up their names. Port 0 is never the same.
+    static func areSame(_ left: String, _ right: String) async -> Bool {
+        guard let left = try? endpoint(left), let right = try? endpoint(right) else { return false }
+        if left.hasFreePort || right.hasFreePort { return false }
+        if left == right { return true }
+        guard left.port == right.port, left.unix == nil, right.unix == nil,
+            let leftAddress = try? await Resolver.resolve(left).first,
+            let rightAddress = try? await Resolver.resolve(right).first
+        else { return false }
+        return leftAddress == rightAddress
+    }
+}

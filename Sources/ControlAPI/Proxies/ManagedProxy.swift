@@ -1,0 +1,231 @@
+import EventLoop
+import FaultPlan
+import FaultProfile
+import ProxyEngine
+import Synchronization
+import Units
+
+/// A proxy of the control server, running or not.
+///
+/// Changes happen one after the other; reading waits for none of them.
+final class ManagedProxy: Sendable {
+    /// The state, as of the last change that succeeded.
+    struct State: Sendable {
+        /// The address as written; once it has been bound, the address that it got.
+        var listen: String
+        var listenPermissions: SocketPermissions?
+        var upstream: String
+        var isEnabled: Bool
+        var seed: UInt64
+        /// In the order of creation.
+        var toxics: [Toxic] = []
+        /// The profile whose faults and phases the proxy has in addition to the toxics.
+        var base: Profile?
+        /// Faults that were added one by one.
+        var extras: [ExtraFault] = []
+        /// The running proxy; `nil` while disabled.
+        var running: Proxy?
+        /// The counters of earlier runs.
+        var past = Statistics()
+        /// The kind of each fault, by its name in the journal.
+        var kinds: [String: String] = [:]
+    }
+
+    /// A fault that was added by itself.
+    struct ExtraFault: Hashable, Sendable {
+        var fault: Fault
+        /// The moment at which it goes; `nil` for never.
+        var until: Moment?
+    }
+
+    let name: String
+    private let context: ControlContext
+    private let current: Mutex<State>
+    private let changes = AsyncLock()
+
+    /// A proxy that doesn't run yet.
+    init(_ name: String, _ state: State, _ context: ControlContext) {
+        self.name = name
+        self.context = context
+        var state = state
+        state.isEnabled = false
+        current = Mutex(state)
+    }
+
+    /// The state now.
+    var state: State { current.withLock { $0 } }
+
+    /// Starts, stops or moves the proxy, so that it is as `listen`, `upstream` and `isEnabled` say; `nil` keeps the present
+    /// value. Its connections are closed if an address changes or it is disabled.
+    ///
+    /// If the new address can't be listened on, the proxy goes on as before.
+    func update(listen: String? = nil, upstream: String? = nil, isEnabled: Bool? = nil) async throws(ControlError) {
+        try await changes.withLock { () async throws(ControlError) in
+            let old = state
+            var new = old
+            new.isEnabled = isEnabled ?? old.isEnabled
+            if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
+            new.upstream = upstream ?? old.upstream
+            _ = try ListenText.endpoint(new.listen)
+            _ = try ListenText.upstream(new.upstream)
+            let isMoved = new.listen != old.listen || new.upstream != old.upstream
+            if new.isEnabled, old.running == nil || isMoved {
+                try await restart(from: old, to: &new)
+            } else if !new.isEnabled, let running = old.running {
+                await stop(running, &new)
+            }
+            current.withLock { $0 = new }
+        }
+    }
+
+    /// Starts the proxy anew in `new`, and stops the one of `old`.
+    private func restart(from old: State, to new: inout State) async throws(ControlError) {
+        let isSamePort = (try? ListenText.endpoint(old.listen).port) == (try? ListenText.endpoint(new.listen).port)
+        if isSamePort || old.running == nil {
+            if let running = old.running { await stop(running, &new) }
+            do throws(ControlError) {
+                try await start(&new)
+            } catch {
+                // What ran before runs again.
+                guard old.running != nil else { throw error }
+                var again = old
+                again.past = new.past
+                again.running = nil
+                do throws(ControlError) { try await start(&again) } catch { again.isEnabled = false }
+                let restored = again
+                current.withLock { $0 = restored }
+                throw error
+            }
+        } else {
+            new.running = nil
+            try await start(&new)
+            if let running = old.running { await stop(running, &new, isReplaced: true) }
+        }
+    }
+
+    private func start(_ state: inout State) async throws(ControlError) {
+        var configuration = ProxyConfiguration(
+            name: name,
+            listen: try ListenText.endpoint(state.listen),
+            upstream: try ListenText.upstream(state.upstream),
+            profile: state.profile(of: name),
+            seed: state.seed
+        )
+        if let permissions = state.listenPermissions { configuration.listenPermissions = permissions }
+        configuration.startsUnresolved = true
+        let listen = configuration.listen
+        configuration.resolve = { endpoint throws(SystemError) in
+            endpoint == listen
+                ? try await ListenText.addresses(endpoint) : try await Resolver.resolve(endpoint)
+        }
+        let (hub, report, name) = (context.journal, context.report, name)
+        do throws(ProxyError) {
+            let proxy = try await Proxy.start(
+                configuration,
+                on: context.loops,
+                journal: { [weak self] entry in hub.record(entry, kind: self?.kind(of: entry.fault)) },
+                report: { event in report(name, event) }
+            )
+            state.running = proxy
+            state.listen = "\(proxy.address)"
+            state.isEnabled = true
+            state.kinds = state.faultKinds(of: name)
+        } catch {
+            throw ControlError(error)
+        }
+    }
+
+    private func stop(_ proxy: Proxy, _ state: inout State, isReplaced: Bool = false) async {
+        await proxy.stop()
+        state.past += await proxy.statistics()
+        if !isReplaced { state.running = nil }
+    }
+
+    private func kind(of fault: String) -> String? { current.withLock { $0.kinds[fault] } }
+
+    /// Changes the faults. `change` may throw, or the profile may be too large; nothing has changed then. Returns when every
+    /// loop has applied it, and waits for no connection.
+    func changeFaults<Result: Sendable>(
+        _ change: @Sendable (inout State) throws(ControlError) -> Result
+    ) async throws(ControlError) -> Result {
+        try await changes.withLock { () async throws(ControlError) in
+            var new = state
+            let result = try change(&new)
+            try await apply(new)
+            return result
+        }
+    }
+
+    private func apply(_ state: State) async throws(ControlError) {
+        var state = state
+        let profile = state.profile(of: name)
+        guard profile.allFaults.count <= ProfileLimits.faults else {
+            throw .limit("a proxy has at most \(ProfileLimits.faults) faults")
+        }
+        state.kinds = state.faultKinds(of: name)
+        let kinds = state.kinds
+        // Before the faults act; the old ones may act until the loops have the new ones.
+        current.withLock { $0.kinds.merge(kinds) { $1 } }
+        if let running = state.running {
+            do throws(ProxyError) {
+                try await running.apply(profile)
+            } catch {
+                throw ControlError(error)
+            }
+        }
+        let applied = state
+        current.withLock { $0 = applied }
+    }
+
+    /// The counters since the proxy was created.
+    func statistics() async -> Statistics {
+        let state = state
+        var total = state.past
+        if let running = state.running { total += await running.statistics() }
+        return total
+    }
+
+    /// Stops the proxy for good.
+    func end() async {
+        await changes.withLock {
+            var new = state
+            if let running = new.running { await stop(running, &new) }
+            new.isEnabled = false
+            let ended = new
+            current.withLock { $0 = ended }
+        }
+    }
+}
+
+extension ManagedProxy.State {
+    /// The faults of the profile, the added ones and the toxics, as one profile. A name that is taken gets a number.
+    func profile(of proxy: String) -> Profile {
+        var profile = base?.narrowed(to: proxy) ?? Profile(name: "none")
+        profile.proxies = []
+        var names = Set(profile.allFaults.map(\.name))
+        for fault in extras.map(\.fault) + toxics.compactMap({ $0.fault(named: $0.name) }) {
+            var fault = fault
+            var number = 2
+            while !names.insert(fault.name).inserted {
+                fault.name = "\(fault.name)-\(number)"
+                number += 1
+            }
+            profile.faults.append(fault)
+        }
+        return profile
+    }
+
+    /// The kind of each fault by its name.
+    func faultKinds(of proxy: String) -> [String: String] {
+        let faults = profile(of: proxy).allFaults
+        return Dictionary(faults.map { ($0.name, $0.kind.name.rawValue) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// What all proxies of a control server share.
+struct ControlContext: Sendable {
+    let loops: EventLoopGroup
+    let journal: JournalHub
+    /// Called for the problems of a proxy that aren't faults, with its name.
+    let report: @Sendable (String, ProxyEvent) -> Void
+}

@@ -1,0 +1,108 @@
+import EventLoop
+import FaultProfile
+import ProxyEngine
+import Synchronization
+import Units
+
+/// The proxies of a control server, by name.
+public final class ProxyManager: Sendable {
+    /// The most proxies: 4,096.
+    public static let proxyLimit = 4_096
+    /// The most toxics of a proxy: 128.
+    public static let toxicLimit = 128
+
+    /// A proxy to be made.
+    struct Definition: Sendable {
+        var name: String
+        var listen = ""
+        var listenPermissions: SocketPermissions?
+        var upstream: String
+        var isEnabled = true
+        var seed: UInt64?
+        var toxics: [Toxic] = []
+        var base: Profile?
+        var extras: [Fault] = []
+    }
+
+    private let context: ControlContext
+    /// The seed of proxies that have none of their own.
+    public let seed: UInt64
+    private let proxies = Mutex<[String: ManagedProxy]>([:])
+
+    /// A manager without proxies, which run on `loops`.
+    ///
+    /// - Parameters:
+    ///   - seed: the seed of every draw of a proxy that has none of its own.
+    ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
+    public init(
+        loops: EventLoopGroup,
+        seed: UInt64,
+        journal: JournalHub,
+        report: @escaping @Sendable (String, ProxyEvent) -> Void
+    ) {
+        context = ControlContext(loops: loops, journal: journal, report: report)
+        self.seed = seed
+    }
+
+    /// The proxies in the order of their names.
+    var all: [ManagedProxy] { proxies.withLock { $0.values.sorted { $0.name < $1.name } } }
+
+    /// The proxy of a name.
+    func proxy(_ name: String) throws(ControlError) -> ManagedProxy {
+        guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound(name) }
+        return proxy
+    }
+
+    /// Makes a proxy, and starts it if it is enabled. If it can't listen, nothing is stored.
+    @discardableResult
+    func create(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
+        guard !definition.name.isEmpty else { throw .invalid("missing required field: name") }
+        guard !definition.upstream.isEmpty else { throw .invalid("missing required field: upstream") }
+        let state = ManagedProxy.State(
+            listen: definition.listen,
+            listenPermissions: definition.listenPermissions,
+            upstream: definition.upstream,
+            isEnabled: definition.isEnabled,
+            seed: definition.seed ?? seed,
+            toxics: definition.toxics,
+            base: definition.base,
+            extras: definition.extras.map { .init(fault: $0) }
+        )
+        let proxy = ManagedProxy(definition.name, state, context)
+        // Takes the name, so that of two requests at a time one fails.
+        try proxies.withLock { proxies throws(ControlError) in
+            guard proxies[proxy.name] == nil else { throw .proxyExists(proxy.name) }
+            guard proxies.count < ProxyManager.proxyLimit else {
+                throw .limit("the server has at most \(ProxyManager.proxyLimit) proxies")
+            }
+            proxies[proxy.name] = proxy
+        }
+        do throws(ControlError) {
+            try await proxy.update(isEnabled: definition.isEnabled)
+        } catch {
+            proxies.withLock { _ = $0.removeValue(forKey: proxy.name) }
+            throw error
+        }
+        return proxy
+    }
+
+    /// Stops and forgets a proxy.
+    func remove(_ name: String) async throws(ControlError) {
+        let removed = proxies.withLock { $0.removeValue(forKey: name) }
+        guard let removed else { throw .proxyNotFound(name) }
+        await removed.end()
+        context.journal.forget(name)
+    }
+
+    /// Puts a proxy in the place of another one of its name, which is stopped.
+    @discardableResult
+    func replace(_ definition: Definition) async throws(ControlError) -> ManagedProxy {
+        try await remove(definition.name)
+        return try await create(definition)
+    }
+
+    /// Stops every proxy.
+    public func stop() async {
+        for proxy in all { await proxy.end() }
+    }
+}

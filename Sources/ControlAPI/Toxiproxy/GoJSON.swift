@@ -1,0 +1,75 @@
+import FaultProfile
+
+/// Reads JSON objects by the rules of Go's encoding/json, which Toxiproxy's clients rely on: names match in any case,
+/// unknown ones are ignored, and `null` leaves a value as it is.
+struct GoJSON {
+    private let members: [JSONMember]
+
+    /// An error of reading, in words for the client.
+    struct Failure: Error {
+        let text: String
+    }
+
+    /// The object at `node`; `null` counts as an empty one.
+    init(_ node: JSONNode) throws(Failure) {
+        switch node.value {
+        case .object(let members): self.members = members
+        case .null: members = []
+        default: throw Failure(text: "\(node.value.form) stands where an object is due")
+        }
+    }
+
+    /// The first value of `body`, whatever follows it.
+    static func value(of body: [UInt8]) throws(Failure) -> JSONNode {
+        guard body.contains(where: { !$0.isJSONSpace }) else { throw Failure(text: "EOF") }
+        do throws(Problem) {
+            return try JSONReader.firstValue(of: body, name: "body")
+        } catch {
+            throw Failure(text: "line \(error.line), column \(error.column): \(error.what)")
+        }
+    }
+
+    /// The value of `name`; `nil` if it is absent or null.
+    func node(_ name: String) -> JSONNode? {
+        guard let node = members.last(where: { $0.key.lowercased() == name })?.node else { return nil }
+        if case .null = node.value { return nil }
+        return node
+    }
+
+    func text(_ name: String) throws(Failure) -> String? {
+        guard let node = node(name) else { return nil }
+        guard case .text(let text) = node.value else { throw GoJSON.mismatch(node, name, "a string") }
+        return text
+    }
+
+    func flag(_ name: String) throws(Failure) -> Bool? {
+        guard let node = node(name) else { return nil }
+        guard case .boolean(let flag) = node.value else { throw GoJSON.mismatch(node, name, "a boolean") }
+        return flag
+    }
+
+    /// A whole number: Go takes neither `10.0` nor `"10"`.
+    func integer(_ name: String) throws(Failure) -> Int64? {
+        guard let node = node(name) else { return nil }
+        guard case .number(let digits) = node.value, let number = Int64(digits) else {
+            throw GoJSON.mismatch(node, name, "a whole number")
+        }
+        return number
+    }
+
+    func decimal(_ name: String) throws(Failure) -> Float? {
+        guard let node = node(name) else { return nil }
+        guard case .number(let digits) = node.value, let number = Float(digits), number.isFinite else {
+            throw GoJSON.mismatch(node, name, "a number")
+        }
+        return number
+    }
+
+    private static func mismatch(_ node: JSONNode, _ name: String, _ wanted: String) -> Failure {
+        Failure(text: "\(name) must be \(wanted), not \(node.value.form)")
+    }
+}
+
+extension UInt8 {
+    fileprivate var isJSONSpace: Bool { self == 32 || self == 9 || self == 10 || self == 13 }
+}

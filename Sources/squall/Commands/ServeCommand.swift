@@ -1,0 +1,91 @@
+import ArgumentParser
+import ControlAPI
+import ControlServer
+import EventLoop
+import Foundation
+import ProxyEngine
+
+/// `squall serve`: proxies that change while they run, by HTTP.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run proxies that programs change by HTTP, with Toxiproxy's API, until Ctrl-C.",
+        discussion: """
+            Every client library of Toxiproxy works with it. The port is reachable from this machine only, unless --host \
+            says otherwise.
+
+            Example: squall serve --config proxies.json
+            """
+    )
+
+    @Option(help: "The address of the API: a name or a numeric address; 0.0.0.0 is every one of IPv4.")
+    var host = "localhost"
+
+    @Option(help: "The port of the API; 0 takes a free one.")
+    var port = 8474
+
+    @Option(
+        help: ArgumentHelp(
+            "Make the proxies of a JSON file at the start: a list as for POST /populate, in which toxics count.",
+            valueName: "file"
+        )
+    )
+    var config: String?
+
+    @Option(help: "The seed of every draw; without it a new one, which is printed.")
+    var seed: UInt64?
+
+    @Flag(help: "Keep quirks of Toxiproxy that a test may rely on; see docs/toxiproxy.md.")
+    var strictCompat = false
+
+    @Option(
+        help: ArgumentHelp("Let browsers reach the server by this name as well.", valueName: "name")
+    )
+    var allowHost: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask every request for the bearer token in this file. (default: that in SQUALL_TOKEN, if set)",
+            valueName: "file"
+        )
+    )
+    var tokenFile: String?
+
+    @Option(help: "Event loops of the proxies, a thread each; 0 is one for each processor.")
+    var threads = 0
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port is from 0 to 65535") }
+        guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
+    }
+
+    func run() async throws {
+        try await ControlRunner(
+            host: host,
+            port: port,
+            config: config,
+            seed: seed ?? UInt64.random(in: 0...0xFFFF_FFFF),
+            isStrict: strictCompat,
+            allowedHosts: allowHost,
+            token: try token(),
+            threads: threads
+        ).run()
+    }
+
+    /// The token of the file, or of the environment.
+    private func token() throws(CommandFailure) -> String? {
+        var text = ProcessInfo.processInfo.environment["SQUALL_TOKEN"]
+        if let tokenFile {
+            guard let data = try? Data(contentsOf: URL(filePath: tokenFile)), data.count <= 4_096 else {
+                throw .wrongInput("the token file “\(tokenFile)” can't be read, or has more than 4,096 bytes")
+            }
+            text = String(decoding: data, as: UTF8.self)
+        }
+        guard let text else { return nil }
+        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !token.isEmpty, token.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else {
+            throw .wrongInput("the token must have one or more visible ASCII characters")
+        }
+        return token
+    }
+}

@@ -1,0 +1,81 @@
+import ControlAPI
+import ControlServer
+import EventLoop
+import FaultProfile
+import ProxyEngine
+
+/// Runs the control server and its proxies in the foreground until Ctrl-C.
+struct ControlRunner {
+    let host: String
+    let port: Int
+    /// The path of a list of proxies.
+    let config: String?
+    let seed: UInt64
+    let isStrict: Bool
+    let allowedHosts: [String]
+    let token: String?
+    /// The number of event loops; 0 for one per processor.
+    let threads: Int
+
+    /// Runs until a signal.
+    func run() async throws(CommandFailure) {
+        #if Control
+            ProcessLimits.raiseOpenFiles()
+            let loops: EventLoopGroup
+            let interrupt: Interrupt
+            do throws(SystemError) {
+                loops = try EventLoopGroup(count: threads)
+                interrupt = try await Interrupt.watch(on: loops.loops[0])
+            } catch {
+                throw .failed("can't start the event loops: \(error)")
+            }
+            let warnings = Warnings()
+            let proxies = ProxyManager(loops: loops, seed: seed, journal: JournalHub()) { _, event in
+                warnings.report(event)
+            }
+            let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
+            if let config { try await populate(toxiproxy, from: config) }
+            let handler = ControlHandler(
+                requestGuard: RequestGuard(allowedHosts: allowedHosts, token: token),
+                toxiproxy: toxiproxy
+            )
+            let (host, seed) = (host, seed)
+            do throws(ControlServer.Failure) {
+                try await ControlServer(handler).run(host: host, port: port) { port in
+                    let shown = host.contains(":") ? "[\(host)]" : host
+                    Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
+                } until: {
+                    await interrupt.wait()
+                }
+            } catch {
+                await proxies.stop()
+                throw .failed(
+                    error.isAddressInUse
+                        ? "can't listen on \(host):\(port): the port is taken; stop what has it, or give --port"
+                        : "can't listen on \(host):\(port): \(error.description)"
+                )
+            }
+            await proxies.stop()
+            await loops.stop()
+            warnings.finish()
+        #else
+            throw .wrongInput(
+                "this build has no control server: build it with the trait Control, as `swift build` does by default"
+            )
+        #endif
+    }
+
+    #if Control
+        /// Makes the proxies of the file.
+        private func populate(_ toxiproxy: ToxiproxyAPI, from path: String) async throws(CommandFailure) {
+            let source: ProfileSource
+            switch ProfileLibrary.read(path) {
+            case .success(let found): source = found
+            case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
+            }
+            if let problem = await toxiproxy.load(source.bytes) {
+                throw .wrongInput("the proxies of “\(path)” can't be made: \(problem)")
+            }
+        }
+    #endif
+}
