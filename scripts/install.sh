@@ -34,6 +34,8 @@ for purpose in "$@"; do
         need bsdutils has script
         need util-linux has unshare
         need iproute2 has ip
+        need python3 has python3
+        needs_clients=1
         ;;
     acceptance)
         need python3 has python3

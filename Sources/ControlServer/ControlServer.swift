@@ -12,7 +12,8 @@
     public struct ControlServer: Sendable {
         /// Why the server ended, or didn't start.
         public struct Failure: Error, Sendable {
-            public let description: String
+            /// The system's message.
+        public let description: String
             /// Whether the port is taken.
             public let isAddressInUse: Bool
         }

@@ -15,8 +15,8 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, ServeCommand.self, ReplayCommand.self, ShrinkCommand.self, PlanCommand.self,
-            CheckCommand.self, ProfilesCommand.self, OriginCommand.self, GetCommand.self,
+            DemoCommand.self, RunCommand.self, ServeCommand.self, ReplayCommand.self, ShrinkCommand.self,
+            PlanCommand.self, CheckCommand.self, ProfilesCommand.self, OriginCommand.self, GetCommand.self,
             PutCommand.self,
         ]
     )

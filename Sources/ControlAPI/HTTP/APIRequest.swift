@@ -2,14 +2,17 @@ import HTTPTypes
 
 /// A request to the control server, with its whole body.
 public struct APIRequest: Sendable {
+    /// The method.
     public var method: HTTPRequest.Method
     /// The path as sent, percent-encoded, without the query.
     public var path: String
     /// The query as sent, without the question mark; empty if there is none.
     public var query: String
+    /// The header fields.
     public var fields: HTTPFields
     /// `Host`, or `:authority`.
     public var authority: String?
+    /// The whole content.
     public var body: [UInt8]
 
     /// Makes a request of its parts.

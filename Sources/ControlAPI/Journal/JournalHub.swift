@@ -5,7 +5,9 @@ import Synchronization
 public final class JournalHub: Sendable {
     /// An event with its number, from 1.
     public struct Event: Sendable {
+        /// The number.
         public let id: UInt64
+        /// The event as in a journal.
         public let entry: JournalEntry
         /// The kind of the fault, if it is known.
         public let kind: String?

@@ -4,7 +4,9 @@ import Units
 
 /// A toxic: a fault as Toxiproxy's clients describe it.
 public struct Toxic: Hashable, Sendable {
+    /// The name, unique on its proxy.
     public let name: String
+    /// The type.
     public let type: ToxicType
     /// The direction as the client wrote it; Toxiproxy returns it unchanged.
     public let writtenStream: String

@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+/// The clients of Toxiproxy against the built command, by the programs of Tests/Clients.
+@Suite(.timeLimit(.minutes(5))) struct ToxiproxyClientTests {
+    private static let folder = Repository.root.appendingPathComponent("Tests/Clients")
+    private static let libraries = Repository.root.appendingPathComponent(".build/clients")
+
+    @Test func `the API does what every client relies on`() async throws {
+        try await ToxiproxyClientTests.pass("toxiproxy_contract.py")
+    }
+
+    @Test func `the published library for Python works`() async throws {
+        let library = ToxiproxyClientTests.libraries.appendingPathComponent("toxiproxy").path
+        try #require(
+            FileManager.default.fileExists(atPath: library),
+            "toxiproxy-python is missing: `make test` installs it, or run scripts/install.sh test"
+        )
+        try await ToxiproxyClientTests.pass("python_client.py")
+    }
+
+    /// Runs a program of Tests/Clients, which has to succeed.
+    private static func pass(_ name: String) async throws {
+        let program = folder.appendingPathComponent(name).path
+        let environment = ["SQUALL": Programs.squall.path, "PYTHONPATH": libraries.path]
+        let outcome = try await withChild(Programs.find("python3"), [program], environment: environment) {
+            await $0.finish()
+        }
+        #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+}
