@@ -222,6 +222,9 @@ class Maker:
     def slow_close(self):
         return {"by": self.duration()}
 
+    def discard(self):
+        return self.some({}, **{"close-after": self.duration})
+
     def half_open(self):
         return self.pick([{"at": self.pick(OFFSETS)}, {"after": self.duration()}]) | {
             "stream": self.pick(["upstream", "downstream"])}
@@ -231,7 +234,7 @@ KINDS = {"latency": Maker.latency, "bandwidth": Maker.bandwidth, "cut": Maker.cu
          "outage": Maker.outage, "corrupt": Maker.corrupt, "truncate": Maker.truncate, "insert": Maker.insert,
          "trace": Maker.trace, "slice": Maker.slice, "slow-reader": Maker.slow_reader, "loss": Maker.loss, "http": Maker.http,
          "connect": Maker.connect, "connection-limit": Maker.connection_limit, "slow-close": Maker.slow_close,
-         "half-open": Maker.half_open}
+         "half-open": Maker.half_open, "discard": Maker.discard}
 TRACES = {"one.trace": "1\n", "dense.trace": "0\n" * 1_000 + "1\n", "rare.trace": "4294967295\n"}
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "h": 3_600 * 10**9}
 

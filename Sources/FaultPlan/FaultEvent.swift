@@ -35,6 +35,8 @@ public struct FaultEvent: Hashable, Sendable {
         case corrupts
         /// Bytes after `offset` were removed.
         case truncates
+        /// All bytes are dropped from here on.
+        case discards
         /// Bytes were inserted at `offset`.
         case inserts
         /// Writes are sliced from here on.

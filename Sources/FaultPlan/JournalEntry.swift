@@ -67,6 +67,7 @@ extension FaultEvent.Effect {
         case .refuses: "refuses"
         case .corrupts: "corrupts"
         case .truncates: "truncates"
+        case .discards: "discards"
         case .inserts: "inserts"
         case .slices: "slices"
         case .answers: "answers"

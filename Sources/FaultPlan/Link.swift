@@ -69,6 +69,8 @@ public struct Link: Sendable {
     public private(set) var isFinished = false
     /// Whether a fault holds the rest of the stream for good, including its end.
     public private(set) var isBlackholed = false
+    /// Whether a fault drops what is taken from the source now, so that the source needn't wait for the sink.
+    public private(set) var isDiscarding = false
     /// Whether a fault let nothing pass at the last `decide`, but may later.
     public private(set) var isPaused = false
     private var sourceEnding = SourceEnding.none
@@ -114,6 +116,7 @@ public struct Link: Sendable {
         // A fault that still holds the stream says so at the next call.
         isBlackholed = false
         isPaused = false
+        isDiscarding = false
     }
 
     /// Whether the link has no fault, so every byte may pass at any time.
@@ -263,11 +266,13 @@ public struct Link: Sendable {
         if result.isBlackholed { isBlackholed = true }
         isPaused = result.isPaused
         let endOffset = result.stop ?? (hasEnded ? arrived : nil)
+        isDiscarding = result.isDiscarding && endOffset == nil
         let writeOffset = min(result.progress.bytes, endOffset ?? .max, result.writeLimit)
-        let readLimit =
+        var readLimit =
             endOffset == nil
             ? max(0, min((result.readEnd ?? result.progress.availableEnd) - arrived, room)) : 0
-        let end = result.progress.hasEnded && delivered == endOffset ? takeEnd() : nil
+        if isDiscarding { readLimit = Link.uncounted }
+        let end = (result.progress.hasEnded || result.isClosing) && delivered == endOffset ? takeEnd() : nil
         return Decision(readLimit: readLimit, writeOffset: writeOffset, end: end, wake: result.wake)
     }
 

@@ -41,6 +41,9 @@ extension LinkFaults {
                 alterSlots[chosen].lookUpNext(vanished: marks.vanished)
             case .drop(_, let dropped):
                 vanish(dropped, at: offset, by: chosen)
+                for index in slots.indices {
+                    slots[index].stage.bytesVanished(at: now, byOwn: slots[index].fault == alterSlots[chosen].fault)
+                }
             case .insert(_, let bytes):
                 marks.bytesInserted(Int64(bytes.count), at: position)
                 insertedEnd = offset + inserted + Int64(bytes.count)
@@ -50,7 +53,8 @@ extension LinkFaults {
                 events.append(
                     FaultEvent(
                         fault: alterSlots[chosen].fault,
-                        offset: reported.request == nil ? reported.place?.offset ?? offset : nil,
+                        offset: reported.request == nil && reported.hasOffset
+                            ? reported.place?.offset ?? offset : nil,
                         place: reported.place?.place ?? reported.request,
                         effect: reported.effect
                     )

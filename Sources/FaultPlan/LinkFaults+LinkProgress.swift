@@ -18,6 +18,11 @@ extension LinkFaults {
         /// Whether a fault lets nothing pass for now.
         var isPaused = false
 
+        /// Whether a fault drops the bytes that come.
+        var isDiscarding = false
+        /// Whether a fault closes the connection now, whatever is held.
+        var isClosing = false
+
         /// Whether a sender's buffer limits what is taken in, whatever later stages have room for.
         private var isBuffered = false
 

@@ -43,6 +43,10 @@ struct LinkFaults: Sendable {
     private var lateness = Lateness()
     /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
+    /// Whether a fault closes the connection in this call.
+    private var isClosing = false
+    /// When a fault closes the connection, as of the last call.
+    private var closeDue = Moment.distantFuture
     /// When the new bytes came, if known.
     private var arrival: Moment?
     /// Since when bytes enter the delay line as they come, without waiting in front of it.
@@ -156,6 +160,9 @@ struct LinkFaults: Sendable {
         result.wake = context.wake
         result.isBlackholed = context.isBlackholed
         result.isPaused = context.isPaused
+        result.isDiscarding = context.isDiscarding
+        result.isClosing = isClosing
+        closeDue = context.closeDue
         if context.isPaused { result.progress.clamp(to: delivered) }
         result.stop = stop?.offset
         let furthest = min(progress.availableEnd, result.stop.map { $0 + 1 } ?? .max)
@@ -175,7 +182,7 @@ struct LinkFaults: Sendable {
     /// See `Link.sinkIsFull`.
     mutating func sinkIsFull(at now: Moment) -> Moment {
         lateness.sinkIsFull()
-        return hasWindows ? spacing.wake(for: nextWindowChange(after: now), now: now) : .distantFuture
+        return hasWindows ? min(closeDue, spacing.wake(for: nextWindowChange(after: now), now: now)) : closeDue
     }
 
     /// Tells the rates how far the link lets bytes come, if a stage holds some back.
@@ -264,6 +271,10 @@ struct LinkFaults: Sendable {
 
     /// Records what a stage did.
     private mutating func take(_ context: inout StageContext, of fault: Int, _ events: inout [FaultEvent]) {
+        if context.closes {
+            isClosing = true
+            stop = Stop(offset: context.delivered, ending: .cut(.close), fault: fault, place: nil, hasOffset: false)
+        }
         if let ended = context.cut, ended.offset < stop?.offset ?? .max {
             stop = Stop(
                 offset: ended.offset,

@@ -79,7 +79,6 @@ final class PreparedFault: Sendable {
         }
         if let alterer = planned.alterer(in: place) {
             draft.add(Link.AlterSlot(fault: identity, window: window, alterer: alterer, gate: gate), on: direction)
-            return
         }
         if let receiveWindow {
             draft.windows[direction] = min(receiveWindow, draft.windows[direction] ?? receiveWindow)

@@ -20,13 +20,14 @@ public enum FaultKind: Hashable, Sendable {
     case connectionLimit(ConnectionLimit)
     case slowClose(SlowClose)
     case halfOpen(HalfOpen)
+    case discard(Discard)
 
     /// Every kind, in the order in which pages and messages list them.
     static let definitions: [any FaultDefinition.Type] = [
         Latency.self, Bandwidth.self, Cut.self, Stall.self, Outage.self, Corrupt.self, Truncate.self, Insert.self,
         Trace.self,
         Slice.self, SlowReader.self, Loss.self, HTTPFault.self, Connect.self, ConnectionLimit.self, SlowClose.self,
-        HalfOpen.self,
+        HalfOpen.self, Discard.self,
     ]
 
     /// The data, by the interface of all kinds.
@@ -49,6 +50,7 @@ public enum FaultKind: Hashable, Sendable {
         case .connectionLimit(let limit): limit
         case .slowClose(let close): close
         case .halfOpen(let halfOpen): halfOpen
+        case .discard(let discard): discard
         }
     }
 }

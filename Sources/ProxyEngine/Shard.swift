@@ -58,14 +58,22 @@ final class Shard: LoopShutdownHandler {
 
     /// Moves every connection to another generation of the plan, at its current position.
     func apply(_ change: PlanChange) {
+        let last = plan
         plan = change.plan
         let now = loop.now
         // Backwards: a connection that ends is replaced by the last of the list.
-        for place in connections.indices.reversed() { connections[place].apply(change, at: now) }
+        for place in connections.indices.reversed() { connections[place].apply(change, after: last, at: now) }
     }
 
     /// Journals and counts an event of a connection; returns the name of its fault.
-    func record(_ event: FaultEvent, connection: UInt64, direction: Direction?, at now: Moment) -> String {
+    func record(
+        _ event: FaultEvent,
+        of other: Plan? = nil,
+        connection: UInt64,
+        direction: Direction?,
+        at now: Moment
+    ) -> String {
+        let plan = other ?? plan
         context.record(event, of: plan, connection: connection, direction: direction, at: now)
         let fault = plan.fault(event.fault)
         past.faultEvents[fault.kind.name, default: 0] += 1

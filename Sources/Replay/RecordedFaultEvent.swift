@@ -48,7 +48,7 @@ extension RecordedFaultEvent {
         ([
             .delays, .limits, .cuts(.close), .cuts(.reset), .cuts(.silence), .stalls, .loses, .connectsLate, .silences,
             .resets, .refuses, .corrupts, .truncates, .inserts, .slices, .answers, .drops, .isNoHTTP(.notHTTP), .hangs,
-            .closesLate,
+            .closesLate, .discards,
         ] as [FaultEvent.Effect]).map(\.word)
     )
 }

@@ -18,6 +18,7 @@ import Testing
         "flaky-api": ("1MiB", 3, 5),
         "full-server": ("256KiB", 0, 1),
         "half-open": ("512KiB", 1, 2),
+        "lost-answer": ("256KiB", 0, 2),
         "slow-3g": ("48KiB", 0, 1),
         "slow-accept": ("256KiB", 0, 1),
         "slow-reader": ("512KiB", 0, 1),

@@ -78,6 +78,26 @@ struct LiveTests {
         }
     }
 
+    @Test func `a chance is drawn on a live connection as on a new one`() {
+        let chance = Condition(chance: .percent(50))
+        func hit(_ name: String, seed: UInt64) -> [Bool] {
+            let fault = Fault.latency(.seconds(1), name: name).when(chance)
+            var plan = Plan.of(.of([]), seed: seed)
+            let change = plan.apply(.of([fault]))
+            var fresh = Plan.of(.of([fault]), seed: seed)
+            return (1...64 as ClosedRange<UInt64>).map { ordinal in
+                let isHit = !change.update(connection: ordinal, opened: .zero, client: nil).isEmpty
+                #expect(fresh.accept(at: .zero).downstream.takesAhead == isHit)
+                return isHit
+            }
+        }
+        let first = hit("a", seed: 1)
+        #expect(first.contains(true) && first.contains(false))
+        #expect(hit("a", seed: 1) == first)
+        #expect(hit("b", seed: 1) != first)
+        #expect(hit("a", seed: 2) != first)
+    }
+
     // MARK: Faults that end
 
     @Test func `a delay that is gone lets go what it held, in order`() {

@@ -73,6 +73,7 @@ enum Corpus {
             #""kind": "slow-close", "by": "1 ns""#, #""kind": "slow-close", "by": "5 s", "stream": "upstream""#,
             #""kind": "half-open", "stream": "upstream", "at": "0 B""#,
             #""kind": "half-open", "stream": "downstream", "after": "5 s""#,
+            #""kind": "discard""#, #""kind": "discard", "stream": "upstream", "close-after": "1 ns""#,
             #""kind": "cut", "at": "1 B", "how": "silence""#, #""kind": "cut", "after": "1 s", "how": "silence""#,
             #""kind": "loss", "rate": "83 %", "burst": 5, "rtt": "50 ms", "sender": "bbr", "link": "1 Gbit/s""#,
             #""kind": "cut", "at": ["1 B", "2 B"], "of": "resource""#,
@@ -214,7 +215,8 @@ enum Corpus {
             #""kind": "slow-close""#, #""kind": "slow-close", "by": "0 s""#, #""kind": "half-open", "at": "1 B""#,
             #""kind": "half-open", "stream": "both", "at": "1 B""#, #""kind": "half-open", "stream": "upstream""#,
             #""kind": "half-open", "stream": "upstream", "at": "1 B", "after": "1 s""#,
-            #""kind": "half-open", "stream": "upstream", "after": "0 s""#,
+            #""kind": "half-open", "stream": "upstream", "after": "0 s""#, #""kind": "discard", "close-after": "0 s""#,
+            #""kind": "discard", "close-after": "1 B""#,
         ])
         + conditions([
             "3", #"{ "connection": 0 }"#, #"{ "connection": 1.5 }"#, #"{ "connection": "3" }"#,

@@ -287,6 +287,15 @@ import Testing
         ),
         (#"{ "kind": "slow-close" }"#, "2:1: a slow-close fault needs the key “by” (add “\"by\": \"250 ms\"”)"),
         (
+            #"{ "kind": "discard", "close-after": "0 s" }"#,
+            "2:37: “close-after” is zero (write a duration above zero, such as “250 ms”)"
+        ),
+        (
+            #"{ "kind": "discard", "when": { "http": {} } }"#,
+            "2:32: “http” can't narrow a discard fault: a connection that has lost bytes can't go on "
+                + "(delete “http” from “when”)"
+        ),
+        (
             #"{ "kind": "half-open", "at": "1 B" }"#,
             "2:1: a half-open fault needs the key “stream” (add “\"stream\": \"upstream\" or \"downstream\"”)"
         ),

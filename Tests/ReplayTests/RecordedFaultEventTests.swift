@@ -26,7 +26,8 @@ struct RecordedFaultEventTests {
         case .drops: .isNoHTTP(.notHTTP)
         case .isNoHTTP: .hangs
         case .hangs: .closesLate
-        case .closesLate: nil
+        case .closesLate: .discards
+        case .discards: nil
         }
     }
 

@@ -73,7 +73,7 @@ struct Weather {
 
     private mutating func add(_ dice: inout Dice, isHTTP: Bool) {
         let offset = dice.spread(0...100_000)
-        switch dice.number(0...(isHTTP ? 17 : 15)) {
+        switch dice.number(0...(isHTTP ? 18 : 16)) {
         case 0, 1: add("\"kind\": \"latency\", \"delay\": \"\(dice.number(0...40)) ms\", \"jitter\": \"0 ms\"", &dice)
         case 2: add("\"kind\": \"latency\", \"delay\": \"20 ms\", \"jitter\": \"\(dice.number(0...20)) ms\"", &dice)
         case 3: add("\"kind\": \"bandwidth\", \"rate\": \"\(dice.spread(100...100_000)) KB/s\"", &dice)
@@ -110,6 +110,10 @@ struct Weather {
             let stream = dice.pick(["upstream", "downstream"])
             faults.append("{ \"kind\": \"half-open\", \"stream\": \"\(stream)\", \"at\": \"\(offset) B\" }")
         case 16:
+            (changesBytes, endsConnections) = (true, true)
+            let close = dice.once(in: 2) ? ", \"close-after\": \"\(dice.number(1...50)) ms\"" : ""
+            add("\"kind\": \"discard\"\(close)", &dice)
+        case 17:
             (changesBytes, endsConnections) = (true, true)
             let answer = "\"answer\": { \"status\": 503, \"body\": \"later\" }"
             faults.append("{ \"kind\": \"http\", \(answer), \"when\": { \"chance\": \"50 %\" } }")

@@ -5,6 +5,13 @@ extension Link {
     /// Bytes taken from the source, including those that faults removed.
     public var taken: Int64 { arrived + (faults.isEmpty ? 0 : faults[0].marks.vanished) }
 
+    /// The event of a fault that has lost bytes and that `change` ends: the stream can't go on; `nil` if there is none.
+    public func loss(endedBy change: PlanChange) -> FaultEvent? {
+        guard !isFinished, sourceEnd == nil, !faults.isEmpty else { return nil }
+        let slot = faults[0].slots.first { $0.stage.hasLostBytes && !change.isKept($0.fault) }
+        return slot.map { FaultEvent(fault: $0.fault, offset: nil, effect: .cuts(.close)) }
+    }
+
     /// The identities of the faults on it.
     var faultIdentities: [Int] { faults.isEmpty ? [] : faults[0].identities }
 

@@ -211,6 +211,13 @@ public struct ConnectionState: Sendable {
                 return ConnectionActions(timer: deadline, resetPendingSince == nil ? .awaitRefusal : .proceed)
             }
         }
+        return end(how, by: event)
+    }
+
+    /// A fault that has lost bytes is gone at once, so a stream can't go on.
+    public mutating func lostBytes() -> ConnectionActions { end(.close, by: nil) }
+
+    private mutating func end(_ how: Cut.Ending, by event: FaultEvent?) -> ConnectionActions {
         var actions: ConnectionActions
         switch (how, phase) {
         case (.silence, _):

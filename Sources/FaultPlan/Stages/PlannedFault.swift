@@ -5,7 +5,7 @@ import Units
 protocol PlannedFault: Sendable {
     /// The fault's stage in the link of a direction.
     func stage(in place: StagePlace) -> (rank: StageRank, stage: Stage)?
-    /// The fault's changes to bytes of a direction; such a fault has no stage.
+    /// The fault's changes to bytes of a direction.
     func alterer(in place: StagePlace) -> Alterer?
     /// How the fault ends a whole connection; such a fault has no stage.
     var terminator: ConnectionTerminators.Cause? { get }

@@ -19,6 +19,7 @@ enum Stage {
     case http(HTTPStage)
     case halfOpen(HalfOpenStage)
     case slowClose(SlowCloseStage)
+    case discard(DiscardStage)
 
     /// Calls the stage in place.
     mutating func call<Call: StageCall>(
@@ -66,6 +67,9 @@ enum Stage {
         case .slowClose(var stage):
             defer { self = .slowClose(stage) }
             return Call.call(&stage, argument, &context)
+        case .discard(var stage):
+            defer { self = .discard(stage) }
+            return Call.call(&stage, argument, &context)
         }
     }
 }
@@ -78,6 +82,7 @@ enum Alterer {
     case truncate(TruncateStage)
     case insert(InsertStage)
     case drop(DroppedResponses)
+    case discard(DiscardedBytes)
 
     /// Calls the fault in place.
     mutating func call<Call: AltererCall>(_: Call.Type, _ argument: Call.Argument) -> Call.Answer {
@@ -94,6 +99,9 @@ enum Alterer {
         case .drop(var responses):
             defer { self = .drop(responses) }
             return Call.call(&responses, argument)
+        case .discard(var bytes):
+            defer { self = .discard(bytes) }
+            return Call.call(&bytes, argument)
         }
     }
 }
@@ -105,6 +113,16 @@ extension Stage {
         cut.value.continueCount(of: old.value)
         self = .cut(cut)
     }
+
+    /// Notes that bytes were dropped at `now`, by the stage's own fault or another, if the stage is a discard.
+    mutating func bytesVanished(at now: Moment, byOwn isOwn: Bool) {
+        guard case .discard(var discard) = self else { return }
+        discard.bytesVanished(at: now, byOwn: isOwn)
+        self = .discard(discard)
+    }
+
+    /// Whether the stage is a discard that has lost bytes.
+    var hasLostBytes: Bool { if case .discard(let discard) = self { discard.hasLostBytes } else { false } }
 }
 
 extension FaultKind {
@@ -128,6 +146,7 @@ extension FaultKind {
         case .connectionLimit(let limit): limit
         case .slowClose(let close): close
         case .halfOpen(let halfOpen): halfOpen
+        case .discard(let discard): discard
         }
     }
 }

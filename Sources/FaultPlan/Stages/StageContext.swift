@@ -35,8 +35,14 @@ struct StageContext {
     var isPaused = false
     /// Set by a stage that nothing will ever pass again, not even the end of the stream.
     var isBlackholed = false
+    /// Set by a stage whose fault drops the bytes that come, so they needn't wait for room.
+    var isDiscarding = false
+    /// When a stage closes the connection, whatever the link holds.
+    private(set) var closeDue = Moment.distantFuture
     /// Bytes that rates lost because calls came too late.
     private(set) var lostBytes: Int64 = 0
+    /// Whether the stage closes the connection now.
+    private(set) var closes = false
     /// Whether the stage has set any of the following.
     private(set) var hasActed = false
     /// What the stage did for the first time.
@@ -73,6 +79,7 @@ struct StageContext {
         effectPlace = nil
         cut = nil
         hasOffset = true
+        closes = false
         answer = nil
         hasActed = false
     }
@@ -84,6 +91,18 @@ struct StageContext {
 
     /// Counts lost bytes of a rate.
     mutating func lose(_ bytes: Int64) { lostBytes = lostBytes.addingSaturated(bytes) }
+
+    /// Closes the connection now.
+    mutating func close() {
+        closes = true
+        hasActed = true
+    }
+
+    /// Asks for a call at `moment`, to close the connection then.
+    mutating func close(at moment: Moment) {
+        closeDue = min(closeDue, moment)
+        wake(at: moment)
+    }
 
     /// Asks for a call at `moment`.
     mutating func wake(at moment: Moment) {

@@ -6,11 +6,17 @@ import Units
 /// A live connection that gets another generation of its plan.
 extension Connection {
     /// Goes on with the faults of another plan from where it is. Bytes are moved in the next turn.
-    func apply(_ change: PlanChange, at now: Moment) {
+    ///
+    /// - Parameter last: the plan so far.
+    func apply(_ change: PlanChange, after last: Plan, at now: Moment) {
         switch state.phase {
         case .accepted, .hanging, .delayed, .retrying, .connecting, .flowing: break
         case .lingering, .blackholed, .closed: return
         }
+        // Their faults may be gone afterwards.
+        recordEvents(of: .upstream, in: last, at: now)
+        recordEvents(of: .downstream, in: last, at: now)
+        if endsLoss(change, after: last, at: now) { return }
         let client = change.asksForClient ? self.client.peerAddress?.host : nil
         let update = change.update(connection: ordinal, opened: opened, client: client)
         // Nothing ends and nothing begins.
@@ -19,12 +25,25 @@ extension Connection {
         perform(state.updated(at: now))
     }
 
+    /// Closes the connection if a fault that has lost bytes ends; returns whether it did.
+    private func endsLoss(_ change: PlanChange, after last: Plan, at now: Moment) -> Bool {
+        let event: FaultEvent
+        let direction: Direction
+        if let loss = up.link.loss(endedBy: change) {
+            (event, direction) = (loss, .upstream)
+        } else if let loss = down.link.loss(endedBy: change) {
+            (event, direction) = (loss, .downstream)
+        } else {
+            return false
+        }
+        record(event, direction, now, in: last)
+        perform(state.lostBytes())
+        return true
+    }
+
     private func follow(_ update: ConnectionUpdate, at now: Moment) {
         let wasBlackholed = up.link.isBlackholed || down.link.isBlackholed || up.link.isPaused || down.link.isPaused
         let stamped = (up.link.countsFromArrival, down.link.countsFromArrival)
-        // Their faults may be gone afterwards.
-        recordEvents(of: .upstream, at: now)
-        recordEvents(of: .downstream, at: now)
         var interest = update.apply(to: &up.link, &down.link, at: now)
         // A response in the server's place waits for the responses in front of it.
         if state.requestToAnswer != nil { interest.messages = true }

@@ -180,19 +180,21 @@ final class Connection: LoopHandler {
         shard.remove(self)
     }
 
-    func recordEvents(of direction: Direction, at now: Moment) {
+    /// Records the events of a link, whose faults are in `plan`, or in the shard's.
+    func recordEvents(of direction: Direction, in plan: Plan? = nil, at now: Moment) {
         switch direction {
         case .upstream where !up.link.events.isEmpty:
-            for event in up.link.takeEvents() { record(event, direction, now) }
+            for event in up.link.takeEvents() { record(event, direction, now, in: plan) }
         case .downstream where !down.link.events.isEmpty:
-            for event in down.link.takeEvents() { record(event, direction, now) }
+            for event in down.link.takeEvents() { record(event, direction, now, in: plan) }
         case .upstream, .downstream:
             break
         }
     }
 
-    private func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment) {
-        let name = shard.record(event, connection: ordinal, direction: direction, at: now)
+    /// Records an event of a fault of `plan`, or of the shard's.
+    func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment, in plan: Plan? = nil) {
+        let name = shard.record(event, of: plan, connection: ordinal, direction: direction, at: now)
         guard actedFaults.count < ConnectionSummary.faultLimit, !actedFaults.contains(name) else { return }
         actedFaults.append(name)
     }

@@ -83,15 +83,14 @@ struct LinkPump: ~Copyable {
             if rounds == LinkPump.roundLimit || link.delivered - start >= LinkPump.turnLimit { return .again }
             rounds += 1
             let due = Int(decision.writeOffset - link.delivered)
-            if due > 0 {
-                guard sink.isWritable else {
-                    wake = link.sinkIsFull(at: now)
-                    return .waiting
-                }
-                if let outcome = sendQueued(due, to: sink, now: now) { return outcome }
-                continue
+            if due > 0, sink.isWritable {
+                guard let outcome = sendQueued(due, to: sink, now: now) else { continue }
+                if link.isDiscarding, case .waiting = outcome { continue }
+                return outcome
             }
-            wake = decision.wake
+            wake = due > 0 ? link.sinkIsFull(at: now) : decision.wake
+            // Only bytes that are dropped are received past those that wait for the sink.
+            if due > 0, !link.isDiscarding { return .waiting }
             guard let limit = readLimit(decision, available: available, source: source, sink: sink) else {
                 guard (wake - now).nanoseconds <= LinkPump.shortWait else { return .waiting }
                 while now < wake { now = source.loop.now }
@@ -160,7 +159,7 @@ struct LinkPump: ~Copyable {
     ) -> Int? {
         guard source.isReadable, link.sourceEnd == nil else { return nil }
         // Bytes that can't be handed over at once stay with the sender, unless the link holds bytes.
-        guard link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
+        guard link.isDiscarding || link.takesAhead || link.held == 0 && sink.isWritable else { return nil }
         if decision.readLimit > 0 {
             let most = link.altersBytes ? LinkPump.mostAltered : EventLoop.scratchCapacity
             return Int(min(decision.readLimit, Int64(most)))

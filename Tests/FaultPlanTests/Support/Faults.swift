@@ -102,6 +102,10 @@ extension Fault {
         Fault(name: "half-open", stream: .downstream, kind: .halfOpen(HalfOpen(point: .after(age))))
     }
 
+    static func discard(closeAfter: Duration? = nil, name: String = "discard") -> Fault {
+        Fault(name: name, kind: .discard(Discard(closeAfter: closeAfter)))
+    }
+
     /// This fault with `condition`.
     func when(_ condition: Condition) -> Fault {
         var fault = self

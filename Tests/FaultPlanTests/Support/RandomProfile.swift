@@ -65,12 +65,12 @@ struct RandomProfile {
 
     /// The kinds that `kinds` names: what a new kind is must be said here where it isn't lossless.
     static func kinds(_ kinds: Kinds) -> Set<FaultKind.Name> {
-        let ending = ["cut", "half-open"]
+        let ending = ["cut", "half-open", "discard"]
         return Set(
             FaultKind.Name.allCases.filter { name in
                 switch kinds {
                 case .everything: true
-                case .cuts: name.rawValue != "half-open"
+                case .cuts: name.rawValue == "cut" || !ending.contains(name.rawValue)
                 case .lossless: !ending.contains(name.rawValue)
                 }
             }
@@ -171,6 +171,8 @@ struct RandomProfile {
             return .corrupt(Corrupt(position: pick([.at(ByteCount(offset())), .rate(Probability(0.001) ?? .never)])))
         case "half-open":
             return .halfOpen(HalfOpen(point: pick([.at(ByteCount(offset())), .after(.milliseconds(70))])))
+        case "discard":
+            return .discard(Discard(closeAfter: pick([nil, .nanoseconds(1), .milliseconds(70)])))
         default:
             guard let example = Self.examples[name] else { preconditionFailure("every kind has an example") }
             return example
