@@ -292,7 +292,7 @@ import Testing
         ),
         (
             #"{ "kind": "discard", "when": { "http": {} } }"#,
-            "2:32: “http” can't narrow a discard fault: a connection that has lost bytes can't go on "
+            "2:22: “http” can't narrow a discard fault: a connection that has lost bytes can't go on "
                 + "(delete “http” from “when”)"
         ),
         (
