@@ -112,7 +112,7 @@ public struct Plan: Sendable {
                         ?? BucketPair(bandwidth, start: start)
                 }
             }
-            let window = Window(fault.condition, phase: phaseOfFault[index], start: start)
+            let window = Window(fault.condition, phase: phaseOfFault[index], clock: schedule.clock)
             return PreparedFault(fault, identity: identity, window: window, sharedRate: rate)
         }
         self.faults = faults

@@ -30,8 +30,8 @@ public struct Schedule: Hashable, Sendable {
         }
     }
 
-    /// The moment at which the first phase begins.
-    public let start: Moment
+    /// The clock on which the phases run.
+    public let clock: PhaseClock
     /// The end of each phase, in nanoseconds after `start`; the last may be `Int64.max`.
     private let ends: [Int64]
     private let repeats: Bool
@@ -44,6 +44,11 @@ public struct Schedule: Hashable, Sendable {
     /// Lays `phases` end to end from `start`. With `repeats` they begin again after the last, unless that has no
     /// duration. Jitter is drawn from `seed` and the name of the phase.
     public init(phases: [Phase], repeats: Bool, start: Moment, seed: UInt64) {
+        self.init(phases: phases, repeats: repeats, clock: PhaseClock(start: start), seed: seed)
+    }
+
+    /// Lays `phases` end to end from the start of `clock`. While the clock stands still, one interval never ends.
+    init(phases: [Phase], repeats: Bool, clock: PhaseClock, seed: UInt64) {
         var ends: [Int64] = []
         var total: Int64 = 0
         for phase in phases {
@@ -51,15 +56,35 @@ public struct Schedule: Hashable, Sendable {
             ends.append(total)
         }
         self.ends = ends
-        self.start = start
+        self.clock = clock
         self.repeats = repeats && total > 0 && total < .max
         let isSteady = phases.allSatisfy { $0.jitter == .zero }
         let key = RandomKey(seed: seed).adding("phase")
         jitters = isSteady ? [] : phases.map { Jitter(most: $0.jitter.nanoseconds, key: key.adding($0.name)) }
     }
 
+    /// The moment at which the first phase begins, by the clock as it is set.
+    public var start: Moment { clock.start }
+
+    /// The time on the clock at which the phase at `index` begins for the first time; `nil` if it is never reached.
+    public func begin(ofPhase index: Int) -> Duration? {
+        var begin: Int64 = 0
+        for place in 0..<index {
+            guard ends[place] < .max else { return nil }
+            let nominal = ends[place] - (place == 0 ? 0 : ends[place - 1])
+            begin = begin.addingSaturated(nominal).addingSaturated(jitters.isEmpty ? 0 : jitters[place].draw(0))
+        }
+        return .nanoseconds(begin)
+    }
+
     /// The interval that contains `moment`. Before `start` no phase runs.
     public func interval(at moment: Moment) -> Interval {
+        var interval = runningInterval(at: clock.moment(at: moment))
+        if clock.isPaused { interval.end = .distantFuture }
+        return interval
+    }
+
+    private func runningInterval(at moment: Moment) -> Interval {
         guard let total = ends.last else { return Interval(phase: nil, begin: start, end: .distantFuture) }
         guard moment >= start else { return Interval(phase: nil, begin: Moment(nanoseconds: .min), end: start) }
         let elapsed = moment.nanoseconds.subtractingSaturated(start.nanoseconds)

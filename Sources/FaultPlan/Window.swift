@@ -74,6 +74,13 @@ public struct Window: Hashable, Sendable {
 extension Window {
     /// Makes the window of a condition, for a fault of the phase at index `phase` and a proxy whose clock starts at `start`.
     public init(_ condition: Condition, phase: Int?, start: Moment) {
+        self.init(condition, phase: phase, clock: PhaseClock(start: start))
+    }
+
+    /// Makes the window of a condition, for a fault of the phase at index `phase` on a proxy's clock. While the clock stands
+    /// still, the condition's times hold for ever or never.
+    init(_ condition: Condition, phase: Int?, clock: PhaseClock) {
+        let start = clock.start
         self.phase = phase
         ageFrom = condition.ageFrom.nanoseconds
         ageUntil = condition.ageUntil?.nanoseconds ?? .max
@@ -84,6 +91,10 @@ extension Window {
         if let cycle = condition.duty {
             let on = cycle.on.nanoseconds
             duty = Duty(begin: start + cycle.offset, on: on, period: on.addingSaturated(cycle.off.nanoseconds))
+        }
+        if let stopped = clock.stopped {
+            let isOn = stopped >= from && stopped < until && duty?.isOn(at: stopped) ?? true
+            (from, until, duty) = (isOn ? Moment(nanoseconds: .min) : .distantFuture, .distantFuture, nil)
         }
     }
 }

@@ -10,7 +10,7 @@ public final class Proxy: Sendable {
     public let configuration: ProxyConfiguration
     /// The addresses that it listens on, at least one, with the port that was chosen for port 0: every address of the name.
     public let addresses: [SocketAddress]
-    /// The moment at which its clock, and with it the first phase, begins or began.
+    /// The moment at which its clock, and with it the first phase, began or begins at first; see `clock` for its time now.
     public let started: Moment
 
     private let current: Mutex<Plan>
@@ -96,9 +96,17 @@ public final class Proxy: Sendable {
             if !isPosted { continuation.resume(returning: nil) }
         }
         guard let change else { throw .stopped }
-        current.withLock { if change.plan.generation > $0.generation { $0 = change.plan } }
+        follow(change)
         return change
     }
+
+    /// Notes the plan that all loops follow now.
+    func follow(_ change: PlanChange) {
+        current.withLock { if change.plan.generation > $0.generation { $0 = change.plan } }
+    }
+
+    /// The current plan.
+    var plan: Plan { current.withLock { $0 } }
 
     /// The first address of `addresses`.
     public var address: SocketAddress { addresses[0] }

@@ -8,7 +8,9 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     case cannotListen(Endpoint, SystemError)
     /// Connections would return to the first of these proxies, through the others in order.
     case forwardsToItself([String])
-    /// The event loops have been stopped.
+    /// The profile has no phase of the name, or never reaches it.
+    case unknownPhase(String)
+    /// The event loops or the proxy have been stopped.
     case stopped
 
     /// One line with the problem and the remedy.
@@ -28,6 +30,8 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
         case .forwardsToItself(let names):
             "the proxies \(names.map { "“\($0)”" }.joined(separator: ", ")) would forward to each other in a ring; "
                 + "give one of them the address of the server"
+        case .unknownPhase(let name):
+            "the profile doesn't come to a phase “\(name)”; take the name of one of its phases"
         case .stopped:
             "the proxy's event loops have been stopped"
         }

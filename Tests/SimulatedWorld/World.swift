@@ -148,6 +148,25 @@ public final class World {
         return Outcome(failures: failures, journal: log.journal, bytes: bytes, calls: network.calls)
     }
 
+    /// Puts changes of the proxy's clock into the agenda of some worlds. The last one has the clock run.
+    private func plantClock() {
+        // Dice of their own, so that the rest of a world stays as it was.
+        var dice = Dice(seed: seed ^ 0xC10C)
+        guard dice.once(in: 3) else { return }
+        let actions: [ClockAction] = [.pause, .resume, .restart, .step(phase: "gone 1"), .step(phase: "there 2")]
+        var (moment, count) = (network.moment, dice.number(1...6))
+        while count > 0 {
+            count -= 1
+            moment = moment.advanced(byNanoseconds: Int64(dice.spread(100_000...100_000_000)))
+            let action = count == 0 ? ClockAction.resume : dice.pick(actions)
+            let act = { [unowned self] in
+                trace("clock: \(action)")
+                proxy.setClockSimulated(action) { _ in }
+            }
+            network.agenda.add(.run(act), at: moment)
+        }
+    }
+
     private func trace(_ text: String) { network.trace?("\(network.moment.nanoseconds): \(text)") }
 
     private func fail(_ text: String) {
@@ -166,6 +185,7 @@ public final class World {
                 at: moment
             )
         }
+        plantClock()
         network.serve = { [unowned self] end in serve(end) }
         for index in 0..<dice.number(1...(isBulk ? 2 : 6)) {
             let client = Peer(

@@ -65,7 +65,15 @@ extension Plan {
     ///
     /// - Parameter global: the rates shared with other proxies; without it they are the proxy's own.
     public mutating func apply(_ profile: Profile, global: GlobalBuckets? = nil) -> PlanChange {
-        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, start: schedule.start, seed: seed)
+        apply(profile, clock: schedule.clock, global: global)
+    }
+
+    /// Sets the clock on which the phases, `when.clock` and duty cycles run. All faults keep their identities, and live
+    /// connections their bytes. Ages of connections and rates that change over time don't follow the clock.
+    public mutating func setClock(_ clock: PhaseClock) -> PlanChange { apply(profile, clock: clock, global: nil) }
+
+    private mutating func apply(_ profile: Profile, clock: PhaseClock, global: GlobalBuckets?) -> PlanChange {
+        let schedule = Schedule(phases: profile.phases, repeats: profile.repeats, clock: clock, seed: seed)
         var next = Plan(
             profile,
             seed: seed,

@@ -181,7 +181,31 @@ final class Listener: LoopHandler, LoopShutdownHandler {
     /// stopped. It never waits for a connection.
     func apply(_ profile: Profile, global: GlobalBuckets?, done: @escaping @Sendable (PlanChange?) -> Void) {
         guard sockets != nil else { return done(nil) }
-        let change = plan.apply(profile, global: global)
+        spread(plan.apply(profile, global: global), done: done)
+    }
+
+    /// Sets the clock of the phases on every loop, as `apply` does with a profile.
+    func setClock(_ action: ClockAction, done: @escaping @Sendable (Result<PlanChange, ProxyError>) -> Void) {
+        guard sockets != nil else { return done(.failure(.stopped)) }
+        let now = loop.now
+        let clock = plan.schedule.clock
+        let next: PhaseClock
+        switch action {
+        case .pause: next = clock.paused(at: now)
+        case .resume: next = clock.resumed(at: now)
+        case .restart: next = .restarted(at: now)
+        case .step(let name):
+            let index = plan.profile.phases.firstIndex { $0.name == name }
+            guard let begin = index.flatMap(plan.schedule.begin(ofPhase:)) else {
+                return done(.failure(.unknownPhase(name)))
+            }
+            next = clock.set(to: begin, at: now)
+        }
+        spread(plan.setClock(next)) { done(.success($0)) }
+    }
+
+    /// Has all loops follow a change of the plan, then calls `done`.
+    private func spread(_ change: PlanChange, done: @escaping @Sendable (PlanChange) -> Void) {
         // Before connections end, whose clients may reconnect at once.
         spacing.refresh()
         followOutages()

@@ -193,7 +193,7 @@ extension CommandFailure {
     init(_ error: ProxyError) {
         let code: ExitStatus =
             switch error {
-            case .unresolved, .forwardsToItself: .wrongInput
+            case .unresolved, .forwardsToItself, .unknownPhase: .wrongInput
             case .cannotListen, .stopped: .failed
             }
         self.init(code: code, message: error.description)

@@ -30,8 +30,15 @@ struct LivePump {
 
     /// Goes on with `profile` from now.
     @discardableResult
-    mutating func apply(_ profile: Profile) -> StreamInterest {
-        let update = plan.apply(profile).update(connection: 1, opened: .zero, client: nil)
+    mutating func apply(_ profile: Profile) -> StreamInterest { follow(plan.apply(profile)) }
+
+    /// Sets the clock of the phases to what `next` makes of it now.
+    mutating func setClock(_ next: (PhaseClock, Moment) -> PhaseClock) {
+        _ = follow(plan.setClock(next(plan.schedule.clock, pump.now)))
+    }
+
+    private mutating func follow(_ change: PlanChange) -> StreamInterest {
+        let update = change.update(connection: 1, opened: .zero, client: nil)
         return isUpstream
             ? update.apply(to: &pump.link, &other, at: pump.now) : update.apply(to: &other, &pump.link, at: pump.now)
     }
