@@ -24,7 +24,7 @@ enum ControlError: Error, Sendable {
         switch error {
         case .cannotListen(let endpoint, let error): self = .cannotListen(endpoint, error)
         case .unresolved(let endpoint, let error): self = .cannotListen(endpoint, error)
-        case .forwardsToItself: self = .invalid(error.description)
+        case .forwardsToItself, .unknownPhase: self = .invalid(error.description)
         case .stopped: self = .stopped
         }
     }

@@ -60,7 +60,7 @@ public struct Toxic: Hashable, Sendable {
         case .slowClose:
             return values[0] > 0 ? .slowClose(SlowClose(delay: milliseconds(0))) : nil
         case .timeout:
-            return .outage(Outage(how: .silence))
+            return .discard(Discard(closeAfter: values[0] > 0 ? milliseconds(0) : nil))
         case .resetPeer:
             return .cut(Cut(position: .traffic(milliseconds(0)), how: .reset))
         case .slicer:
