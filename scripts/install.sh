@@ -13,6 +13,7 @@ if ! command -v swift >/dev/null; then
 fi
 
 missing=()
+wants_clients=no
 
 # A package is there when the command that follows it succeeds.
 need() {
@@ -35,7 +36,8 @@ for purpose in "$@"; do
         need util-linux has unshare
         need iproute2 has ip
         need python3 has python3
-        needs_clients=1
+        need python3-pip python3 -m pip --version
+        wants_clients=yes
         ;;
     acceptance)
         need python3 has python3
@@ -99,4 +101,12 @@ if [[ ${#missing[@]} -gt 0 ]]; then
         "${sudo[@]}" apt-get update -qq
         install
     fi
+fi
+
+# The client library of Python's users, for a test of the control server. In a folder of its own, below the build.
+clients=$(dirname "$0")/../.build/clients
+if [[ $wants_clients == yes && ! -d $clients/toxiproxy ]]; then
+    echo "== installing toxiproxy-python in .build/clients (from PyPI)"
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
+        --target "$clients" toxiproxy-python==0.1.1 requests
 fi
