@@ -365,6 +365,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ControlAPITests",
+            dependencies: [
+                "ControlAPI", "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "TestSockets", "Units",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "HTTPSemanticsTests",
             dependencies: ["HTTPSemantics", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: strict

@@ -13,7 +13,7 @@
         /// Why the server ended, or didn't start.
         public struct Failure: Error, Sendable {
             /// The system's message.
-        public let description: String
+            public let description: String
             /// Whether the port is taken.
             public let isAddressInUse: Bool
         }

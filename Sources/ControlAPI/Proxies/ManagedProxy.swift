@@ -204,11 +204,12 @@ extension ManagedProxy.State {
         profile.proxies = []
         var names = Set(profile.allFaults.map(\.name))
         for fault in extras.map(\.fault) + toxics.compactMap({ $0.fault(named: $0.name) }) {
+            let name = fault.name
             var fault = fault
-            var number = 2
+            var number = 1
             while !names.insert(fault.name).inserted {
-                fault.name = "\(fault.name)-\(number)"
                 number += 1
+                fault.name = "\(name)-\(number)"
             }
             profile.faults.append(fault)
         }
