@@ -123,12 +123,16 @@ class Browser:
                 raise Failed(f"not within {seconds} s: {claim}")
 
     def click(self, selector):
-        """A click of the mouse in the middle of an element, which has to be visible there."""
+        """A click of the mouse in the middle of an element, once that is visible and has stayed there for 5 frames."""
         place = self.evaluate(
-            "(() => { const e = document.querySelector(%s); if (!e) return null; e.scrollIntoView({block: 'center'});"
-            " const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;"
-            " const hit = document.elementFromPoint(x, y); return { x, y, hit: !!hit && (e.contains(hit) ||"
-            " hit.contains(e)) }; })()" % json.dumps(selector))
+            "(async () => { let e, x, y, still = 0, hit = false; const until = performance.now() + 5000;"
+            " while (still < 5 && performance.now() < until) {"
+            " await new Promise(requestAnimationFrame); const before = [e, x, y];"
+            " e = document.querySelector(%s); if (!e) continue; if (!still) e.scrollIntoView({ block: 'center' });"
+            " const r = e.getBoundingClientRect(); x = r.x + r.width / 2; y = r.y + r.height / 2;"
+            " const top = document.elementFromPoint(x, y); hit = !!top && (e.contains(top) || top.contains(e));"
+            " still = hit && before[0] === e && before[1] === x && before[2] === y ? still + 1 : 0; }"
+            " return e && { x, y, hit }; })()" % json.dumps(selector))
         if not place or not place["hit"]:
             raise Failed(f"{selector} is {'covered' if place else 'missing'}")
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):

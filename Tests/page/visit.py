@@ -111,6 +111,10 @@ class Visit:
         browser, profile = self.browser, self.options.profile
         browser.click(f".card[data-proxy='{CREATED}'] .name")
         browser.click("#tab-profiles")
+        browser.click("#search")
+        browser.type(profile)
+        self.until("[...document.querySelectorAll('.profile:not([hidden])')].every(p => p.textContent.includes("
+                   f"'{profile}'))", "the search narrows the gallery")
         browser.click(f".profile[data-profile='{profile}']")
         self.until(f"visit.card('{CREATED}').querySelector('[data-profile=\"{profile}\"]')",
                    f"the card shows the profile {profile}")
@@ -143,7 +147,7 @@ class Visit:
                          " const select = document.querySelector(selector); select.value = value;"
                          " select.dispatchEvent(new Event('change')); } })()" % name)
         first = "document.querySelector('#connections .row:not([hidden]) [data-how=reset]')"
-        self.until(f"{first}?.ariaLabel.endsWith(' of ' + {name})", "connections of the proxy are listed")
+        self.until(f"{first}?.ariaLabel?.endsWith(' of ' + {name})", "connections of the proxy are listed")
         label = browser.evaluate(f"{first}.ariaLabel")
         number = int(label.split()[2])
         self.until(f"visit.connection({name}, {number})", "the server has the listed connection")
