@@ -153,7 +153,8 @@ class Visit:
         self.until(f"visit.connection({name}, {number})", "the server has the listed connection")
         browser.click(f'#connections [aria-label="{label}"]')
         self.until(f"visit.connection({name}, {number}).then(has => !has)", "the connection is ended")
-        self.until(f"document.querySelector('#connections [aria-label=\"{label}\"]').closest('[data-ending]')",
+        self.until(f"document.querySelector('#connections [aria-label=\"{label}\"]')"
+                   ".closest('.row').textContent.includes('· ended ·')",
                    "the row under the pointer stays, as ended")
         browser.click("#tab-connections")
         self.until(f"!document.querySelector('#connections .row:not([hidden]) [aria-label=\"{label}\"]')",
