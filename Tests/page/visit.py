@@ -143,7 +143,8 @@ class Visit:
     def connection(self):
         browser, name = self.browser, json.dumps(self.options.proxy)
         browser.click("#tab-connections")
-        browser.evaluate("(() => { for (const [selector, value] of [['#connections .scope', %s], ['#order', 'oldest']]) {"
+        browser.evaluate("(() => {"
+                         " for (const [selector, value] of [['#connections .scope', %s], ['#order', 'oldest']]) {"
                          " const select = document.querySelector(selector); select.value = value;"
                          " select.dispatchEvent(new Event('change')); } })()" % name)
         first = "document.querySelector('#connections .row:not([hidden]) [data-how=reset]')"
@@ -154,7 +155,7 @@ class Visit:
         browser.click(f'#connections [aria-label="{label}"]')
         self.until(f"visit.connection({name}, {number}).then(has => !has)", "the connection is ended")
         self.until(f"document.querySelector('#connections [aria-label=\"{label}\"]')"
-                   ".closest('.row').textContent.includes('· ended ·')",
+                   "?.closest('.row').textContent.includes('· ended ·')",
                    "the row under the pointer stays, as ended")
         browser.click("#tab-connections")
         self.until(f"!document.querySelector('#connections .row:not([hidden]) [aria-label=\"{label}\"]')",
