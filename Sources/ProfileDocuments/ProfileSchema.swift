@@ -107,7 +107,7 @@ extension JSONText {
         case .array(let values):
             brackets = ("[", "]")
             parts = values.map { $0.spread(width: width, indent: indent + 2, behind: 1) }
-        case .text, .number, .signed, .flag:
+        case .text, .number, .signed, .flag, .null, .literal:
             return line
         }
         let outer = String(repeating: " ", count: indent)
@@ -120,7 +120,7 @@ extension JSONText {
             "{ " + members.map { "\(JSONText.text($0.key).compact): \($0.value.oneLine)" }.joined(separator: ", ")
                 + " }"
         case .array(let values): "[" + values.map(\.oneLine).joined(separator: ", ") + "]"
-        case .object, .text, .number, .signed, .flag: compact
+        case .object, .text, .number, .signed, .flag, .null, .literal: compact
         }
     }
 }

@@ -68,20 +68,18 @@ import Units
         #expect(toxic(.timeout, [0], toxicity: 7).fault(named: "t")?.condition.chance == .always)
     }
 
-    @Test(arguments: [
-        (ToxicType.latency, [Int64(-1), 0], Float(1), "latency must not be negative"),
+    private static let problems: [(ToxicType, [Int64], Float, String)] = [
+        (.latency, [-1, 0], 1, "latency must not be negative"),
         (.latency, [0, -1], 1, "jitter must not be negative"),
         (.bandwidth, [(1 << 53) + 1], 1, "rate must not be above 9007199254740992"),
         (.slicer, [0, 0, 0], 1, "average_size must be above 0"),
         (.noop, [], 1.5, "toxicity must be from 0 to 1"),
         (.noop, [], -0.1, "toxicity must be from 0 to 1"),
-    ])
-    func `values that Toxiproxy can't take are problems`(
-        type: ToxicType,
-        values: [Int64],
-        toxicity: Float,
-        problem: String
-    ) {
+    ]
+
+    @Test(arguments: problems.indices)
+    func `values that Toxiproxy can't take are problems`(index: Int) {
+        let (type, values, toxicity, problem) = ToxiproxyToxicTests.problems[index]
         #expect(toxic(type, values, toxicity: toxicity).problem == problem)
     }
 
