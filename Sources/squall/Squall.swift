@@ -15,17 +15,25 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, ServeCommand.self, ReplayCommand.self, ShrinkCommand.self,
-            PlanCommand.self, CheckCommand.self, ProfilesCommand.self, OriginCommand.self, GetCommand.self,
-            PutCommand.self,
+            DemoCommand.self, RunCommand.self, ServeCommand.self, CtlCommand.self, ReplayCommand.self,
+            ShrinkCommand.self, PlanCommand.self, CheckCommand.self, ProfilesCommand.self, OriginCommand.self,
+            GetCommand.self, PutCommand.self,
         ]
     )
 
     static func main() async {
         ProcessLimits.ignoreBrokenPipes()
+        let given = CommandLine.arguments
+        let arguments: [String]
+        switch CommandTranslation.translate(program: given.first ?? "", Array(given.dropFirst())) {
+        case .arguments(let translated): arguments = translated
+        case .text(let text):
+            Console.print(text)
+            Glibc.exit(Console.finish() == nil ? 0 : ExitStatus.failed.rawValue)
+        }
         do {
-            try checkHelp(CommandLine.arguments.dropFirst())
-            var command = try parseAsRoot()
+            try checkHelp(arguments[...])
+            var command = try parseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -50,7 +58,7 @@ struct Squall: AsyncParsableCommand {
             }
             // A subcommand that throws an exit code has already printed the reason.
             if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
-            Console.error(lines: message(for: error, to: CommandLine.arguments.dropFirst()))
+            Console.error(lines: message(for: error, to: arguments[...]))
             Glibc.exit((code == .validationFailure ? ExitStatus.wrongInput : .failed).rawValue)
         }
     }

@@ -2,7 +2,6 @@ import ArgumentParser
 import ControlAPI
 import ControlServer
 import EventLoop
-import Foundation
 import ProxyEngine
 
 /// `squall serve`: proxies that change while they run, by HTTP.
@@ -31,6 +30,9 @@ struct ServeCommand: AsyncParsableCommand {
         )
     )
     var config: String?
+
+    @Flag(help: ArgumentHelp("Report problems of --config and start anyway, as toxiproxy-server does.", visibility: .hidden))
+    var startsAnyway = false
 
     @Option(help: "The seed of every draw; without it a new one, which is printed.")
     var seed: UInt64?
@@ -64,28 +66,12 @@ struct ServeCommand: AsyncParsableCommand {
             host: host,
             port: port,
             config: config,
+            startsAnyway: startsAnyway,
             seed: seed ?? UInt64.random(in: 0...0xFFFF_FFFF),
             isStrict: strictCompat,
             allowedHosts: allowHost,
-            token: try token(),
+            token: try BearerToken.read(from: tokenFile),
             threads: threads
         ).run()
-    }
-
-    /// The token of the file, or of the environment.
-    private func token() throws(CommandFailure) -> String? {
-        var text = ProcessInfo.processInfo.environment["SQUALL_TOKEN"]
-        if let tokenFile {
-            guard let data = try? Data(contentsOf: URL(filePath: tokenFile)), data.count <= 4_096 else {
-                throw .wrongInput("the token file “\(tokenFile)” can't be read, or has more than 4,096 bytes")
-            }
-            text = String(decoding: data, as: UTF8.self)
-        }
-        guard let text else { return nil }
-        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !token.isEmpty, token.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else {
-            throw .wrongInput("the token must have one or more visible ASCII characters")
-        }
-        return token
     }
 }

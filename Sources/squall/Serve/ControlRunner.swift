@@ -10,6 +10,8 @@ struct ControlRunner {
     let port: Int
     /// The path of a list of proxies.
     let config: String?
+    /// Whether problems of `config` are reported only.
+    let startsAnyway: Bool
     let seed: UInt64
     let isStrict: Bool
     let allowedHosts: [String]
@@ -34,7 +36,14 @@ struct ControlRunner {
                 warnings.report(event)
             }
             let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
-            if let config { try await populate(toxiproxy, from: config) }
+            if let config {
+                do throws(CommandFailure) {
+                    try await populate(toxiproxy, from: config)
+                } catch {
+                    guard startsAnyway else { throw error }
+                    Console.error(lines: error.lines)
+                }
+            }
             let handler = ControlHandler(
                 requestGuard: RequestGuard(allowedHosts: allowedHosts, token: token),
                 toxiproxy: toxiproxy

@@ -23,13 +23,15 @@ struct CommandFailure: Error {
         lines = "squall: \(message.visibleLine)"
     }
 
-    private init(problems: String) {
-        code = .wrongInput
-        lines = problems
+    private init(code: ExitStatus, lines: String) {
+        self.code = code
+        self.lines = lines
     }
 
     /// The problems of a profile, one per line.
-    static func problems(_ lines: String) -> CommandFailure { CommandFailure(problems: lines) }
+    static func problems(_ lines: String) -> CommandFailure { CommandFailure(code: .wrongInput, lines: lines) }
+    /// A failure of `squall ctl`, in Toxiproxy's words: without the command's name.
+    static func control(_ lines: String) -> CommandFailure { CommandFailure(code: .failed, lines: lines) }
     static func wrongInput(_ message: String) -> CommandFailure { CommandFailure(code: .wrongInput, message: message) }
     static func failed(_ message: String) -> CommandFailure { CommandFailure(code: .failed, message: message) }
 }

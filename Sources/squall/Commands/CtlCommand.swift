@@ -1,0 +1,46 @@
+import ArgumentParser
+import FaultProfile
+
+/// `squall ctl`: changes a running control server.
+struct CtlCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ctl",
+        abstract: "Show and change the proxies of a running squall serve, with the commands of toxiproxy-cli.",
+        discussion: """
+            Every command takes the URL of the server as -h or --host, before or after its name, or from TOXIPROXY_URL; \
+            the default is http://localhost:8474. Tables are for terminals: in a pipe each row is a line with tabs.
+
+            Example: squall ctl create -l 127.0.0.1:5433 -u 127.0.0.1:5432 db
+            """,
+        subcommands: [
+            ListControl.self, InspectControl.self, CreateControl.self, ToggleControl.self, DeleteControl.self,
+            ToxicControl.self, ApplyControl.self, FaultControl.self, ConnectionsControl.self, EndControl.self,
+            JournalControl.self, WaitControl.self, ProfilesControl.self, SnapshotControl.self, RestoreControl.self,
+            ResetControl.self, PopulateControl.self,
+        ],
+        // `-h` is the host, as in toxiproxy-cli.
+        helpNames: .long
+    )
+}
+
+extension ControlClient {
+    /// Runs `body`; a failure ends the command with `prefix` before its text.
+    func failing<Result>(
+        _ prefix: String,
+        _ body: (ControlClient) async throws(Failure) -> Result
+    ) async throws(CommandFailure) -> Result {
+        do throws(Failure) {
+            return try await body(self)
+        } catch {
+            throw .control("\(prefix): \(error.text)")
+        }
+    }
+
+    /// The proxy of a name, as Toxiproxy's API shows it.
+    func proxy(_ name: String) async throws(CommandFailure) -> (response: Response, node: JSONNode) {
+        try await failing("Failed to retrieve proxy \(name)") { client throws(Failure) in
+            let response = try await client.send("GET", ["proxies", name])
+            return (response, try response.json())
+        }
+    }
+}

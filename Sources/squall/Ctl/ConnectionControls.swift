@@ -1,0 +1,113 @@
+import ArgumentParser
+import FaultProfile
+import Units
+
+/// `squall ctl connections`.
+struct ConnectionsControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "connections",
+        abstract: "List the open connections of a proxy, or of all."
+    )
+
+    @Argument(help: "The proxy; without it all.")
+    var proxy: String?
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let (response, node) = try await control.client().failing("Failed to retrieve connections") {
+            client throws(ControlClient.Failure) in
+            let query = proxy.map { [(name: "proxy", value: $0)] } ?? []
+            let response = try await client.send("GET", ["v1", "connections"], query: query)
+            return (response, try response.json())
+        }
+        if control.json { return ControlOutput.print(response) }
+        let listed = node["connections"]?.elements ?? []
+        ControlOutput.print(ConnectionsControl.table(listed), orElse: "no connections")
+        let total = Int(node["total"]?.number ?? 0)
+        if total > listed.count { Console.error("\(total - listed.count) more connections aren't listed") }
+    }
+
+    /// The connections; ages in milliseconds.
+    static func table(_ connections: [JSONNode]) -> ControlTable {
+        let keys = ["proxy", "number", "client", "state", "age", "upstreamBytes", "downstreamBytes"]
+        return ControlTable(
+            headings: ["proxy", "number", "client", "state", "age (ms)", "bytes up", "bytes down", "faults"],
+            rows: connections.map { connection in
+                let faults = (connection["faults"]?.elements ?? []).map(\.cell).joined(separator: ",")
+                return keys.map { connection[$0]?.cell ?? "-" } + [faults.isEmpty ? "-" : faults]
+            }
+        )
+    }
+}
+
+/// `squall ctl end`.
+struct EndControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end",
+        abstract: "End one connection."
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @Argument(help: "The number of the connection, as listed by squall ctl connections.")
+    var number: Int
+
+    @Flag(help: "Reset it instead of closing it.")
+    var reset = false
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let path = ["v1", "proxies", proxy, "connections", "\(number)"]
+        let response = try await control.client().failing("Failed to end connection \(number) of proxy \(proxy)") {
+            client throws(ControlClient.Failure) in
+            try await client.send("DELETE", path, query: [("how", reset ? "reset" : "close")])
+        }
+        if control.json { return ControlOutput.print(response) }
+        Console.print("\(reset ? "Reset" : "Closed") connection \(number) of proxy \(proxy)")
+    }
+}
+
+/// `squall ctl wait`.
+struct WaitControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wait",
+        abstract: "Wait until a condition of a proxy holds; exit code 1 if it doesn't in time.",
+        discussion: "Example: squall ctl wait db 'connections >= 3' --timeout 10s"
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @Argument(help: "The condition, such as 'connections >= 3'.")
+    var condition: String
+
+    @Option(
+        help: ArgumentHelp("The longest time to wait, such as 10s. (default: 10s)", valueName: "duration"),
+        transform: ArgumentReading.duration
+    )
+    var timeout: Duration?
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let timeout = timeout ?? .seconds(10)
+        let body = JSONText.object([
+            ("proxy", .text(proxy)), ("until", .text(condition)), ("timeout", .text(timeout.text)),
+        ])
+        let client = try control.client()
+        let response: ControlClient.Response
+        do throws(ControlClient.Failure) {
+            let limit = timeout + ControlClient.timeout
+            response = try await client.send("POST", ["v1", "wait"], body: Array(body.compact.utf8), within: limit)
+        } catch {
+            guard error.status == 408 else { throw CommandFailure.control("Failed to wait: \(error.text)") }
+            throw CommandFailure.control("\(condition.visibleLine) didn't hold within \(timeout.text)")
+        }
+        if control.json { return ControlOutput.print(response) }
+        let value = try? response.json()["value"]?.cell
+        Console.print("\(condition) holds\(value.map { " (\($0))" } ?? "")")
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+import Units
+
+/// Rows of cells: aligned columns with headings for a terminal, else lines with a tab after each cell but the last.
+struct ControlTable {
+    let headings: [String]
+    var rows: [[String]] = []
+
+    /// The text, each line with its end.
+    func text(isTerminal: Bool) -> String {
+        let rows = self.rows.map { $0.map(\.visibleLine) }
+        guard isTerminal else { return rows.map { $0.joined(separator: "\t") + "\n" }.joined() }
+        let all = [headings] + rows
+        let widths = headings.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        return all.map { row in
+            var line = ""
+            for (cell, width) in zip(row, widths) {
+                line += cell + String(repeating: " ", count: width - cell.count + 2)
+            }
+            while line.last == " " { line.removeLast() }
+            return line + "\n"
+        }.joined()
+    }
+}
+
+/// Prints the results of `squall ctl`.
+enum ControlOutput {
+    /// Whether standard output is a terminal.
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Prints the rows, or on a terminal `nothing` if there are none.
+    static func print(_ table: ControlTable, orElse nothing: String) {
+        if isTerminal, table.rows.isEmpty { return Console.print(nothing) }
+        write(table.text(isTerminal: isTerminal))
+    }
+
+    /// Prints the JSON of a response.
+    static func print(_ response: ControlClient.Response) {
+        guard !response.body.isEmpty else { return }
+        write(String(decoding: response.body, as: UTF8.self))
+    }
+
+    /// Prints lines as they are, escaped on a terminal.
+    static func write(_ lines: String) {
+        var text = lines[...]
+        while text.last?.isNewline == true { text.removeLast() }
+        if !text.isEmpty { Console.print(file: String(text)) }
+    }
+
+    /// A number as Toxiproxy's command prints it, by `%v` of Go: `1000`, but `1e+06` from a million on.
+    static func goText(_ number: Double) -> String {
+        if number == 0 || (1e-4..<1e6).contains(number.magnitude) {
+            let text = "\(number)"
+            return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+        }
+        // The fewest digits from which the same number is read back.
+        let texts = (0...16).lazy.map { String(format: "%.\($0)e", number) }
+        return texts.first { Double($0) == number } ?? "\(number)"
+    }
+}

@@ -1,0 +1,43 @@
+import FaultProfile
+
+extension JSONNode {
+    /// The member of a key; `nil` if it is absent or `null`.
+    subscript(key: String) -> JSONNode? {
+        guard let node = members.first(where: { $0.key == key })?.node else { return nil }
+        if case .null = node.value { return nil }
+        return node
+    }
+
+    /// The elements of a list; none of anything else.
+    var elements: [JSONNode] { if case .array(let nodes) = value { nodes } else { [] } }
+
+    /// A text, a number or a truth value as it is shown; `-` for anything else.
+    var cell: String {
+        switch value {
+        case .text(let text): text
+        case .number(let digits): digits
+        case .boolean(let flag): flag ? "true" : "false"
+        case .object, .array, .null, .unreadable: "-"
+        }
+    }
+
+    /// The number, or 0.
+    var number: Double { if case .number(let digits) = value { Double(digits) ?? 0 } else { 0 } }
+
+    /// Whether it is `true`.
+    var isTrue: Bool { if case .boolean(true) = value { true } else { false } }
+
+    /// The value as compact JSON.
+    var compactText: String { jsonText.compact }
+
+    private var jsonText: JSONText {
+        switch value {
+        case .object(let members): .object(members.map { ($0.key, $0.node.jsonText) })
+        case .array(let nodes): .array(nodes.map(\.jsonText))
+        case .text(let text): .text(text)
+        case .number(let digits): .literal(digits)
+        case .boolean(let flag): .flag(flag)
+        case .null, .unreadable: .null
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import ArgumentParser
+import FaultProfile
+import Foundation
+import Units
+
+/// `squall ctl list`.
+struct ListControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List all proxies.",
+        aliases: ["l", "li", "ls"]
+    )
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let (response, node) = try await control.client().failing("Failed to retrieve proxies") {
+            client throws(ControlClient.Failure) in
+            let response = try await client.send("GET", ["proxies"])
+            return (response, try response.json())
+        }
+        if control.json { return ControlOutput.print(response) }
+        ControlOutput.print(ListControl.table(node.members.map(\.node)), orElse: "no proxies")
+    }
+
+    /// The proxies of Toxiproxy's API, by name.
+    static func table(_ proxies: [JSONNode]) -> ControlTable {
+        let rows = proxies.map { proxy in
+            [
+                proxy["name"]?.cell ?? "", proxy["listen"]?.cell ?? "", proxy["upstream"]?.cell ?? "",
+                enabledText(proxy["enabled"]?.isTrue == true), "\(proxy["toxics"]?.elements.count ?? 0)",
+            ]
+        }
+        return ControlTable(
+            headings: ["name", "listen", "upstream", "state", "toxics"],
+            rows: rows.sorted { Array($0[0].utf8).lexicographicallyPrecedes(Array($1[0].utf8)) }
+        )
+    }
+
+    static func enabledText(_ isEnabled: Bool) -> String { isEnabled ? "enabled" : "disabled" }
+}
+
+/// `squall ctl inspect`.
+struct InspectControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect",
+        abstract: "List the toxics of a proxy.",
+        aliases: ["i", "ins"]
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let (response, node) = try await control.client().proxy(proxy)
+        if control.json { return ControlOutput.print(response) }
+        let toxics = node["toxics"]?.elements ?? []
+        guard ControlOutput.isTerminal else {
+            return ControlOutput.write(toxics.map(InspectControl.line).joined())
+        }
+        let state = ListControl.enabledText(node["enabled"]?.isTrue == true)
+        Console.print("\(proxy): \(node["listen"]?.cell ?? "") to \(node["upstream"]?.cell ?? ""), \(state)")
+        ControlOutput.print(InspectControl.table(toxics), orElse: "no toxics")
+    }
+
+    /// The toxics as a table.
+    static func table(_ toxics: [JSONNode]) -> ControlTable {
+        ControlTable(
+            headings: ["toxic", "type", "stream", "toxicity", "attributes"],
+            rows: toxics.map { toxic in
+                [
+                    toxic["name"]?.cell ?? "", toxic["type"]?.cell ?? "", toxic["stream"]?.cell ?? "",
+                    toxic["toxicity"]?.cell ?? "",
+                    attributes(of: toxic).map { "\($0.key)=\($0.node.cell)" }.joined(separator: " "),
+                ]
+            }
+        )
+    }
+
+    /// A toxic as toxiproxy-cli writes it to a pipe.
+    static func line(_ toxic: JSONNode) -> String {
+        var cells = [toxic["name"]?.cell ?? ""]
+        cells += ["type", "stream"].map { "\($0)=\(toxic[$0]?.cell ?? "")" }
+        cells.append("toxicity=" + String(format: "%.2f", toxic["toxicity"]?.number ?? 0))
+        cells.append("attributes=[")
+        cells += attributes(of: toxic).map { "\($0.key)=\(ControlOutput.goText($0.node.number))" }
+        return (cells.map(\.visibleLine) + ["]"]).joined(separator: "\t") + "\n"
+    }
+
+    private static func attributes(of toxic: JSONNode) -> [JSONMember] {
+        (toxic["attributes"]?.members ?? []).sorted { $0.key < $1.key }
+    }
+}
+
+/// `squall ctl create`.
+struct CreateControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Create a proxy.",
+        aliases: ["c", "new"]
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @Option(name: .shortAndLong, help: "The address to listen on; port 0 takes a free one.")
+    var listen: String
+
+    @Option(name: .shortAndLong, help: "The address to forward to.")
+    var upstream: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let body = JSONText.object([
+            ("name", .text(proxy)), ("listen", .text(listen)), ("upstream", .text(upstream)), ("enabled", .flag(true)),
+        ])
+        let response = try await control.client().failing("Failed to create proxy: create") {
+            client throws(ControlClient.Failure) in
+            try await client.send("POST", ["proxies"], body: Array(body.compact.utf8))
+        }
+        if control.json { return ControlOutput.print(response) }
+        Console.print("Created new proxy \(proxy)")
+    }
+}
+
+/// `squall ctl toggle`.
+struct ToggleControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "toggle",
+        abstract: "Disable a proxy, or enable it again.",
+        aliases: ["tog"]
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let client = try control.client()
+        let isEnabled = try await client.proxy(proxy).node["enabled"]?.isTrue != true
+        let body = JSONText.object([("enabled", .flag(isEnabled))])
+        let response = try await client.failing("Failed to toggle proxy \(proxy)") {
+            client throws(ControlClient.Failure) in
+            try await client.send("POST", ["proxies", proxy], body: Array(body.compact.utf8))
+        }
+        if control.json { return ControlOutput.print(response) }
+        Console.print("Proxy \(proxy) is now \(ListControl.enabledText(isEnabled))")
+    }
+}
+
+/// `squall ctl delete`.
+struct DeleteControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete a proxy.",
+        aliases: ["d"]
+    )
+
+    @Argument(help: "The name of the proxy.")
+    var proxy: String
+
+    @OptionGroup var control: ControlOptions
+
+    func run() async throws {
+        let client = try control.client()
+        _ = try await client.proxy(proxy)
+        let response = try await client.failing("Failed to delete proxy: Delete") {
+            client throws(ControlClient.Failure) in
+            try await client.send("DELETE", ["proxies", proxy])
+        }
+        if control.json { return ControlOutput.print(response) }
+        Console.print("Deleted proxy \(proxy)")
+    }
+}
