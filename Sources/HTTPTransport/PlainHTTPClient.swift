@@ -14,6 +14,7 @@ public struct PlainHTTPClient: Sendable {
         public var target: String
         /// Further field lines; `Host`, `Connection` and `Content-Length` are added.
         public var fields: [(name: String, value: String)]
+        /// The content; empty for none.
         public var body: [UInt8]
 
         /// Makes a request.

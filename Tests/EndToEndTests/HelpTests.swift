@@ -21,6 +21,10 @@ import Testing
         "shrink": [
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
         ],
+        "serve": [
+            "--host", "--port", "--config", "--seed", "--strict-compat", "--allow-host", "--token-file", "--threads",
+        ],
+        "ctl": [],
         "check": [],
         "profiles": [],
         "origin": [

@@ -31,7 +31,9 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var config: String?
 
-    @Flag(help: ArgumentHelp("Report problems of --config and start anyway, as toxiproxy-server does.", visibility: .hidden))
+    @Flag(
+        help: ArgumentHelp("Report problems of --config and start anyway, as toxiproxy-server does.", visibility: .hidden)
+    )
     var startsAnyway = false
 
     @Option(help: "The seed of every draw; without it a new one, which is printed.")

@@ -22,12 +22,12 @@ enum CommandTranslation {
             if ["--version", "-version", "-v"].contains(arguments.first) {
                 return .text("toxiproxy-cli version \(toxiproxyVersion)")
             }
-            return .arguments(["ctl"] + control(arguments))
+            return .arguments(control(arguments))
         default:
             let rest = Array(arguments.dropFirst())
             switch arguments.first {
             case "serve": return server(rest, isToxiproxy: false)
-            case "ctl": return .arguments(["ctl"] + control(rest))
+            case "ctl": return .arguments(control(rest))
             default: return .arguments(arguments)
             }
         }
@@ -118,7 +118,8 @@ enum CommandTranslation {
                 options.append(word)
             }
         }
+        if words.first == "help" { return ["help", "ctl"] + words.dropFirst() }
         let end = words.firstIndex(of: "--") ?? words.endIndex
-        return words[..<end] + options + words[end...]
+        return ["ctl"] + words[..<end] + options + words[end...]
     }
 }

@@ -8,10 +8,12 @@ struct ApplyControl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
         abstract: "Give a proxy, or all of them, another profile; open connections stay.",
-        discussion: "A file is checked here and sent with everything that it extends; a name is looked up by the server."
+        discussion: """
+            A file is checked here and sent with everything that it extends; a name is looked up by the server.
+            """
     )
 
-    @Argument(help: "A profile: the path of a file, which has a slash or ends in .json, or a name that the server knows.")
+    @Argument(help: "A path, which has a slash or ends in .json, or the name of a profile that the server knows.")
     var profile: String
 
     @Argument(help: "The proxy; without it all.")

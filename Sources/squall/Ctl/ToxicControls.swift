@@ -74,7 +74,10 @@ struct AddToxicControl: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("n"), .customLong("toxicName")],
-        help: ArgumentHelp("The name. (default: the type and the stream, such as latency_downstream)", valueName: "name")
+        help: ArgumentHelp(
+            "The name. (default: the type and the stream, such as latency_downstream)",
+            valueName: "name"
+        )
     )
     var toxicName: String?
 

@@ -78,7 +78,7 @@ struct ControlRunner {
         /// Makes the proxies of the file.
         private func populate(_ toxiproxy: ToxiproxyAPI, from path: String) async throws(CommandFailure) {
             let source: ProfileSource
-            switch ProfileLibrary.read(path) {
+            switch ProfileLibrary.read(path, "list of proxies") {
             case .success(let found): source = found
             case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
             }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A loopback HTTP server that records request heads and responds with fixed bytes.
+/// A loopback HTTP server that records requests and responds with given bytes.
 final class RecordingServer: Sendable {
     let port: Int
     private let descriptor: Int32
@@ -16,7 +16,7 @@ final class RecordingServer: Sendable {
     }
 
     /// Listens on a free port and responds until it is closed.
-    private init(answer: String) throws {
+    private init(takesBodies: Bool = false, answer: @escaping @Sendable (String) -> String) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -32,13 +32,13 @@ final class RecordingServer: Sendable {
         port = Int(UInt16(bigEndian: address.sin_port))
         Thread.detachNewThread { [self] in
             while case let connection = accept(descriptor, nil, nil), connection >= 0 {
-                serve(connection, answer)
+                serve(connection, takesBodies: takesBodies, answer)
                 close(connection)
             }
         }
     }
 
-    private func serve(_ connection: Int32, _ answer: String) {
+    private func serve(_ connection: Int32, takesBodies: Bool, _ answer: (String) -> String) {
         var head: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while head.firstRange(of: Array("\r\n\r\n".utf8)) == nil {
@@ -46,8 +46,20 @@ final class RecordingServer: Sendable {
             guard count > 0 else { return }
             head += buffer.prefix(count)
         }
-        kept.withLock { $0.append(String(decoding: head, as: UTF8.self)) }
-        let bytes = Array(answer.utf8)
+        let text = String(decoding: head, as: UTF8.self)
+        if takesBodies,
+            let length = text.firstMatch(of: /(?i)\r\nContent-Length: ([0-9]+)/).flatMap({ Int($0.output.1) })
+        {
+            let start = head.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? head.count
+            while head.count < start + length {
+                let count = read(connection, &buffer, buffer.count)
+                guard count > 0 else { return }
+                head += buffer.prefix(count)
+            }
+        }
+        let request = String(decoding: head, as: UTF8.self)
+        kept.withLock { $0.append(request) }
+        let bytes = Array(answer(request).utf8)
         _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
@@ -61,7 +73,24 @@ final class RecordingServer: Sendable {
         let digest = "Repr-Digest: sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
         let head = ["HTTP/1.1 \(status) X", "Content-Length: 5", "Connection: close", digest]
         let lines = head + fields + ["", "hello"]
-        let server = try RecordingServer(answer: lines.joined(separator: "\r\n"))
+        let server = try RecordingServer { _ in lines.joined(separator: "\r\n") }
+        defer {
+            shutdown(server.descriptor, Int32(SHUT_RDWR))
+            close(server.descriptor)
+        }
+        return try await body(server)
+    }
+
+    /// Runs `body` with a server that reads whole requests, and responds with a status and content by their first
+    /// line, without a length.
+    static func answering<Result>(
+        _ answer: @escaping @Sendable (String) -> (status: Int, content: String),
+        _ body: (RecordingServer) async throws -> Result
+    ) async throws -> Result {
+        let server = try RecordingServer(takesBodies: true) { request in
+            let (status, content) = answer(String(request.prefix { $0 != "\r\n" }))
+            return "HTTP/1.1 \(status) X\r\nConnection: close\r\n\r\n\(content)"
+        }
         defer {
             shutdown(server.descriptor, Int32(SHUT_RDWR))
             close(server.descriptor)

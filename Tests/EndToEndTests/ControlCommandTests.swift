@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+/// `squall ctl`, on a server and on one that records its requests.
+@Suite(.timeLimit(.minutes(5))) struct ControlCommandTests {
+    /// Runs `body` with a control server, and a function that runs `squall ctl` on it.
+    private func withServer(
+        _ arguments: [String] = [],
+        environment: [String: String] = [:],
+        _ body: (String) async throws -> Void
+    ) async throws {
+        try await withChild(Programs.squall, ["serve", "-port=0"] + arguments, environment: environment) { server in
+            let line = try await server.line(with: "ready: ")
+            try await body(String(try #require(line.firstMatch(of: /http:[^ ]*/)).output))
+        }
+    }
+
+    /// Runs a command line, split at its spaces, for a server.
+    private func ctl(
+        _ url: String,
+        _ line: String,
+        last: String? = nil,
+        environment: [String: String] = [:]
+    ) async throws -> Outcome {
+        let words = ["ctl"] + line.split(separator: " ").map(String.init) + (last.map { [$0] } ?? [])
+        let variables = environment.merging(["TOXIPROXY_URL": url]) { $1 }
+        return try await withChild(Programs.squall, words, environment: variables) { await $0.finish() }
+    }
+
+    /// The output of a command that succeeds.
+    private func output(_ url: String, _ line: String) async throws -> String {
+        let outcome = try await ctl(url, line)
+        #expect(outcome.status == 0, "\(line): \(outcome.errors)")
+        #expect(outcome.errors.isEmpty)
+        return outcome.output
+    }
+
+    @Test func `proxies and toxics are changed and listed as by toxiproxy-cli`() async throws {
+        try await withServer { url in
+            #expect(try await output(url, "list") == "")
+            #expect(try await output(url, "create -l 127.0.0.1:0 -u 127.0.0.1:9 foo") == "Created new proxy foo\n")
+            #expect(try await output(url, "new -listen=127.0.0.1:0 -u 127.0.0.1:9 a:1") == "Created new proxy a:1\n")
+            let listed = try await output(url, "ls")
+            #expect(
+                listed.replacing(/127\.0\.0\.1:[0-9]{2,}/, with: "L")
+                    == "a:1\tL\t127.0.0.1:9\tenabled\t0\nfoo\tL\t127.0.0.1:9\tenabled\t0\n"
+            )
+            #expect(try await output(url, "toggle foo") == "Proxy foo is now disabled\n")
+            #expect(try await output(url, "li").contains("\tdisabled\t0\n"))
+            #expect(try await output(url, "tog foo") == "Proxy foo is now enabled\n")
+            let add = "toxic add -t latency -a latency=100 -a jitter=50 --tox 0.5 foo"
+            #expect(
+                try await output(url, add) == "Added downstream latency toxic 'latency_downstream' on proxy 'foo'\n"
+            )
+            let cut = "t a --type bandwidth -n slow -a rate=1000000 --upstream foo"
+            #expect(try await output(url, cut) == "Added upstream bandwidth toxic 'slow' on proxy 'foo'\n")
+            let second = "\tstream=downstream\ttoxicity=0.50\tattributes=[\tjitter=50\tlatency=100\t]\n"
+            #expect(
+                try await output(url, "inspect foo")
+                    == "slow\ttype=bandwidth\tstream=upstream\ttoxicity=1.00\tattributes=[\trate=1e+06\t]\n"
+                    + "latency_downstream\ttype=latency" + second
+            )
+            let update = "toxic update -n latency_downstream -a jitter=25 foo"
+            #expect(try await output(url, update) == "Updated toxic 'latency_downstream' on proxy 'foo'\n")
+            // As in toxiproxy-cli, the toxicity is 1 again.
+            #expect(try await output(url, "i foo").contains("toxicity=1.00\tattributes=[\tjitter=25\tlatency=100\t]\n"))
+            #expect(try await output(url, "toxic remove -n slow foo") == "Removed toxic 'slow' on proxy 'foo'\n")
+            #expect(try await output(url, "delete a:1") == "Deleted proxy a:1\n")
+            let json = try JSONSerialization.jsonObject(with: Data(try await output(url, "--json list").utf8))
+            #expect((json as? [String: Any])?.keys.sorted() == ["foo"])
+            #expect(try await output(url, "reset") == "Enabled every proxy and removed every toxic\n")
+            #expect(try await output(url, "i foo") == "")
+        }
+    }
+
+    @Test(arguments: [
+        ("inspect no", "Failed to retrieve proxy no: HTTP 404: proxy not found"),
+        ("toggle no", "Failed to retrieve proxy no: HTTP 404: proxy not found"),
+        ("create -l 127.0.0.1:0 -u 127.0.0.1:9 foo", "Failed to create proxy: create: HTTP 409: proxy already exists"),
+        (
+            "toxic add -t latency no",
+            "Failed to add toxic: failed to retrieve proxy with name `no`: HTTP 404: proxy not found"
+        ),
+        (
+            "toxic add -t no foo",
+            "Failed to add toxic: failed to add toxic to proxy foo: AddToxic: HTTP 400: invalid toxic type"
+        ),
+        (
+            "toxic update -n no foo",
+            "Failed to update toxic: failed to update toxic 'no' of proxy 'foo': HTTP 404: toxic not found"
+        ),
+        (
+            "toxic delete -n no foo",
+            "Failed to remove toxic: failed to remove toxic 'no' from proxy 'foo': HTTP 404: toxic not found"
+        ),
+    ])
+    func `a refusal is exit 1, with Toxiproxy's text`(line: String, text: String) async throws {
+        try await withServer { url in
+            _ = try await output(url, "create -l 127.0.0.1:0 -u 127.0.0.1:9 foo")
+            let outcome = try await ctl(url, line)
+            #expect(outcome.status == 1)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errors == text + "\n")
+        }
+    }
+
+    @Test(arguments: [
+        "create foo", "inspect", "toxic add -t latency", "toxic add -t latency -u -d foo",
+        "toxic add -t latency --toxicity 2 foo", "toxic add -t latency -a latency foo", "list -h https://h",
+        "fault set db slow", "fault set db slow latency", "fault remove db", "wait db", "end db x",
+        "populate /nowhere.json", "apply /nowhere.json",
+    ])
+    func `usage errors are exit 2`(line: String) async throws {
+        let outcome = try await ctl("http://127.0.0.1:1", line)
+        #expect(outcome.status == 2)
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test func `a server that isn't there is exit 1`() async throws {
+        let outcome = try await ctl("http://127.0.0.1:1", "list")
+        #expect(outcome.status == 1)
+        let reason = "can't connect to 127.0.0.1:1: connection refused"
+        #expect(outcome.errors == "Failed to retrieve proxies: fail to request: \(reason)\n")
+    }
+
+    @Test func `a token is sent from the environment or a file`() async throws {
+        try await withServer(environment: ["SQUALL_TOKEN": "secret"]) { url in
+            let refused = try await ctl(url, "list")
+            #expect(refused.status == 1)
+            #expect(refused.errors.hasPrefix("Failed to retrieve proxies: HTTP 401: "))
+            #expect(try await ctl(url, "list", environment: ["SQUALL_TOKEN": "secret"]).status == 0)
+            try await withFolder { folder in
+                let file = folder.appendingPathComponent("token")
+                try Data("secret\n".utf8).write(to: file)
+                #expect(try await ctl(url, "list --token-file \(file.path)").status == 0)
+            }
+        }
+    }
+
+    @Test func `links named like Toxiproxy's programs behave as they do`() async throws {
+        try await withFolder { folder in
+            let links = ["toxiproxy-server", "toxiproxy-cli"].map { folder.appendingPathComponent($0) }
+            for link in links {
+                try FileManager.default.createSymbolicLink(at: link, withDestinationURL: Programs.squall)
+            }
+            let version = try await withChild(links[0], ["-version"]) { await $0.finish() }
+            #expect(version.output == "toxiproxy-server version 2.12.0\n")
+            let variables = ["LOG_LEVEL": "debug"]
+            let arguments = ["-host", "127.0.0.1", "-port=0", "-config=/nowhere", "-proxy-metrics"]
+            try await withChild(links[0], arguments, environment: variables) { server in
+                // The problem of the file doesn't keep it from starting.
+                _ = try await server.errorLine(with: "/nowhere")
+                let url = "http://\(try address(in: try await server.line(with: "ready: ")))"
+                let create = ["-h", url, "create", "-l", "127.0.0.1:0", "-u", "127.0.0.1:9", "db"]
+                let created = try await withChild(links[1], create) { await $0.finish() }
+                #expect(created.output == "Created new proxy db\n")
+                let listed = try await withChild(links[1], ["--host=\(url)", "list"]) { await $0.finish() }
+                #expect(listed.output.hasPrefix("db\t127.0.0.1:"))
+            }
+        }
+    }
+
+    @Test func `a terminal gets a table`() async throws {
+        try await withServer { url in
+            let command = "'\(Programs.squall.path)' ctl -h \(url)"
+            let empty = try await run("script", ["-qec", "\(command) list", "/dev/null"])
+            #expect(empty.output.contains("no proxies"))
+            _ = try await output(url, "create -l 127.0.0.1:0 -u 127.0.0.1:9 foo")
+            let shown = try await run("script", ["-qec", "\(command) list", "/dev/null"])
+            #expect(shown.output.contains(/name  listen +upstream +state +toxics\r\nfoo   127[^\t]*enabled  0\r\n/))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+/// The requests of `squall ctl` to `/v1`, and its output, on a server that records them.
+@Suite(.timeLimit(.minutes(5))) struct ControlVerbTests {
+    /// The outcome of a command, and the first line and the content of its last request.
+    private func outcome(
+        of arguments: [String],
+        _ status: Int = 200,
+        _ content: String
+    ) async throws -> (outcome: Outcome, request: String, body: String) {
+        try await RecordingServer.answering({ _ in (status, content) }) { server in
+            let words = ["ctl"] + arguments + ["--host", "http://127.0.0.1:\(server.port)"]
+            let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
+            let request = try #require(server.heads.last, "\(outcome)")
+            let parts = request.components(separatedBy: "\r\n\r\n")
+            return (outcome, String(request.prefix { $0 != "\r\n" }), parts.count > 1 ? parts[1] : "")
+        }
+    }
+
+    @Test(arguments: [
+        (["apply", "wifi-roam"], "PUT /v1/profile", #""wifi-roam""#, "Applied profile wifi-roam to all proxies"),
+        (["apply", "lte", "a:1"], "PUT /v1/proxies/a:1/profile", #""lte""#, "Applied profile lte to proxy a:1"),
+        (
+            ["fault", "set", "db", "slow", "kind=latency", "delay=200 ms", "--for", "3s"],
+            "PUT /v1/proxies/db/faults/slow?for=3%20s", #"{"kind":"latency","delay":"200 ms"}"#,
+            "Set fault slow on proxy db for 3 s"
+        ),
+        (
+            ["fault", "set", "--all", "off", #"{"kind": "outage"}"#],
+            "PUT /v1/faults/off", #"{"kind": "outage"}"#, "Set fault off on all proxies"
+        ),
+        (
+            ["fault", "remove", "db", "a b"], "DELETE /v1/proxies/db/faults/a%20b", "",
+            "Removed fault a b from proxy db"
+        ),
+        (["fault", "remove", "--all", "off"], "DELETE /v1/faults/off", "", "Removed fault off from all proxies"),
+        (
+            ["end", "db", "17"], "DELETE /v1/proxies/db/connections/17?how=close", "",
+            "Closed connection 17 of proxy db"
+        ),
+        (
+            ["end", "db", "17", "--reset"],
+            "DELETE /v1/proxies/db/connections/17?how=reset", "", "Reset connection 17 of proxy db"
+        ),
+        (
+            ["wait", "db", "connections >= 3", "--timeout", "2s"],
+            "POST /v1/wait", #"{"proxy":"db","until":"connections >= 3","timeout":"2 s"}"#,
+            "connections >= 3 holds (3)"
+        ),
+    ])
+    func `a verb makes its request and says what it has done`(
+        arguments: [String],
+        request: String,
+        body: String,
+        output: String
+    ) async throws {
+        let result = try await outcome(of: arguments, #"{"held":true,"value":3}"#)
+        #expect(result.outcome.status == 0, "\(result.outcome.errors)")
+        #expect(result.request == request + " HTTP/1.1")
+        #expect(result.body == body)
+        #expect(result.outcome.output == output + "\n")
+        let json = try await outcome(of: arguments + ["--json"], #"{"held":true,"value":3}"#)
+        #expect(json.outcome.output == #"{"held":true,"value":3}"# + "\n")
+    }
+
+    @Test func `a condition that doesn't hold in time is exit 1`() async throws {
+        let result = try await outcome(of: ["wait", "db", "open == 0"], 408, #"{"status":408,"detail":"no"}"#)
+        #expect(result.outcome.status == 1)
+        #expect(result.outcome.errors == "open == 0 didn't hold within 10 s\n")
+        #expect(result.body.contains(#""timeout":"10 s""#))
+    }
+
+    @Test func `the file of a profile is sent with what it extends`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("mine.json")
+            try Data(#"{"name": "mine", "extends": "slow-3g"}"#.utf8).write(to: file)
+            let result = try await outcome(of: ["apply", file.path], "{}")
+            #expect(result.outcome.status == 0, "\(result.outcome.errors)")
+            #expect(result.body.hasPrefix(#"{"name":"mine""#))
+            #expect(result.body.contains(#""kind":"bandwidth""#))
+            #expect(!result.body.contains("extends"))
+            let snapshot = try await outcome(of: ["restore", file.path], "{}")
+            #expect(snapshot.request == "PUT /v1/snapshot HTTP/1.1")
+            #expect(snapshot.body == #"{"name": "mine", "extends": "slow-3g"}"#)
+            let list = try await outcome(
+                of: ["populate", file.path],
+                #"{"proxies":[{"name":"b","listen":"l","upstream":"u","enabled":false,"toxics":[{}]}]}"#
+            )
+            #expect(list.request == "POST /populate HTTP/1.1")
+            #expect(list.outcome.output == "b\tl\tu\tdisabled\t1\n")
+        }
+    }
+
+    @Test func `connections and profiles are lines with tabs`() async throws {
+        let connection =
+            #"{"proxy":"db","number":17,"client":"c","age":5,"upstreamBytes":1,"downstreamBytes":2,"#
+            + #""state":"open","faults":["latency","cut"]}"#
+        let connections = try await outcome(of: ["connections", "db"], #"{"connections":[\#(connection)],"total":3}"#)
+        #expect(connections.request == "GET /v1/connections?proxy=db HTTP/1.1")
+        #expect(connections.outcome.output == "db\t17\tc\topen\t5\t1\t2\tlatency,cut\n")
+        #expect(connections.outcome.errors == "squall: 2 more connections aren't listed\n")
+        let profiles = try await outcome(
+            of: ["profiles"],
+            #"{"profiles":[{"name":"p","summary":"A\tline","source":"shipped","problems":[]}]}"#
+        )
+        #expect(profiles.outcome.output == "p\tshipped\t0\tA\\u{9}line\n")
+        let snapshot = try await outcome(of: ["snapshot"], "{\"proxies\":[]}")
+        #expect(snapshot.outcome.output == "{\"proxies\":[]}\n")
+    }
+
+    @Test func `the journal goes on where the list ends, until the server does`() async throws {
+        let event =
+            #"{"id":41,"time":"T","proxy":"db","connection":7,"direction":"downstream","fault":"f","kind":"cut","#
+            + #""what":"closed","offset":9}"#
+        let other = event.replacing("\"db\"", with: "\"web\"")
+        let answer: @Sendable (String) -> (status: Int, content: String) = { line in
+            line.contains("/v1/events")
+                ? (
+                    200,
+                    "event: sample\ndata: {}\n\nevent: fault\nid: 42\ndata: \(event)\n\nevent: fault\ndata: \(other)\n\n"
+                )
+                : (200, #"{"events":[\#(event)],"next":42,"lost":3}"#)
+        }
+        try await RecordingServer.answering(answer) { server in
+            let outcome = try await squall(
+                "ctl",
+                "journal",
+                "-f",
+                "--proxy",
+                "db",
+                "--host",
+                "127.0.0.1:\(server.port)"
+            )
+            let line = "T\tdb\t7\tdownstream\tf\tclosed\t9\n"
+            #expect(outcome.output == line + line)
+            #expect(outcome.status == 1)
+            #expect(
+                outcome.errorLines == [
+                    "squall: 3 earlier events are no longer kept", "Failed to follow the journal: the server has ended",
+                ]
+            )
+            #expect(server.heads[0].hasPrefix("GET /v1/journal?proxy=db "))
+            #expect(server.heads[1].hasPrefix("GET /v1/events?samples=10000 "))
+            #expect(server.heads[1].contains("\r\nLast-Event-ID: 41\r\n"))
+        }
+    }
+}
