@@ -14,8 +14,17 @@ public enum ProfileReader {
         from source: ProfileSource,
         resolving resolve: @escaping Resolver
     ) throws(ProfileProblems) -> Profile {
+        try profile(from: source, root: nil, resolving: resolve)
+    }
+
+    /// The profile of `source`, whose root value is `root` if it has been read already.
+    static func profile(
+        from source: ProfileSource,
+        root: JSONNode?,
+        resolving resolve: @escaping Resolver
+    ) throws(ProfileProblems) -> Profile {
         var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
-        var draft = merged(from: source, &decoder)
+        var draft = merged(from: source, root: root, &decoder)
         if var proxies = draft.proxies {
             decoder.readProfiles(of: &proxies) { reference, place, decoder in
                 switch decoder.resolve(reference) {
@@ -50,13 +59,18 @@ public enum ProfileReader {
     }
 
     /// The draft of a file, merged with the profiles that it extends.
-    private static func merged(from source: ProfileSource, _ decoder: inout ProfileDecoder) -> ProfileDraft {
-        drafts(from: source, &decoder).reversed().reduce(ProfileDraft()) { $1.extending($0) }
+    private static func merged(
+        from source: ProfileSource,
+        root: JSONNode? = nil,
+        _ decoder: inout ProfileDecoder
+    ) -> ProfileDraft {
+        drafts(from: source, root: root, &decoder).reversed().reduce(ProfileDraft()) { $1.extending($0) }
     }
 
     /// The drafts of the files: the profile itself first, the last base last.
     private static func drafts(
         from source: ProfileSource,
+        root known: JSONNode?,
         _ decoder: inout ProfileDecoder
     ) -> [ProfileDraft] {
         var drafts: [ProfileDraft] = []
@@ -67,7 +81,8 @@ public enum ProfileReader {
             chain.append(identity(of: source))
             let file = decoder.problems.addFile(source.file)
             decoder.file = source.file
-            guard let node = root(of: source, file: file, &decoder.problems) else { break }
+            let known = chain.count == 1 ? known : nil
+            guard let node = known ?? root(of: source, file: file, &decoder.problems) else { break }
             let draft = source.preset.map { decoder.preset($0, of: node) } ?? decoder.profile(node)
             guard let draft else { break }
             drafts.append(draft)

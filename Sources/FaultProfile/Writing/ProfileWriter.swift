@@ -41,7 +41,7 @@ public enum ProfileWriter {
         repeats: Bool
     ) -> [(key: String, value: JSONText)] {
         var members: [(key: String, value: JSONText)] = []
-        if !faults.isEmpty { members.append(("faults", .array(faults.map(fault)))) }
+        if !faults.isEmpty { members.append(("faults", .array(faults.map(json(of:))))) }
         if !phases.isEmpty { members.append(("phases", .array(phases.map(phase)))) }
         if repeats { members.append(("repeat", .flag(true))) }
         return members
@@ -51,11 +51,12 @@ public enum ProfileWriter {
         var members: [(key: String, value: JSONText)] = [("name", .text(phase.name))]
         if let duration = phase.duration { members.append(("for", .text(duration.text))) }
         if phase.jitter > .zero { members.append(("jitter", .text(phase.jitter.text))) }
-        if !phase.faults.isEmpty { members.append(("faults", .array(phase.faults.map(fault)))) }
+        if !phase.faults.isEmpty { members.append(("faults", .array(phase.faults.map(json(of:))))) }
         return .object(members)
     }
 
-    private static func fault(_ fault: Fault) -> JSONText {
+    /// A fault as an element of a profile's list.
+    package static func json(of fault: Fault) -> JSONText {
         var members: [(key: String, value: JSONText)] = [
             ("name", .text(fault.name)), ("kind", .text(fault.kind.name.rawValue)),
         ]
@@ -65,6 +66,26 @@ public enum ProfileWriter {
         if !condition.isEmpty { members.append(("when", .object(condition))) }
         return .object(members)
     }
+}
+
+extension Fault {
+    /// The kind and its values on one line: "latency 200 ms, jitter 20 ms".
+    package var shortText: String {
+        let values = kind.definition.writtenMembers.enumerated().compactMap { index, member -> String? in
+            let text: String
+            switch member.value {
+            case .text(let value): text = value
+            case .number, .signed, .flag, .literal: text = member.value.compact
+            case .object, .array, .null: return index == 0 ? nil : "\(member.key) …"
+            }
+            return index == 0 ? text : "\(member.key) \(text)"
+        }
+        return "\(kind.name.rawValue) \(values.joined(separator: ", "))".trimmedEnd.shortened(to: 200)
+    }
+}
+
+extension String {
+    fileprivate var trimmedEnd: String { hasSuffix(" ") ? String(dropLast()) : self }
 }
 
 extension ConnectionSelection {

@@ -58,7 +58,10 @@ enum JournalLine: Sendable {
 }
 
 /// The wall-clock time of moments, from one reading of both clocks.
-struct JournalClock: Sendable {
+package struct JournalClock: Sendable {
+    /// A reading that the whole process shares.
+    package static let shared = JournalClock()
+
     private let date: Date
     private let moment: Moment
 
@@ -68,7 +71,7 @@ struct JournalClock: Sendable {
     }
 
     /// The time of `moment` in UTC (RFC 3339), with milliseconds.
-    func time(of moment: Moment) -> String {
+    package func time(of moment: Moment) -> String {
         let since = Double((moment - self.moment).nanoseconds) / 1e9
         return date.addingTimeInterval(since).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

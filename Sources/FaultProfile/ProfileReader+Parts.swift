@@ -1,0 +1,62 @@
+/// Reading of profiles and faults that are parts of another document.
+extension ProfileReader {
+    /// The value of a JSON document.
+    ///
+    /// Throws every syntax error, each with its place.
+    package static func document(_ source: ProfileSource, limit: Int) throws(ProfileProblems) -> JSONNode {
+        var problems = ProblemList()
+        let file = problems.addFile(source.file)
+        let node = JSONReader.read(source.bytes, file: file, limit: limit, problems: &problems)
+        if let problems = problems.result() { throw problems }
+        guard let node else { preconditionFailure("a text that can't be read has been reported") }
+        return node
+    }
+
+    /// The profile at `node` of the document `file`, merged with the profiles that it extends; see
+    /// `profile(from:resolving:)`.
+    package static func profile(
+        at node: JSONNode,
+        in file: String,
+        resolving resolve: @escaping Resolver
+    ) throws(ProfileProblems) -> Profile {
+        try profile(from: ProfileSource(file: file, bytes: []), root: node, resolving: resolve)
+    }
+
+    /// The faults of the list at `node` of the document `file`. They may come after faults that aren't in the list.
+    ///
+    /// Throws all problems, each with its place. `resolve` is called for each trace.
+    package static func faults(
+        at node: JSONNode,
+        in file: String,
+        resolving resolve: @escaping Resolver
+    ) throws(ProfileProblems) -> [Fault] {
+        var decoder = ProfileDecoder(problems: ProblemList(), resolve: resolve)
+        _ = decoder.problems.addFile(file)
+        decoder.file = file
+        let drafts = decoder.faults(node)
+        return try faults(of: drafts ?? [], &decoder)
+    }
+
+    /// The fault at `node` of the document `file`, under the name `name`; see `faults(at:in:resolving:)`.
+    package static func fault(
+        at node: JSONNode,
+        in file: String,
+        named name: String,
+        resolving resolve: @escaping Resolver
+    ) throws(ProfileProblems) -> Fault {
+        let list = JSONNode(value: .array([node]), place: node.place)
+        var fault = try faults(at: list, in: file, resolving: resolve)[0]
+        fault.name = name
+        return fault
+    }
+
+    private static func faults(
+        of drafts: [FaultDraft],
+        _ decoder: inout ProfileDecoder
+    ) throws(ProfileProblems) -> [Fault] {
+        decoder.hasLostFaults = true
+        let profile = ProfileFinisher.finish(ProfileDraft(faults: drafts), &decoder)
+        if let problems = decoder.problems.result() { throw problems }
+        return profile.faults
+    }
+}
