@@ -84,8 +84,10 @@ let package = Package(
             name: "ControlAPI",
             dependencies: [
                 "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "Units",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
+            resources: [.embedInCode("Page/page.html")],
             swiftSettings: strictAndSafe
         ),
         .target(

@@ -22,7 +22,8 @@ import Testing
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
         ],
         "serve": [
-            "--host", "--port", "--config", "--seed", "--strict-compat", "--allow-host", "--token-file", "--threads",
+            "--host", "--port", "--config", "--state", "--profiles", "--seed", "--strict-compat", "--allow-host",
+            "--token-file", "--threads",
         ],
         "ctl": [],
         "check": [],

@@ -49,7 +49,7 @@ public struct APIRequest: Sendable {
     }
 
     /// `text` without its percent-encoding; `nil` if it is malformed (RFC 3986, section 2.1).
-    private static func decoded(_ text: some StringProtocol) -> String? {
+    static func decoded(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

@@ -8,25 +8,32 @@ public struct ControlHandler: Sendable {
 
     private let requestGuard: RequestGuard
     private let toxiproxy: ToxiproxyAPI
+    private let v1: V1API?
 
-    /// A handler of requests that `requestGuard` lets through.
-    public init(requestGuard: RequestGuard, toxiproxy: ToxiproxyAPI) {
+    /// A handler of requests that `requestGuard` lets through. Without `v1` it has Toxiproxy's API only.
+    public init(requestGuard: RequestGuard, toxiproxy: ToxiproxyAPI, v1: V1API? = nil) {
         self.requestGuard = requestGuard
         self.toxiproxy = toxiproxy
+        self.v1 = v1
     }
 
     /// The response to a request.
     public func respond(to request: APIRequest) async -> APIResponse {
         switch requestGuard.refusal(of: request) {
         case .crossSite(let reason):
-            return ControlHandler.error(403, reason)
+            return V1API.owns(request)
+                ? .problem(403, "forbidden", reason) : ControlHandler.error(403, reason)
         case .unauthorized:
-            var response = ControlHandler.error(401, "a token is needed: Authorization: Bearer TOKEN")
+            let reason = "a token is needed: Authorization: Bearer TOKEN"
+            var response =
+                V1API.owns(request)
+                ? APIResponse.problem(401, "unauthorized", reason) : ControlHandler.error(401, reason)
             response.fields[.wwwAuthenticate] = "Bearer"
             return response
         case nil: break
         }
         if request.path.contains("//") { return ControlHandler.redirect(request) }
+        if let response = await v1?.respond(to: request) { return response }
         if let response = await toxiproxy.respond(to: request) { return response }
         return APIResponse(404, type: "text/plain; charset=utf-8", text: "404 page not found\n")
     }

@@ -25,6 +25,8 @@ public final class JournalHub: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Changes and problems, besides the events.
+    let notices = Notices()
 
     /// An empty journal.
     public init() {}

@@ -9,6 +9,12 @@ enum ControlError: Error, Sendable {
     case toxicNotFound(String)
     case toxicExists(String)
     case faultNotFound(String)
+    case profileNotFound(String)
+    case connectionNotFound(UInt64)
+    /// The state of the server doesn't allow it.
+    case conflict(String)
+    /// A condition didn't hold within its time limit.
+    case waitedInVain(String)
     /// The request is wrong, in words for the client.
     case invalid(String)
     /// The address to listen on is malformed, in Go's words.
@@ -32,8 +38,9 @@ enum ControlError: Error, Sendable {
     /// The status of the response.
     var status: Int {
         switch self {
-        case .proxyNotFound, .toxicNotFound, .faultNotFound: 404
-        case .proxyExists, .toxicExists: 409
+        case .proxyNotFound, .toxicNotFound, .faultNotFound, .profileNotFound, .connectionNotFound: 404
+        case .waitedInVain: 408
+        case .proxyExists, .toxicExists, .conflict: 409
         case .invalid: 400
         case .limit: 429
         case .problems: 422
@@ -49,6 +56,9 @@ enum ControlError: Error, Sendable {
         case .toxicNotFound: "toxic not found"
         case .toxicExists: "toxic already exists"
         case .faultNotFound(let name): "there is no fault “\(name)”"
+        case .profileNotFound(let name): "there is no profile “\(name)”"
+        case .connectionNotFound(let number): "no open connection has the number \(number)"
+        case .conflict(let text), .waitedInVain(let text): text
         case .invalid(let text), .limit(let text): text
         case .malformedListen(let text): text
         case .cannotListen(let endpoint, let error) where error.call == "getaddrinfo":
@@ -68,6 +78,10 @@ enum ControlError: Error, Sendable {
         case .toxicNotFound: "toxic-not-found"
         case .toxicExists: "toxic-exists"
         case .faultNotFound: "fault-not-found"
+        case .profileNotFound: "profile-not-found"
+        case .connectionNotFound: "connection-not-found"
+        case .conflict: "conflict"
+        case .waitedInVain: "timeout"
         case .invalid: "invalid"
         case .malformedListen, .cannotListen: "cannot-listen"
         case .limit: "limit-reached"

@@ -21,6 +21,8 @@ final class ManagedProxy: Sendable {
         var toxics: [Toxic] = []
         /// The profile whose faults and phases the proxy has in addition to the toxics.
         var base: Profile?
+        /// The name by which a client chose `base`; `nil` if it gave the profile itself.
+        var baseReference: String?
         /// Faults that were added one by one.
         var extras: [ExtraFault] = []
         /// The running proxy; `nil` while disabled.
@@ -42,6 +44,8 @@ final class ManagedProxy: Sendable {
     private let context: ControlContext
     private let current: Mutex<State>
     private let changes = AsyncLock()
+    /// The task that removes faults whose time is over.
+    let expiry = Mutex<Task<Void, Never>?>(nil)
 
     /// A proxy that doesn't run yet.
     init(_ name: String, _ state: State, _ context: ControlContext) {
@@ -74,7 +78,9 @@ final class ManagedProxy: Sendable {
             } else if !new.isEnabled, let running = old.running {
                 await stop(running, &new)
             }
-            current.withLock { $0 = new }
+            let applied = new
+            current.withLock { $0 = applied }
+            context.journal.noteChange()
         }
     }
 
@@ -175,6 +181,8 @@ final class ManagedProxy: Sendable {
         }
         let applied = state
         current.withLock { $0 = applied }
+        context.journal.noteChange()
+        scheduleExpiry(of: applied.extras)
     }
 
     /// The counters since the proxy was created.
@@ -187,6 +195,7 @@ final class ManagedProxy: Sendable {
 
     /// Stops the proxy for good.
     func end() async {
+        scheduleExpiry(of: [])
         await changes.withLock {
             var new = state
             if let running = new.running { await stop(running, &new) }

@@ -21,10 +21,11 @@ public final class ProxyManager: Sendable {
         var seed: UInt64?
         var toxics: [Toxic] = []
         var base: Profile?
+        var baseReference: String?
         var extras: [Fault] = []
     }
 
-    private let context: ControlContext
+    let context: ControlContext
     /// The seed of proxies that have none of their own.
     public let seed: UInt64
     private let proxies = Mutex<[String: ManagedProxy]>([:])
@@ -66,6 +67,7 @@ public final class ProxyManager: Sendable {
             seed: definition.seed ?? seed,
             toxics: definition.toxics,
             base: definition.base,
+            baseReference: definition.baseReference,
             extras: definition.extras.map { .init(fault: $0) }
         )
         let proxy = ManagedProxy(definition.name, state, context)
@@ -83,6 +85,7 @@ public final class ProxyManager: Sendable {
             proxies.withLock { _ = $0.removeValue(forKey: proxy.name) }
             throw error
         }
+        context.journal.noteChange()
         return proxy
     }
 
@@ -92,6 +95,7 @@ public final class ProxyManager: Sendable {
         guard let removed else { throw .proxyNotFound(name) }
         await removed.end()
         context.journal.forget(name)
+        context.journal.noteChange()
     }
 
     /// Puts a proxy in the place of another one of its name, which is stopped.

@@ -36,6 +36,22 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var startsAnyway = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep proxies and stored profiles in this file, and start with those in it; --config counts without it.",
+            valueName: "file"
+        )
+    )
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Offer the profiles of this folder by name, and apply changes of their files to the proxies that run them.",
+            valueName: "folder"
+        )
+    )
+    var profiles: String?
+
     @Option(help: "The seed of every draw; without it a new one, which is printed.")
     var seed: UInt64?
 
@@ -69,6 +85,8 @@ struct ServeCommand: AsyncParsableCommand {
             port: port,
             config: config,
             startsAnyway: startsAnyway,
+            state: state,
+            profiles: profiles,
             seed: seed ?? UInt64.random(in: 0...0xFFFF_FFFF),
             isStrict: strictCompat,
             allowedHosts: allowHost,

@@ -12,6 +12,10 @@ struct ControlRunner {
     let config: String?
     /// Whether problems of `config` are reported only.
     let startsAnyway: Bool
+    /// The path of the file that keeps the state.
+    let state: String?
+    /// The path of the watched folder of profiles.
+    let profiles: String?
     let seed: UInt64
     let isStrict: Bool
     let allowedHosts: [String]
@@ -32,21 +36,18 @@ struct ControlRunner {
                 throw .failed("can't start the event loops: \(error)")
             }
             let warnings = Warnings()
-            let proxies = ProxyManager(loops: loops, seed: seed, journal: JournalHub()) { _, event in
+            let journal = JournalHub()
+            let proxies = ProxyManager(loops: loops, seed: seed, journal: journal) { _, event in
                 warnings.report(event)
             }
             let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
-            if let config {
-                do throws(CommandFailure) {
-                    try await populate(toxiproxy, from: config)
-                } catch {
-                    guard startsAnyway else { throw error }
-                    Console.error(lines: error.lines)
-                }
-            }
+            let store = ServedProfiles.store(folder: profiles) { journal.noteChange() }
+            let api = V1API(proxies: proxies, profiles: store)
+            let work = try await prepare(api, toxiproxy, journal)
             let handler = ControlHandler(
                 requestGuard: RequestGuard(allowedHosts: allowedHosts, token: token),
-                toxiproxy: toxiproxy
+                toxiproxy: toxiproxy,
+                v1: api
             )
             let (host, seed) = (host, seed)
             do throws(ControlServer.Failure) {
@@ -55,8 +56,10 @@ struct ControlRunner {
                     Console.print("ready: http://\(shown):\(port) (Toxiproxy's API, seed \(seed))")
                 } until: {
                     await interrupt.wait()
+                    journal.stop()
                 }
             } catch {
+                await ControlRunner.end(work)
                 await proxies.stop()
                 throw .failed(
                     error.isAddressInUse
@@ -64,6 +67,8 @@ struct ControlRunner {
                         : "can't listen on \(host):\(port): \(error.description)"
                 )
             }
+            // Before the proxies stop, which would count as disabled.
+            await ControlRunner.end(work)
             await proxies.stop()
             await loops.stop()
             warnings.finish()
@@ -75,6 +80,37 @@ struct ControlRunner {
     }
 
     #if Control
+        /// Makes the profiles and proxies of the files; returns the tasks that follow and keep them.
+        private func prepare(
+            _ api: V1API,
+            _ toxiproxy: ToxiproxyAPI,
+            _ journal: JournalHub
+        ) async throws(CommandFailure) -> [Task<Void, Never>] {
+            let folder = profiles.map(ProfileFolder.init)
+            let watch = try await folder?.load(api)
+            let file = state.map(StateFile.init)
+            let isRestored = try await file?.restore(to: api) ?? false
+            if let config, !isRestored {
+                do throws(CommandFailure) {
+                    try await populate(toxiproxy, from: config)
+                } catch {
+                    guard startsAnyway else { throw error }
+                    Console.error(lines: error.lines)
+                }
+            }
+            var work: [Task<Void, Never>] = []
+            if let folder, let watch { work.append(Task { await folder.follow(api, watch) }) }
+            if let file { work.append(Task { await file.keep(api, journal) }) }
+            return work
+        }
+
+        private static func end(_ work: [Task<Void, Never>]) async {
+            for task in work {
+                task.cancel()
+                await task.value
+            }
+        }
+
         /// Makes the proxies of the file.
         private func populate(_ toxiproxy: ToxiproxyAPI, from path: String) async throws(CommandFailure) {
             let source: ProfileSource

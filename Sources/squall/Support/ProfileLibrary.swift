@@ -30,6 +30,9 @@ enum ProfileLibrary {
         }
     }
 
+    /// The names of the files of presets, without their ending.
+    static var presetFileNames: [String] { folder.map { names(in: "\($0)/presets") } ?? [] }
+
     /// The names of the presets. Each starts with the name of a tool and a dash.
     static var presets: [String] { presetFiles.flatMap(\.names) }
 

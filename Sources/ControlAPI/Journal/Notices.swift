@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Counts changes of the server, and keeps the last problems, for readers that come and go.
+final class Notices: Sendable {
+    /// The problems that are kept: 100.
+    static let capacity = 100
+
+    private struct State {
+        var changes: UInt64 = 0
+        /// The number of the last problem, from 1.
+        var lastProblem: UInt64 = 0
+        var problems: [String] = []
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of changes so far.
+    var changes: UInt64 { state.withLock { $0.changes } }
+
+    /// The number of the last problem; 0 before the first.
+    var lastProblem: UInt64 { state.withLock { $0.lastProblem } }
+
+    /// Whether the server stops.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Counts a change.
+    func noteChange() { state.withLock { $0.changes += 1 } }
+
+    /// Keeps a problem.
+    func noteProblem(_ text: String) {
+        state.withLock { state in
+            state.lastProblem += 1
+            state.problems.append(text)
+            if state.problems.count > Notices.capacity { state.problems.removeFirst() }
+        }
+    }
+
+    /// The problems after the one numbered `last`, oldest first, as far as they are kept.
+    func problems(after last: UInt64) -> [String] {
+        state.withLock { state in Array(state.problems.suffix(Int(clamping: state.lastProblem - last))) }
+    }
+
+    /// Ends every reader.
+    func stop() { state.withLock { $0.isStopped = true } }
+}
+
+extension JournalHub {
+    /// Lets readers know that proxies or profiles have changed.
+    public func noteChange() { notices.noteChange() }
+
+    /// The number of changes so far.
+    public var changeCount: UInt64 { notices.changes }
+
+    /// Lets readers know a problem that belongs to no request.
+    public func noteProblem(_ text: String) { notices.noteProblem(text) }
+
+    /// Ends every event stream.
+    public func stop() { notices.stop() }
+}

@@ -1,0 +1,48 @@
+import Crypto
+import HTTPTypes
+
+extension V1API {
+    func page(_ request: V1Request) async throws(ControlError) -> APIResponse { Page.response }
+}
+
+/// The page, which needs nothing but this API.
+enum Page {
+    /// The page with its security policy: only its own script and style run, and it connects to this server alone.
+    static let response: APIResponse = {
+        let text = String(decoding: PackageResources.page_html, as: UTF8.self)
+        var response = APIResponse(200, type: "text/html; charset=utf-8", text: text)
+        response.fields[.contentSecurityPolicy] = [
+            "default-src 'none'", "script-src \(hashes(of: "script", in: text))",
+            "style-src \(hashes(of: "style", in: text))", "connect-src 'self'", "img-src data:",
+            "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        ].joined(separator: "; ")
+        response.fields[.xContentTypeOptions] = "nosniff"
+        response.fields[.referrerPolicy] = "no-referrer"
+        response.fields[.cacheControl] = "no-cache"
+        return response
+    }()
+
+    /// The hashes of the inline elements of a name, as a policy lists them (CSP Level 3, section 2.3.1).
+    static func hashes(of element: String, in text: String) -> String {
+        text.split(separator: "<\(element)>").dropFirst().map { rest in
+            let content = rest.prefix(upTo: rest.firstRange(of: "</\(element)>")?.lowerBound ?? rest.endIndex)
+            return "'sha256-\(base64(Array(SHA256.hash(data: Array(content.utf8)))))'"
+        }.joined(separator: " ")
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        var text = ""
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            var bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            bits &= 0xFF_FFFF
+            for place in 0..<4 { text.append(place > group.count ? "=" : digits[bits >> (18 - 6 * place) & 63]) }
+        }
+        return text
+    }
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .referer
+}

@@ -1,0 +1,112 @@
+import FaultProfile
+import ProxyEngine
+
+/// The schemas of the API's bodies.
+enum OpenAPISchemas {
+    private typealias Schemas = [(name: String, form: OpenAPIForm)]
+
+    /// Every schema by its name.
+    static var all: [(key: String, value: JSONText)] { (proxies + profiles + others).map { ($0.name, $0.form.json) } }
+
+    private static let proxies: Schemas = [
+        ("ProxyList", .full([("proxies", .list(.named("Proxy")))])),
+        ("Proxy", proxy),
+        (
+            "ListedFault",
+            .object(
+                [
+                    ("name", .text), ("kind", .text), ("text", .text),
+                    ("source", .words(["profile", "extra", "toxic"])), ("until", .text), ("fault", .named("Fault")),
+                ],
+                required: ["name", "kind", "text", "source", "fault"]
+            )
+        ),
+        (
+            "Clock",
+            .full([
+                ("milliseconds", .number), ("paused", .flag), ("phase", OpenAPIForm.text.orNull),
+                ("phases", .list(.full([("name", .text), ("from", .number), ("until", OpenAPIForm.number.orNull)]))),
+                ("repeats", .flag), ("period", OpenAPIForm.number.orNull),
+            ])
+        ),
+        (
+            "ClockAction",
+            .object(
+                [("action", .words(["pause", "resume", "restart", "step"])), ("phase", .text)],
+                required: ["action"]
+            )
+        ),
+        (
+            "ProxyDefinition",
+            .object(
+                [
+                    ("name", .text), ("listen", .text), ("upstream", .text), ("enabled", .flag), ("seed", .number),
+                    ("mode", .text), ("profile", .named("ProfileOrName")), ("faults", .list(.named("Fault"))),
+                ],
+                required: ["name", "upstream"]
+            )
+        ),
+        ("ProxyChange", .object([("enabled", .flag), ("listen", .text), ("upstream", .text)], required: [])),
+    ]
+
+    private static let proxy = OpenAPIForm.full([
+        ("name", .text), ("listen", .text), ("upstream", .text), ("enabled", .flag), ("seed", .number),
+        ("profile", OpenAPIForm.full([("name", .text), ("summary", .text)]).orNull),
+        ("faults", .list(.named("ListedFault"))), ("toxics", .list(.map)), ("clock", .named("Clock")),
+        ("connections", .full([("open", .number), ("accepted", .number), ("failed", .number)])),
+        ("bytes", .full([("upstream", .number), ("downstream", .number)])), ("faulted", .map),
+    ])
+
+    private static let profiles: Schemas = [
+        ("ProfileOrName", .either([.named("Profile"), .text])),
+        ("Profile", .object([("name", .text), ("summary", .text)], required: ["name"])),
+        ("Fault", .object([("kind", .words(FaultKind.Name.allCases.map(\.rawValue)))], required: ["kind"])),
+        ("ProfileList", .full([("profiles", .list(.named("ListedProfile")))])),
+        (
+            "ListedProfile",
+            .full([
+                ("name", .text), ("summary", .text), ("source", .words(["shipped", "folder", "stored"])),
+                ("problems", .list(.named("Problem"))),
+            ])
+        ),
+        ("ProblemList", .full([("problems", .list(.named("Problem")))])),
+        (
+            "Problem",
+            .full([("file", .text), ("line", .number), ("column", .number), ("message", .text), ("remedy", .text)])
+        ),
+    ]
+
+    private static let others: Schemas = [
+        (
+            "Error",
+            .object(
+                [
+                    ("type", .text), ("title", .text), ("status", .number), ("detail", .text), ("code", .text),
+                    ("problems", .list(.named("Problem"))),
+                ],
+                required: ["type", "title", "status", "detail", "code"]
+            )
+        ),
+        ("Journal", .full([("events", .list(.named("FaultEvent"))), ("next", .number), ("lost", .number)])),
+        (
+            "FaultEvent",
+            .full([
+                ("id", .number), ("time", .text), ("proxy", .text), ("connection", OpenAPIForm.number.orNull),
+                ("direction", OpenAPIForm.words(["upstream", "downstream"]).orNull), ("fault", .text),
+                ("kind", OpenAPIForm.text.orNull), ("what", .text), ("offset", OpenAPIForm.number.orNull),
+            ])
+        ),
+        ("ConnectionList", .full([("connections", .list(.named("Connection"))), ("total", .number)])),
+        (
+            "Connection",
+            .full([
+                ("proxy", .text), ("number", .number), ("client", .text), ("age", .number), ("upstreamBytes", .number),
+                ("downstreamBytes", .number), ("state", .words(ConnectionSummary.State.allCases.map(\.rawValue))),
+                ("faults", .list(.text)),
+            ])
+        ),
+        ("Wait", .object([("proxy", .text), ("until", .text), ("timeout", .text)], required: ["until"])),
+        ("WaitResult", .full([("held", .flag), ("value", .number)])),
+        ("Snapshot", .object([("proxies", .list(.map)), ("profiles", .map)], required: [])),
+    ]
+}

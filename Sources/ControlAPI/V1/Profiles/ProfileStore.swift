@@ -1,0 +1,184 @@
+public import FaultProfile
+import Synchronization
+
+/// The profiles that proxies can have by name: stored ones, those of a folder, and shipped ones, in this order.
+public final class ProfileStore: Sendable {
+    /// The most stored profiles: 256.
+    public static let storedLimit = 256
+
+    /// A profile of a file, as far as a list shows it.
+    public struct Listed: Sendable {
+        /// The name by which proxies can have it.
+        public var name: String
+        /// Its summary; empty if it can't be read.
+        public var summary: String
+        /// The reasons why it can't be used; empty if it can.
+        public var problems: [Problem]
+
+        /// Makes an entry of a list.
+        public init(name: String, summary: String = "", problems: [Problem] = []) {
+            self.name = name
+            self.summary = summary
+            self.problems = problems
+        }
+    }
+
+    /// The origin of a profile.
+    enum Origin: String {
+        case shipped, folder, stored
+    }
+
+    /// Gives the source that a reference means.
+    public typealias Resolve = @Sendable (ProfileReference) -> Result<ProfileSource, ResolutionError>
+
+    private struct State {
+        var stored: [String: Profile] = [:]
+        /// The profiles of the folder; `source` is that of the last good text.
+        var folder: [String: (listed: Listed, source: ProfileSource?)] = [:]
+        var shipped: Task<[Listed], Never>?
+    }
+
+    private let list: @Sendable () -> [Listed]
+    private let resolveShipped: Resolve
+    private let state = Mutex(State())
+    private let notices: @Sendable () -> Void
+
+    /// A store without stored profiles.
+    ///
+    /// - Parameters:
+    ///   - shipped: lists the shipped profiles; called once, when the list is wanted.
+    ///   - resolve: gives the source of a shipped profile, and of the files that files name.
+    ///   - changed: called when the list has changed.
+    public init(
+        shipped: @escaping @Sendable () -> [Listed] = { [] },
+        resolve: @escaping Resolve = { _ in
+            .failure(ResolutionError(what: "there is no such profile", remedy: "give the profile itself"))
+        },
+        changed: @escaping @Sendable () -> Void = {}
+    ) {
+        list = shipped
+        resolveShipped = resolve
+        notices = changed
+    }
+
+    /// Every profile, in the order of their names.
+    func all() async -> [(listed: Listed, origin: Origin)] {
+        var known: [String: (Listed, Origin)] = [:]
+        for listed in await shipped() { known[listed.name] = (listed, .shipped) }
+        state.withLock { state in
+            for (name, entry) in state.folder { known[name] = (entry.listed, .folder) }
+            for (name, profile) in state.stored {
+                known[name] = (Listed(name: name, summary: profile.summary), .stored)
+            }
+        }
+        return known.values.sorted { $0.0.name < $1.0.name }.map { (listed: $0.0, origin: $0.1) }
+    }
+
+    private func shipped() async -> [Listed] {
+        let task = state.withLock { state in
+            if let task = state.shipped { return task }
+            let list = list
+            let task = Task.detached { list() }
+            state.shipped = task
+            return task
+        }
+        return await task.value
+    }
+
+    /// The profile of a name.
+    func profile(_ name: String) throws(ControlError) -> Profile {
+        let (stored, source) = state.withLock { ($0.stored[name], $0.folder[name]?.source) }
+        if let stored { return stored }
+        let found: ProfileSource
+        if let source {
+            found = source
+        } else if let problems = state.withLock({ $0.folder[name]?.listed.problems }), !problems.isEmpty {
+            throw .problems(ProfileProblems(problems: problems))
+        } else {
+            guard case .shipped(let name) = ProfileReference(name, in: ""),
+                case .success(let shipped) = resolveShipped(.shipped(name))
+            else { throw .profileNotFound(name) }
+            found = shipped
+        }
+        do throws(ProfileProblems) {
+            return try ProfileReader.profile(from: found) { [self] in resolve($0, excluding: name) }
+        } catch {
+            throw .problems(error)
+        }
+    }
+
+    /// Gives the source that a reference in a profile means. The profile stored as `excluded` isn't found, so that it can
+    /// extend the shipped one of its name.
+    func resolve(_ reference: ProfileReference, excluding excluded: String? = nil)
+        -> Result<ProfileSource, ResolutionError>
+    {
+        if case .shipped(let name) = reference, name != excluded {
+            let (stored, source) = state.withLock { ($0.stored[name], $0.folder[name]?.source) }
+            if let stored {
+                return .success(ProfileSource(file: "stored:\(name)", text: ProfileWriter.text(of: stored)))
+            }
+            if let source { return .success(source) }
+        }
+        return resolveShipped(reference)
+    }
+
+    /// Takes over the profiles of a folder; returns the problems of those whose problems have changed.
+    func takeFolder(_ sources: [String: ProfileSource]) -> [String: [Problem]] {
+        let before = state.withLock { state in
+            defer {
+                // While they are read, they can extend each other as they are now.
+                state.folder = state.folder.filter { sources[$0.key] != nil }
+                for (name, source) in sources { state.folder[name, default: (.init(name: name), nil)].source = source }
+            }
+            return state.folder
+        }
+        var changed: [String: [Problem]] = [:]
+        var folder: [String: (listed: Listed, source: ProfileSource?)] = [:]
+        for (name, source) in sources {
+            do throws(ProfileProblems) {
+                let profile = try ProfileReader.profile(from: source) { [self] in resolve($0, excluding: name) }
+                folder[name] = (Listed(name: name, summary: profile.summary), source)
+                if before[name]?.listed.problems.isEmpty == false { changed[name] = [] }
+            } catch {
+                let old = before[name]
+                folder[name] = (
+                    Listed(name: name, summary: old?.listed.summary ?? "", problems: error.problems), old?.source
+                )
+                if old?.listed.problems != error.problems { changed[name] = error.problems }
+            }
+        }
+        let taken = folder
+        state.withLock { $0.folder = taken }
+        notices()
+        return changed
+    }
+
+    /// Stores a profile under a name, in the place of the one that was stored before.
+    func store(_ profile: Profile, as name: String) throws(ControlError) {
+        try state.withLock { state throws(ControlError) in
+            guard state.stored[name] != nil || state.stored.count < ProfileStore.storedLimit else {
+                throw .limit("the server stores at most \(ProfileStore.storedLimit) profiles")
+            }
+            state.stored[name] = profile
+        }
+        notices()
+    }
+
+    /// Deletes a stored profile. Proxies that have it keep it.
+    func remove(_ name: String) throws(ControlError) {
+        let (removed, isInFolder) = state.withLock { ($0.stored.removeValue(forKey: name), $0.folder[name] != nil) }
+        guard removed == nil else { return notices() }
+        if isInFolder { throw .conflict("the profile “\(name)” is one of the folder: delete its file") }
+        guard (try? profile(name)) == nil else { throw .conflict("the profile “\(name)” is a shipped one") }
+        throw .profileNotFound(name)
+    }
+
+    /// The stored profiles by name.
+    var stored: [String: Profile] {
+        get { state.withLock { $0.stored } }
+        set {
+            state.withLock { $0.stored = newValue }
+            notices()
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import FaultProfile
+
+extension V1API {
+    func listProfiles(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        let entries = await profiles.all().map { listed, origin -> JSONText in
+            .object([
+                ("name", .text(listed.name)), ("summary", .text(listed.summary)), ("source", .text(origin.rawValue)),
+                ("problems", .array(listed.problems.map(\.json))),
+            ])
+        }
+        return .json(.object([("profiles", .array(entries))]))
+    }
+
+    func readProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        .json(ProfileWriter.json(of: try profiles.profile(request["name"])))
+    }
+
+    func storeProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        let name = request["name"]
+        guard case .shipped = ProfileReference(name, in: "") else {
+            throw .invalid("the name of a profile has no slash, and doesn't end in .json")
+        }
+        guard request.request.body.count <= ProfileLimits.fileBytes else {
+            throw .limit("a profile has at most \(ProfileLimits.fileBytes) bytes")
+        }
+        let profile = try profile(at: try request.document(), excluding: name)
+        guard profile.name == name else {
+            throw .invalid("the profile has the name “\(profile.name)”, and is stored as “\(name)”: give it one name")
+        }
+        try profiles.store(profile, as: name)
+        return .json(ProfileWriter.json(of: profile))
+    }
+
+    func deleteProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        try profiles.remove(request["name"])
+        return APIResponse(204)
+    }
+
+    func checkProfile(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        var problems: [Problem] = []
+        do throws(ControlError) {
+            _ = try profile(at: try request.document())
+        } catch {
+            guard case .problems(let found) = error else { throw error }
+            problems = found.problems
+        }
+        return .json(.object([("problems", .array(problems.map(\.json)))]))
+    }
+
+    /// The profile at a node of a request's body.
+    func profile(at node: JSONNode, excluding name: String? = nil) throws(ControlError) -> Profile {
+        let profiles = profiles
+        do throws(ProfileProblems) {
+            return try ProfileReader.profile(at: node, in: V1Request.bodyName) {
+                profiles.resolve($0, excluding: name)
+            }
+        } catch {
+            throw .problems(error)
+        }
+    }
+
+    /// The profile that a node of a request's body is, or names, and the name in that case.
+    func profileOrName(at node: JSONNode) throws(ControlError) -> (profile: Profile, reference: String?) {
+        guard case .text(let name) = node.value else { return (try profile(at: node), nil) }
+        return (try profiles.profile(name), name)
+    }
+}

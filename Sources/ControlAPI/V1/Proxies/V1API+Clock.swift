@@ -1,0 +1,28 @@
+import FaultProfile
+import ProxyEngine
+
+extension V1API {
+    func setClock(_ request: V1Request) async throws(ControlError) -> APIResponse {
+        let proxy = try proxies.proxy(request["name"])
+        let object = try request.object("action", "phase")
+        let (word, phase) = (try object.text("action"), try object.text("phase"))
+        let action: ClockAction
+        switch (word, phase) {
+        case ("pause", nil): action = .pause
+        case ("resume", nil): action = .resume
+        case ("restart", nil): action = .restart
+        case ("step", let phase?): action = .step(phase: phase)
+        default: throw .invalid("action is pause, resume, restart, or step with the phase")
+        }
+        guard let running = proxy.state.running else {
+            throw .conflict("the proxy “\(proxy.name)” is disabled, so it has no clock")
+        }
+        do throws(ProxyError) {
+            try await running.setClock(action)
+        } catch {
+            throw ControlError(error)
+        }
+        journal.noteChange()
+        return .json(await json(of: proxy))
+    }
+}

@@ -1,0 +1,92 @@
+import FaultProfile
+import HTTPTypes
+
+/// Squall's own HTTP API, and the page that uses it.
+public struct V1API: Sendable {
+    let proxies: ProxyManager
+    let profiles: ProfileStore
+    let streams = StreamSlots()
+    let samples = SampleCache()
+
+    /// The API over `proxies`, which can have the profiles of `profiles`.
+    public init(proxies: ProxyManager, profiles: ProfileStore) {
+        self.proxies = proxies
+        self.profiles = profiles
+    }
+
+    /// The response to a request; `nil` if its path isn't one of the API's.
+    func respond(to request: APIRequest) async -> APIResponse? {
+        guard V1API.owns(request) else { return nil }
+        guard let path = request.splitPath else { return .problem(400, "invalid", "the path can't be decoded") }
+        let matches = V1API.routes.compactMap { route in route.match(path).map { (route, $0) } }
+        guard !matches.isEmpty else { return .problem(404, "not-found", "there is no such path") }
+        guard let (route, parameters) = matches.first(where: { $0.0.method == request.method }) else {
+            let methods = matches.map(\.0.method.rawValue).joined(separator: ", ")
+            var response = APIResponse.problem(405, "method-not-allowed", "the methods of this path are \(methods)")
+            response.fields[.allow] = methods
+            return response
+        }
+        do throws(ControlError) {
+            return try await route.handler(self)(V1Request(request: request, parameters: parameters))
+        } catch {
+            return .problem(error)
+        }
+    }
+
+    /// Whether the path of a request is one of this API.
+    static func owns(_ request: APIRequest) -> Bool {
+        request.path.hasPrefix("/v1/") || request.path == "/v1" || request.path == "/" || request.path == "/metrics"
+    }
+}
+
+extension APIRequest {
+    /// The segments of the path, each decoded: an encoded `/` is part of a segment. `nil` if one can't be decoded.
+    var splitPath: [String]? {
+        var segments: [String] = []
+        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let segment = APIRequest.decoded(part) else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+}
+
+extension APIResponse {
+    /// The titles of errors by status.
+    private static let titles = [
+        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+        408: "Request Timeout", 409: "Conflict", 422: "Unprocessable Content", 429: "Too Many Requests",
+        500: "Internal Server Error",
+    ]
+
+    /// An error (RFC 9457).
+    static func problem(_ status: Int, _ code: String, _ detail: String, _ problems: [Problem] = []) -> APIResponse {
+        var members: [(key: String, value: JSONText)] = [
+            ("type", .text("about:blank")),
+            ("title", .text(titles[status] ?? "Error")),
+            ("status", .signed(Int64(status))),
+            ("detail", .text(detail)),
+            ("code", .text(code)),
+        ]
+        if !problems.isEmpty { members.append(("problems", .array(problems.map(\.json)))) }
+        var response = APIResponse.json(.object(members), status: status)
+        response.fields[.contentType] = "application/problem+json"
+        return response
+    }
+
+    /// An error of a request.
+    static func problem(_ error: ControlError) -> APIResponse {
+        guard case .problems(let problems) = error else { return problem(error.status, error.code, error.text) }
+        return problem(error.status, error.code, error.text, problems.problems)
+    }
+}
+
+extension Problem {
+    /// The problem as a member of responses.
+    var json: JSONText {
+        .object([
+            ("file", .text(file)), ("line", .signed(Int64(line))), ("column", .signed(Int64(column))),
+            ("message", .text(what)), ("remedy", .text(remedy)),
+        ])
+    }
+}

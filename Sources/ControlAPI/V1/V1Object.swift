@@ -1,0 +1,73 @@
+import FaultProfile
+
+/// Reads a JSON object of a request. Keys other than the known ones are refused; `null` counts as absent.
+struct V1Object {
+    private let members: [JSONMember]
+
+    /// The object at `node`, with keys out of `keys`.
+    init(_ node: JSONNode, keys: [String]) throws(ControlError) {
+        guard case .object(let members) = node.value else {
+            throw .invalid("\(node.value.form) stands where an object is due")
+        }
+        if let member = members.first(where: { !keys.contains($0.key) }) {
+            throw .invalid("the key \(member.key.quoted) is unknown; the keys are \(keys.joined(separator: ", "))")
+        }
+        self.members = members
+    }
+
+    /// The value of a key; `nil` if it is absent or null.
+    subscript(key: String) -> JSONNode? {
+        guard let node = members.first(where: { $0.key == key })?.node else { return nil }
+        if case .null = node.value { return nil }
+        return node
+    }
+
+    func text(_ key: String) throws(ControlError) -> String? {
+        guard let node = self[key] else { return nil }
+        guard case .text(let text) = node.value else { throw mismatch(node, key, "a text") }
+        return text
+    }
+
+    func flag(_ key: String) throws(ControlError) -> Bool? {
+        guard let node = self[key] else { return nil }
+        guard case .boolean(let flag) = node.value else { throw mismatch(node, key, "true or false") }
+        return flag
+    }
+
+    func number(_ key: String) throws(ControlError) -> UInt64? {
+        guard let node = self[key] else { return nil }
+        guard case .number(let digits) = node.value, let number = UInt64(digits) else {
+            throw mismatch(node, key, "a whole number")
+        }
+        return number
+    }
+
+    func list(_ key: String, limit: Int) throws(ControlError) -> [JSONNode] {
+        guard let node = self[key] else { return [] }
+        guard case .array(let nodes) = node.value else { throw mismatch(node, key, "a list") }
+        guard nodes.count <= limit else { throw .limit("\(key) has more than \(limit) elements") }
+        return nodes
+    }
+
+    private func mismatch(_ node: JSONNode, _ key: String, _ wanted: String) -> ControlError {
+        .invalid("\(key.quoted) is \(wanted), not \(node.value.form)")
+    }
+}
+
+extension V1Request {
+    /// The name of the body in problems.
+    static let bodyName = "body"
+
+    /// The body as a JSON value.
+    func document() throws(ControlError) -> JSONNode {
+        do throws(ProfileProblems) {
+            let source = ProfileSource(file: V1Request.bodyName, bytes: request.body)
+            return try ProfileReader.document(source, limit: ControlHandler.bodyLimit)
+        } catch {
+            throw .problems(error)
+        }
+    }
+
+    /// The body as an object with keys out of `keys`.
+    func object(_ keys: String...) throws(ControlError) -> V1Object { try V1Object(try document(), keys: keys) }
+}

@@ -1,0 +1,90 @@
+import FaultProfile
+import ProxyEngine
+import Units
+
+/// A condition on the counters of proxies: "accepted >= 3".
+struct WaitCondition: Hashable, Sendable {
+    /// A counter.
+    enum Metric: String, CaseIterable {
+        /// Open connections.
+        case connections
+        /// The same as `connections`.
+        case open
+        /// Connections that were accepted so far.
+        case accepted
+        /// Connections whose upstream couldn't be reached.
+        case failed
+        /// Events of faults.
+        case faults
+        /// Bytes passed on, in both directions.
+        case bytes
+
+        /// The counter's value.
+        func value(_ statistics: Statistics) -> Int64 {
+            switch self {
+            case .connections, .open: Int64(statistics.open)
+            case .accepted: Int64(clamping: statistics.accepted)
+            case .failed: Int64(clamping: statistics.failed)
+            case .faults: Int64(clamping: statistics.faultEvents.values.reduce(0, +))
+            case .bytes: statistics.upstreamBytes + statistics.downstreamBytes
+            }
+        }
+    }
+
+    /// How the counter compares with the number.
+    enum Comparison: String, CaseIterable {
+        case atLeast = ">="
+        case atMost = "<="
+        case equal = "=="
+        case unequal = "!="
+        case above = ">"
+        case below = "<"
+
+        /// Whether the comparison holds.
+        func holds(_ value: Int64, _ number: Int64) -> Bool {
+            switch self {
+            case .atLeast: value >= number
+            case .atMost: value <= number
+            case .equal: value == number
+            case .unequal: value != number
+            case .above: value > number
+            case .below: value < number
+            }
+        }
+    }
+
+    let metric: Metric
+    let comparison: Comparison
+    let number: Int64
+
+    /// Reads a counter, a comparison and a whole number, with spaces between them or not.
+    init(_ text: String) throws(ControlError) {
+        let word = text.trimmed.prefix { $0.isLetter }
+        let rest = text.trimmed.dropFirst(word.count).trimmed
+        // Two characters first: “>=” begins like “>”.
+        let comparison = Comparison.allCases.first { rest.hasPrefix($0.rawValue) }
+        guard let metric = Metric(rawValue: String(word)), let comparison,
+            let number = Int64(rest.dropFirst(comparison.rawValue.count).trimmed), number >= 0
+        else {
+            let metrics = Metric.allCases.map(\.rawValue).joined(separator: ", ")
+            let comparisons = Comparison.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalid(
+                "\(text.quoted) isn't a condition: write one of \(metrics), one of \(comparisons) and a whole number, "
+                    + "such as “accepted >= 3”"
+            )
+        }
+        (self.metric, self.comparison, self.number) = (metric, comparison, number)
+    }
+
+    /// Whether the condition holds for a value.
+    func holds(_ value: Int64) -> Bool { comparison.holds(value, number) }
+}
+
+extension StringProtocol {
+    /// The text without spaces at both ends.
+    fileprivate var trimmed: String {
+        var text = String(drop { $0 == " " })
+        while text.hasSuffix(" ") { text.removeLast() }
+        return text
+    }
+}

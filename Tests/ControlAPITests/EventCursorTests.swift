@@ -1,0 +1,73 @@
+import EventLoop
+import FaultPlan
+import Testing
+import Units
+
+@testable import ControlAPI
+
+/// What a reader of an event stream gets at which time.
+@Suite struct EventCursorTests {
+    private static func record(_ journal: JournalHub, _ count: Int) {
+        for _ in 0..<count {
+            journal.record(
+                JournalEntry(
+                    moment: .zero,
+                    proxy: "p",
+                    connection: 1,
+                    direction: .upstream,
+                    fault: "f",
+                    offset: nil,
+                    effect: .delays
+                ),
+                kind: "latency"
+            )
+        }
+    }
+
+    @Test func `after 15 s without data comes a comment`() {
+        var cursor = EventCursor(JournalHub(), after: nil, samples: nil, at: .zero)
+        let step1 = cursor.part(at: .zero + .milliseconds(14_999))
+        #expect(step1.isEmpty)
+        let step2 = cursor.part(at: .zero + .seconds(15))
+        #expect(step2 == ": keep-alive\n\n")
+        let step3 = cursor.part(at: .zero + .seconds(29))
+        #expect(step3.isEmpty)
+        let step4 = cursor.part(at: .zero + .seconds(30))
+        #expect(step4 == ": keep-alive\n\n")
+    }
+
+    @Test func `samples come in their interval, and missed ones aren't made up for`() {
+        var cursor = EventCursor(JournalHub(), after: nil, samples: .milliseconds(100), at: .zero)
+        let times = [0, 50, 100, 150, 1_000, 1_050, 1_100].map { cursor.takesSample(at: .zero + .milliseconds($0)) }
+        #expect(times == [true, false, true, false, true, false, true])
+        var without = EventCursor(JournalHub(), after: nil, samples: nil, at: .zero)
+        let step5 = without.takesSample(at: .zero + .seconds(1))
+        #expect(!step5)
+    }
+
+    @Test func `a slow reader learns how many events it has missed`() {
+        let journal = JournalHub()
+        var cursor = EventCursor(journal, after: nil, samples: nil, at: .zero)
+        EventCursorTests.record(journal, JournalHub.capacity + 5)
+        let part = cursor.part(at: .zero)
+        #expect(part.hasPrefix("event: lost\ndata: {\"lost\":5}\n\nevent: fault\nid: 6\n"))
+        #expect(part.split(separator: "event: fault").count == 1 + EventCursor.partLimit)
+        let step6 = cursor.part(at: .zero)
+        #expect(step6.hasPrefix("event: fault\nid: 1006\n"))
+    }
+
+    @Test func `of many changes one is told, and the last 100 problems`() {
+        let journal = JournalHub()
+        var cursor = EventCursor(journal, after: nil, samples: nil, at: .zero)
+        for number in 0..<150 {
+            journal.noteChange()
+            journal.noteProblem("problem \(number)")
+        }
+        let part = cursor.part(at: .zero)
+        #expect(part.split(separator: "event: problem").count == 100)
+        #expect(part.contains("problem 149") && !part.contains("problem 49\""))
+        #expect(part.split(separator: "event: change").count == 2)
+        let step7 = cursor.part(at: .zero)
+        #expect(step7.isEmpty)
+    }
+}
