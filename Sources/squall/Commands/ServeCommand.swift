@@ -32,7 +32,10 @@ struct ServeCommand: AsyncParsableCommand {
     var config: String?
 
     @Flag(
-        help: ArgumentHelp("Report problems of --config and start anyway, as toxiproxy-server does.", visibility: .hidden)
+        help: ArgumentHelp(
+            "Report problems of --config and start anyway, as toxiproxy-server does.",
+            visibility: .hidden
+        )
     )
     var startsAnyway = false
 
