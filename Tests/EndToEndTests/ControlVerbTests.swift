@@ -6,10 +6,11 @@ import Testing
     /// The outcome of a command, and the first line and the content of its last request.
     private func outcome(
         of arguments: [String],
-        _ status: Int = 200,
-        _ content: String
+        _ content: String,
+        status: Int = 200
     ) async throws -> (outcome: Outcome, request: String, body: String) {
-        try await RecordingServer.answering({ _ in (status, content) }) { server in
+        let answer: @Sendable (String) -> (status: Int, content: String) = { _ in (status, content) }
+        return try await RecordingServer.answering(answer) { server in
             let words = ["ctl"] + arguments + ["--host", "http://127.0.0.1:\(server.port)"]
             let outcome = try await withChild(Programs.squall, words) { await $0.finish() }
             let request = try #require(server.heads.last, "\(outcome)")
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `a condition that doesn't hold in time is exit 1`() async throws {
-        let result = try await outcome(of: ["wait", "db", "open == 0"], 408, #"{"status":408,"detail":"no"}"#)
+        let result = try await outcome(of: ["wait", "db", "open == 0"], #"{"status":408,"detail":"no"}"#, status: 408)
         #expect(result.outcome.status == 1)
         #expect(result.outcome.errors == "open == 0 didn't hold within 10 s\n")
         #expect(result.body.contains(#""timeout":"10 s""#))

@@ -8,7 +8,7 @@ final class RecordingServer: Sendable {
     private let descriptor: Int32
     private let kept = Mutex<[String]>([])
 
-    /// The heads so far, in order.
+    /// The heads so far, in order; with `answering` the whole requests.
     var heads: [String] { kept.withLock { $0 } }
     /// The values of `Authorization` so far.
     var authorizations: [String] {
