@@ -61,7 +61,7 @@ import Testing
 @Suite struct ControlPartTests {
     @Test func `a table is aligned for a terminal, and has tabs and no headings in a pipe`() {
         let table = ControlTable(headings: ["name", "n"], rows: [["longer", "1"], ["b\tc", ""]])
-        #expect(table.text(isTerminal: true) == "name      n\nlonger    1\nb\\u{9}c\n")
+        #expect(table.text(isTerminal: true) == "name     n\nlonger   1\nb\\u{9}c\n")
         #expect(table.text(isTerminal: false) == "longer\t1\nb\\u{9}c\t\n")
     }
 

@@ -17,7 +17,7 @@ struct ControlURL: Equatable {
         guard !lowercased.hasPrefix("https://") else {
             throw .wrongInput("“\(text)” is an https URL: squall ctl speaks http only; use a tunnel, such as ssh -L")
         }
-        let address = lowercased.hasPrefix("http://") ? text : "http://\(text)"
+        let address = text.contains("://") ? text : "http://\(text)"
         guard let parts = URLComponents(string: address), parts.scheme?.lowercased() == "http",
             let host = parts.host, !host.isEmpty, parts.user == nil, parts.query == nil, parts.fragment == nil,
             (1...65_535).contains(parts.port ?? 80)
