@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test simulate planted crashes example photos docs lint format acceptance control transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page simulate planted crashes example photos docs lint format acceptance control transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -85,6 +85,11 @@ format: ## format every Swift file
 control: build ## measure the control server: many proxies, stuck connections, 10,000 changes under load (3 minutes)
 	@scripts/install.sh load
 	@python3 Benchmarks/control.py
+
+page: ## visit the page of `squall serve` with a headless Chromium: clicks, sliders, Wi-Fi off (a minute)
+	@scripts/install.sh build page
+	@$(call timed,build,swift build --product squall $(CHECKED))
+	@SQUALL=.build/debug/squall python3 Tests/page/run.py
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance

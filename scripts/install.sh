@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test acceptance transfers tools load bench allocations
+#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance transfers tools load bench allocations
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -38,6 +38,10 @@ for purpose in "$@"; do
         need python3 has python3
         need python3-pip python3 -m pip --version
         wants_clients=yes
+        ;;
+    page)
+        need python3 has python3
+        need chromium has chromium
         ;;
     acceptance)
         need python3 has python3

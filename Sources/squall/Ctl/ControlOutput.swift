@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Units
 
 /// Rows of cells: aligned columns with headings for a terminal, else lines with a tab after each cell but the last.
@@ -27,7 +26,7 @@ struct ControlTable {
 /// Prints the results of `squall ctl`.
 enum ControlOutput {
     /// Whether standard output is a terminal.
-    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    static var isTerminal: Bool { Console.isOutputTerminal }
 
     /// Prints the rows, or on a terminal `nothing` if there are none.
     static func print(_ table: ControlTable, orElse nothing: String) {

@@ -26,6 +26,9 @@ enum Console {
     /// Whether standard error is a terminal.
     static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// Whether standard output is a terminal.
+    static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     /// Prints an error on standard error, prefixed with the command's name.
     static func error(_ message: String) {
         error(lines: "squall: \(message.visibleLine)")
@@ -55,7 +58,7 @@ enum Console {
     static func print(lines: String) { write(lines.visibleLines) }
 
     /// Writes a file's text to standard output, unescaped unless that is a terminal.
-    static func print(file text: String) { write(isatty(STDOUT_FILENO) == 1 ? text.visibleLines : text) }
+    static func print(file text: String) { write(isOutputTerminal ? text.visibleLines : text) }
 
     private static func write(_ text: String) {
         output.write(text)
