@@ -141,6 +141,7 @@ import Testing
                     "squall: 3 earlier events are no longer kept", "Failed to follow the journal: the server has ended",
                 ]
             )
+            try #require(server.heads.count == 2)
             #expect(server.heads[0].hasPrefix("GET /v1/journal?proxy=db "))
             #expect(server.heads[1].hasPrefix("GET /v1/events?samples=10000 "))
             #expect(server.heads[1].contains("\r\nLast-Event-ID: 41\r\n"))
