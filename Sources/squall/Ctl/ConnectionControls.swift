@@ -21,9 +21,9 @@ struct ConnectionsControl: AsyncParsableCommand {
             let response = try await client.send("GET", ["v1", "connections"], query: query)
             return (response, try response.json())
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         let listed = node["connections"]?.elements ?? []
-        ControlOutput.print(ConnectionsControl.table(listed), orElse: "no connections")
+        ControlOutput.show(ConnectionsControl.table(listed), orElse: "no connections")
         let total = Int(node["total"]?.number ?? 0)
         if total > listed.count { Console.error("\(total - listed.count) more connections aren't listed") }
     }
@@ -65,7 +65,7 @@ struct EndControl: AsyncParsableCommand {
             client throws(ControlClient.Failure) in
             try await client.send("DELETE", path, query: [("how", reset ? "reset" : "close")])
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("\(reset ? "Reset" : "Closed") connection \(number) of proxy \(proxy)")
     }
 }
@@ -106,7 +106,7 @@ struct WaitControl: AsyncParsableCommand {
             guard error.status == 408 else { throw CommandFailure.control("Failed to wait: \(error.text)") }
             throw CommandFailure.control("\(condition.visibleLine) didn't hold within \(timeout.text)")
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         let value = try? response.json()["value"]?.cell
         Console.print("\(condition) holds\(value.map { " (\($0))" } ?? "")")
     }

@@ -29,13 +29,13 @@ enum ControlOutput {
     static var isTerminal: Bool { Console.isOutputTerminal }
 
     /// Prints the rows, or on a terminal `nothing` if there are none.
-    static func print(_ table: ControlTable, orElse nothing: String) {
+    static func show(_ table: ControlTable, orElse nothing: String) {
         if isTerminal, table.rows.isEmpty { return Console.print(nothing) }
         write(table.text(isTerminal: isTerminal))
     }
 
     /// Prints the JSON of a response.
-    static func print(_ response: ControlClient.Response) {
+    static func show(_ response: ControlClient.Response) {
         guard !response.body.isEmpty else { return }
         write(String(decoding: response.body, as: UTF8.self))
     }

@@ -32,7 +32,7 @@ struct ApplyControl: AsyncParsableCommand {
         let response = try await client.failing("Failed to apply \(profile)") { client throws(ControlClient.Failure) in
             try await client.send("PUT", path, body: Array(body.compact.utf8))
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Applied profile \(profile) to \(proxy.map { "proxy \($0)" } ?? "all proxies")")
     }
 }
@@ -92,7 +92,7 @@ struct SetFaultControl: AsyncParsableCommand {
                 body: Array(fault.utf8)
             )
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         let time = lifetime.map { " for \($0.text)" } ?? ""
         Console.print("Set fault \(name) on \(proxy.map { "proxy \($0)" } ?? "all proxies")\(time)")
     }
@@ -148,7 +148,7 @@ struct RemoveFaultControl: AsyncParsableCommand {
             client throws(ControlClient.Failure) in
             try await client.send("DELETE", FaultControl.path(proxy, name))
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Removed fault \(name) from \(proxy.map { "proxy \($0)" } ?? "all proxies")")
     }
 }

@@ -66,7 +66,7 @@ struct JournalControl: AsyncParsableCommand {
         if isFollowing, ControlOutput.isTerminal {
             return ControlOutput.write(table.rows.map { $0.joined(separator: "  ").visibleLine + "\n" }.joined())
         }
-        ControlOutput.print(table, orElse: "no events")
+        ControlOutput.show(table, orElse: "no events")
     }
 
     /// Events of the journal.

@@ -19,8 +19,8 @@ struct ListControl: AsyncParsableCommand {
             let response = try await client.send("GET", ["proxies"])
             return (response, try response.json())
         }
-        if control.json { return ControlOutput.print(response) }
-        ControlOutput.print(ListControl.table(node.members.map(\.node)), orElse: "no proxies")
+        if control.json { return ControlOutput.show(response) }
+        ControlOutput.show(ListControl.table(node.members.map(\.node)), orElse: "no proxies")
     }
 
     /// The proxies of Toxiproxy's API, by name.
@@ -55,14 +55,14 @@ struct InspectControl: AsyncParsableCommand {
 
     func run() async throws {
         let (response, node) = try await control.client().proxy(proxy)
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         let toxics = node["toxics"]?.elements ?? []
         guard ControlOutput.isTerminal else {
             return ControlOutput.write(toxics.map(InspectControl.line).joined())
         }
         let state = ListControl.enabledText(node["enabled"]?.isTrue == true)
         Console.print("\(proxy): \(node["listen"]?.cell ?? "") to \(node["upstream"]?.cell ?? ""), \(state)")
-        ControlOutput.print(InspectControl.table(toxics), orElse: "no toxics")
+        ControlOutput.show(InspectControl.table(toxics), orElse: "no toxics")
     }
 
     /// The toxics as a table.
@@ -121,7 +121,7 @@ struct CreateControl: AsyncParsableCommand {
             client throws(ControlClient.Failure) in
             try await client.send("POST", ["proxies"], body: Array(body.compact.utf8))
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Created new proxy \(proxy)")
     }
 }
@@ -147,7 +147,7 @@ struct ToggleControl: AsyncParsableCommand {
             client throws(ControlClient.Failure) in
             try await client.send("POST", ["proxies", proxy], body: Array(body.compact.utf8))
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Proxy \(proxy) is now \(ListControl.enabledText(isEnabled))")
     }
 }
@@ -172,7 +172,7 @@ struct DeleteControl: AsyncParsableCommand {
             client throws(ControlClient.Failure) in
             try await client.send("DELETE", ["proxies", proxy])
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Deleted proxy \(proxy)")
     }
 }

@@ -16,7 +16,7 @@ struct ProfilesControl: AsyncParsableCommand {
             let response = try await client.send("GET", ["v1", "profiles"])
             return (response, try response.json())
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         let table = ControlTable(
             headings: ["name", "source", "problems", "summary"],
             rows: (node["profiles"]?.elements ?? []).map { profile in
@@ -26,7 +26,7 @@ struct ProfilesControl: AsyncParsableCommand {
                 ]
             }
         )
-        ControlOutput.print(table, orElse: "no profiles")
+        ControlOutput.show(table, orElse: "no profiles")
     }
 }
 
@@ -44,7 +44,7 @@ struct SnapshotControl: AsyncParsableCommand {
             client throws(ControlClient.Failure) in
             try await client.send("GET", ["v1", "snapshot"])
         }
-        ControlOutput.print(response)
+        ControlOutput.show(response)
     }
 }
 
@@ -66,7 +66,7 @@ struct RestoreControl: AsyncParsableCommand {
         let response = try await client.failing("Failed to restore \(file)") { client throws(ControlClient.Failure) in
             try await client.send("PUT", ["v1", "snapshot"], body: body)
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Restored \(file)")
     }
 }
@@ -84,7 +84,7 @@ struct ResetControl: AsyncParsableCommand {
         let response = try await control.client().failing("Failed to reset") { client throws(ControlClient.Failure) in
             try await client.send("POST", ["reset"])
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Enabled every proxy and removed every toxic")
     }
 }
@@ -109,8 +109,8 @@ struct PopulateControl: AsyncParsableCommand {
             let response = try await client.send("POST", ["populate"], body: body)
             return (response, try response.json())
         }
-        if control.json { return ControlOutput.print(response) }
-        ControlOutput.print(ListControl.table(node["proxies"]?.elements ?? []), orElse: "no proxies")
+        if control.json { return ControlOutput.show(response) }
+        ControlOutput.show(ListControl.table(node["proxies"]?.elements ?? []), orElse: "no proxies")
     }
 }
 

@@ -110,7 +110,7 @@ struct AddToxicControl: AsyncParsableCommand {
             let response = try await client.send("POST", ["proxies", proxy, "toxics"], body: Array(text.utf8))
             return (response, try response.json())
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         let (stream, type) = (toxic["stream"]?.cell ?? "", toxic["type"]?.cell ?? "")
         Console.print("Added \(stream) \(type) toxic '\(toxic["name"]?.cell ?? "")' on proxy '\(proxy)'")
     }
@@ -143,7 +143,7 @@ struct UpdateToxicControl: AsyncParsableCommand {
         let response = try await client.failing(prefix) { client throws(ControlClient.Failure) in
             try await client.send("PATCH", ["proxies", proxy, "toxics", toxicName], body: Array(text.utf8))
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Updated toxic '\(toxicName)' on proxy '\(proxy)'")
     }
 }
@@ -171,7 +171,7 @@ struct RemoveToxicControl: AsyncParsableCommand {
         let response = try await client.failing(prefix) { client throws(ControlClient.Failure) in
             try await client.send("DELETE", ["proxies", proxy, "toxics", toxicName])
         }
-        if control.json { return ControlOutput.print(response) }
+        if control.json { return ControlOutput.show(response) }
         Console.print("Removed toxic '\(toxicName)' on proxy '\(proxy)'")
     }
 }
