@@ -129,7 +129,8 @@ import Testing
         #expect(text(404, #"{"error":"proxy not found","status":404}"#) == "HTTP 404: proxy not found")
         let problem =
             #"{"title":"Bad","detail":"bad profile","problems":[{"line":3,"column":7,"message":"m","remedy":"r"}]}"#
-        #expect(text(400, problem) == "HTTP 400: bad profile\n3:7: m (r)")
+        #expect(text(400, problem) == "HTTP 400: Bad\n3:7: m (r)")
+        #expect(text(404, #"{"title":"Not Found","detail":"no such fault"}"#) == "HTTP 404: no such fault")
         #expect(text(503, "<html>\n") == "HTTP 503: <html>")
         #expect(text(500, "") == "HTTP 500")
     }

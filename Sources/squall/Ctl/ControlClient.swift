@@ -118,8 +118,10 @@ struct ControlClient {
     static func failure(_ status: Int, _ body: [UInt8]) -> Failure {
         let text = String(decoding: body, as: UTF8.self)
         let node = text.hasPrefix("{") ? try? Response(body: body).json() : nil
+        // The detail repeats the first of several problems.
+        let detail = node?["problems"]?.elements.isEmpty == false ? nil : node?["detail"]?.cell
         let reason =
-            node?["error"]?.cell ?? node?["detail"]?.cell ?? node?["title"]?.cell
+            node?["error"]?.cell ?? detail ?? node?["title"]?.cell
             ?? text.trimmingCharacters(in: .whitespacesAndNewlines).shortened(to: 200)
         let problems = (node?["problems"]?.elements ?? []).map { problem in
             let place = "\(problem["line"]?.cell ?? "1"):\(problem["column"]?.cell ?? "1")"
