@@ -56,7 +56,7 @@ import Units
         #expect(step6.hasPrefix("event: fault\nid: 1006\n"))
     }
 
-    @Test func `of many changes one is told, and the last 100 problems`() {
+    @Test func `many changes give one event, and the last 100 problems are kept`() {
         let journal = JournalHub()
         var cursor = EventCursor(journal, after: nil, samples: nil, at: .zero)
         for number in 0..<150 {

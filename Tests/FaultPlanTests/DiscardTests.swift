@@ -34,7 +34,7 @@ struct DiscardTests {
     }
 
     @Test(arguments: [1, 7, 1 << 20] as [Int64])
-    func `is told once, and without an offset`(readSize: Int64) {
+    func `is journalled once, without an offset`(readSize: Int64) {
         var plan = Plan.of(.of([.discard(closeAfter: .milliseconds(1))]))
         var simulation = LinkSimulation(
             plan.accept(at: .zero).downstream,
@@ -106,7 +106,7 @@ struct DiscardTests {
         #expect(live.pump.ended == .cut(.close))
     }
 
-    /// What a change to `profile` would close the link for.
+    /// The event with which a change to `profile` closes the link.
     private func loss(_ live: LivePump, _ profile: Profile) -> FaultEvent? {
         var plan = live.plan
         return live.pump.link.loss(endedBy: plan.apply(profile))
