@@ -20,8 +20,6 @@ public final class JournalHub: Sendable {
         /// A ring, in which the event of a number has a fixed place.
         var ring: [Event] = []
         var next: UInt64 = 1
-        /// The events of each proxy by kind.
-        var counts: [String: [String: UInt64]] = [:]
     }
 
     private let state = Mutex(State())
@@ -41,7 +39,6 @@ public final class JournalHub: Sendable {
                 state.ring[Int((event.id - 1) % UInt64(JournalHub.capacity))] = event
             }
             state.next += 1
-            state.counts[entry.proxy, default: [:]][kind ?? "unknown", default: 0] += 1
         }
     }
 
@@ -60,10 +57,4 @@ public final class JournalHub: Sendable {
 
     /// The number of the last event; 0 before the first.
     var last: UInt64 { state.withLock { $0.next - 1 } }
-
-    /// The events of a proxy by kind.
-    func counts(of proxy: String) -> [String: UInt64] { state.withLock { $0.counts[proxy] ?? [:] } }
-
-    /// Forgets the counts of a proxy that is gone.
-    func forget(_ proxy: String) { state.withLock { _ = $0.counts.removeValue(forKey: proxy) } }
 }

@@ -31,6 +31,8 @@ final class ManagedProxy: Sendable {
         var past = Statistics()
         /// The kind of each fault, by its name in the journal.
         var kinds: [String: String] = [:]
+        /// Whether the proxy has been removed; it never starts again.
+        var isEnded = false
     }
 
     /// A fault that was added by itself.
@@ -66,6 +68,7 @@ final class ManagedProxy: Sendable {
     func update(listen: String? = nil, upstream: String? = nil, isEnabled: Bool? = nil) async throws(ControlError) {
         try await changes.withLock { () async throws(ControlError) in
             let old = state
+            guard !old.isEnded else { throw .proxyNotFound(name) }
             var new = old
             new.isEnabled = isEnabled ?? old.isEnabled
             if let listen, await !ListenText.areSame(listen, old.listen) { new.listen = listen }
@@ -156,6 +159,7 @@ final class ManagedProxy: Sendable {
     ) async throws(ControlError) -> Result {
         try await changes.withLock { () async throws(ControlError) in
             var new = state
+            guard !new.isEnded else { throw .proxyNotFound(name) }
             let result = try change(&new)
             try await apply(new)
             return result
@@ -172,7 +176,7 @@ final class ManagedProxy: Sendable {
         let kinds = state.kinds
         // Before the faults act; the old ones may act until the loops have the new ones.
         current.withLock { $0.kinds.merge(kinds) { $1 } }
-        if let running = state.running {
+        if let running = state.running, running.profile != profile {
             do throws(ProxyError) {
                 try await running.apply(profile)
             } catch {
@@ -199,7 +203,7 @@ final class ManagedProxy: Sendable {
         await changes.withLock {
             var new = state
             if let running = new.running { await stop(running, &new) }
-            new.isEnabled = false
+            (new.isEnabled, new.isEnded) = (false, true)
             let ended = new
             current.withLock { $0 = ended }
         }

@@ -94,7 +94,6 @@ public final class ProxyManager: Sendable {
         let removed = proxies.withLock { $0.removeValue(forKey: name) }
         guard let removed else { throw .proxyNotFound(name) }
         await removed.end()
-        context.journal.forget(name)
         context.journal.noteChange()
     }
 

@@ -28,14 +28,13 @@ actor SampleCache {
         for proxy in proxies.all {
             let (state, statistics) = (proxy.state, await proxy.statistics())
             let phase = state.running?.clock.phase
-            let faulted = proxies.context.journal.counts(of: proxy.name).values.reduce(0, +)
             list.append(
                 .object([
                     ("name", .text(proxy.name)), ("enabled", .flag(state.isEnabled)),
                     ("open", .signed(Int64(statistics.open))), ("accepted", .number(statistics.accepted)),
                     ("failed", .number(statistics.failed)), ("up", .signed(statistics.upstreamBytes)),
                     ("down", .signed(statistics.downstreamBytes)), ("phase", phase.map(JSONText.text) ?? .null),
-                    ("faulted", .number(faulted)),
+                    ("faulted", .number(statistics.faultEvents.values.reduce(0, +))),
                 ])
             )
         }

@@ -16,7 +16,7 @@ extension V1API {
     func json(of proxy: ManagedProxy) async -> JSONText {
         let state = proxy.state
         let statistics = await proxy.statistics()
-        let counts = proxies.context.journal.counts(of: proxy.name).sorted { $0.key < $1.key }
+        let counts = statistics.faultEvents.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return .object([
             ("name", .text(proxy.name)),
             ("listen", .text(state.listen)),
@@ -44,7 +44,7 @@ extension V1API {
                     ("downstream", .signed(statistics.downstreamBytes)),
                 ])
             ),
-            ("faulted", .object(counts.map { ($0.key, .number($0.value)) })),
+            ("faulted", .object(counts.map { ($0.0, .number($0.1)) })),
         ])
     }
 }
