@@ -10,10 +10,9 @@ SHELL := /bin/bash
 # arrows between the modules true.
 CHECKED := --explicit-target-dependency-import-check error
 RELEASE := .build/release/squall
-# The tests run in three parts: those that only compute would keep the others from the processor for minutes, and a test
-# of a socket or of a program would wait for its turn instead of for what it tests.
+# The tests run in parts: those that only compute would keep the others from the processor for minutes, and a test of a
+# socket or of a program would wait for its turn instead of for what it tests. Each module with sockets is a part.
 PURE := ^(Units|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|HTTPSemantics|TransferProtocol|DurableFiles|ResumableUploads|Simulation)Tests[.]|^TransferClientTests[.]CrashTests
-WHOLE := ^EndToEndTests[.]
 # TLS is half of the first build, and the demo has no use for it; a command that was built with it keeps it.
 DEMO_TRAITS = $(if $(wildcard .build/release/NIOSSL.build),,--disable-default-traits)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.
@@ -37,8 +36,11 @@ test: ## build and run every test
 	@scripts/install.sh build test
 	@$(call timed,test build,swift build --build-tests $(CHECKED))
 	@$(call timed,tests of pure modules,scripts/test.sh --skip-build $(CHECKED) --filter '$(PURE)')
-	@$(call timed,tests of modules with sockets,scripts/test.sh --skip-build $(CHECKED) --skip '$(PURE)|$(WHOLE)')
-	@$(call timed,tests of the command,scripts/test.sh --skip-build $(CHECKED) --filter '$(WHOLE)')
+	@for folder in Tests/*Tests; do module=$${folder#Tests/}; \
+		if [[ ! $$module. =~ $(PURE) ]]; then \
+			$(call timed,$$module,scripts/test.sh --skip-build $(CHECKED) --filter "^$$module[.]" --skip '$(PURE)'); \
+		fi; \
+	done
 
 simulate: ## run the proxy in 100,000 simulated worlds, with everything going wrong; SEEDS and FIRST choose others
 	@scripts/install.sh build

@@ -4,7 +4,7 @@ import Testing
 @testable import ControlAPI
 
 /// Proxies that are removed while other requests change them.
-@Suite(.timeLimit(.minutes(1))) struct ToxiproxyRemovalTests {
+@Suite(.timeLimit(.minutes(5))) struct ToxiproxyRemovalTests {
     @Test func `a removed proxy never starts again`() async throws {
         let loops = try EventLoopGroup(count: 1)
         let manager = ProxyManager(loops: loops, seed: 1, journal: JournalHub()) { _, _ in }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// 1xx responses.
-@Suite(.timeLimit(.minutes(1))) struct InformationalResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct InformationalResponseTests {
     private static let upload = "Upload-Draft-Interop-Version: 10\r\nUpload-Complete: ?1\r\nContent-Length: 3\r\n"
 
     /// RFC 9110, sections 10.1.1 and 15.2.

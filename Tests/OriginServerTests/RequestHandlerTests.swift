@@ -8,7 +8,7 @@ import Testing
 @testable import OriginServer
 
 /// The handlers of a connection without a socket, with a clock that tests advance.
-@Suite(.timeLimit(.minutes(1))) struct RequestHandlerTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestHandlerTests {
     /// A channel whose responses are written by `respond`.
     private func channel(
         limits: OriginLimits = OriginLimits(),

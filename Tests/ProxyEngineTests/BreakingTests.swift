@@ -153,7 +153,10 @@ struct BreakingTests {
             let (bytes, ending) = try await outcome
             #expect(isSame(Array(bytes.prefix(sent.count)), as: sent))
             #expect(ending == .reset)
-            #expect(fixture.events.rest.isEmpty)
+            let told = fixture.events.rest.filter { event in
+                if case .late = event { false } else { true } // 40 MiB keep a busy machine from its times
+            }
+            #expect(told.isEmpty)
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
 /// A client that behaves like Apple's URLSession: raw HTTP/1.1 requests to the channel handler.
 ///
 /// iOS 17 and macOS 14 speak version 3 of the drafts, iOS 18.0 version 5, later ones version 6.
-@Suite(.timeLimit(.minutes(1))) struct AppleClientTests {
+@Suite(.timeLimit(.minutes(5))) struct AppleClientTests {
     private struct Shape: Sendable {
         let version: Int
         let ends: String

@@ -6,7 +6,7 @@ import TransferProtocol
 @testable import ResumableUploads
 
 /// Uploads whose handler neither reads nor returns, and ignores cancellation.
-@Suite(.timeLimit(.minutes(1))) struct StuckHandlerTests {
+@Suite(.timeLimit(.minutes(5))) struct StuckHandlerTests {
     /// The point at which the server waits.
     enum Wait: CaseIterable {
         /// For the handler to read.

@@ -243,7 +243,7 @@ import TransferProtocol
                 $0.tls = settings
                 $0.uploadResponseLimit = .milliseconds(300)
                 $0.retry.maximumAttempts = 1
-                $0.retry.deadline = .seconds(20)
+                $0.retry.deadline = .seconds(200)
             }
             #expect(done.error == .gaveUp(.attempts(1), .transport(.firstByteTimedOut)))
             #expect(server.requests.isEmpty)
