@@ -107,8 +107,8 @@ extension ShapingTests {
         let reader = SlowReader(rate: .bytesPerSecond(400_000), window: ByteCount(8_192))
         try await withProxy(to: server.address, Profile([.slowReader(reader)])) { fixture in
             let (bytes, time) = try await blocking {
-                let client = try fixture.client()
                 let start = MonotonicClock.now
+                let client = try fixture.client()
                 let bytes = try client.receive(exactly: sent.count)
                 return (bytes, MonotonicClock.now - start)
             }

@@ -246,7 +246,9 @@ import Testing
 
     @Test func `a shutdown lets responses in progress finish, and accepts no more requests`() async throws {
         let large = [UInt8](repeating: 7, count: 400_000)
-        try await SecureOrigin.withPeer(["large.bin": large]) { peer, origin in
+        var limits = OriginLimits.patient
+        limits.shutdownTimeout = .hours(1)
+        try await SecureOrigin.withPeer(["large.bin": large], limits: limits) { peer, origin in
             peer.starved = [1]
             try await peer.request(1, "GET", "/large.bin")
             _ = try await peer.head(of: 1)
