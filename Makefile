@@ -88,10 +88,11 @@ control: build ## measure the control server: many proxies, stuck connections, 1
 	@scripts/install.sh load
 	@python3 Benchmarks/control.py
 
-page: ## visit the page of `squall serve` with a headless Chromium: clicks, sliders, Wi-Fi off (a minute)
+page: ## visit the page of `squall serve` with a headless Chromium: clicks, sliders, Wi-Fi off (two minutes)
 	@scripts/install.sh build page
 	@$(call timed,build,swift build --product squall $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/run.py
+	@SQUALL=.build/debug/squall python3 Tests/page/demo.py
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance

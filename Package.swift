@@ -99,6 +99,7 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Control"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Control"])),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(
                     name: "ServiceLifecycle",
@@ -390,7 +391,7 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "LocalAuthority",
+                "HTTPTransport", "LocalAuthority", "TestSockets",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),

@@ -44,7 +44,12 @@
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let application = Application(
                 responder: Responder(handler: handler),
-                server: .http1(configuration: .init(idleTimeout: ControlServer.idleTimeout)),
+                server: .http1(
+                    configuration: .init(
+                        additionalChannelHandlers: [ContinueHandler()],
+                        idleTimeout: ControlServer.idleTimeout
+                    )
+                ),
                 configuration: ApplicationConfiguration(
                     address: .hostname(host, port: port),
                     availableConnectionsDelegate: MaximumAvailableConnections(
@@ -83,29 +88,27 @@
             let handler: ControlHandler
 
             func respond(to request: Request, context: Context) async throws -> Response {
-                let body: [UInt8]
-                do {
-                    body = try await Responder.body(of: request)
-                } catch is NIOTooManyBytesError {
-                    return Responder.response(
-                        ControlHandler.unread(413, "the body has more than \(ControlHandler.bodyLimit) bytes")
-                    )
-                } catch is CancellationError {
-                    return Responder.response(ControlHandler.unread(408, "the body didn't come in time"))
-                }
                 let target = request.head.path ?? "/"
                 let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-                let response = await handler.respond(
-                    to: APIRequest(
-                        method: request.method,
-                        path: String(parts[0]),
-                        query: parts.count > 1 ? String(parts[1]) : "",
-                        fields: request.headers,
-                        authority: request.head.authority,
-                        body: body
-                    )
+                var asked = APIRequest(
+                    method: request.method,
+                    path: String(parts[0]),
+                    query: parts.count > 1 ? String(parts[1]) : "",
+                    fields: request.headers,
+                    authority: request.head.authority,
+                    body: []
                 )
-                return Responder.response(response)
+                let response: APIResponse
+                do {
+                    asked.body = try await Responder.body(of: request)
+                    response = await handler.respond(to: asked)
+                } catch is NIOTooManyBytesError {
+                    let reason = "the body has more than \(ControlHandler.bodyLimit) bytes"
+                    response = ControlHandler.unread(asked, 413, reason)
+                } catch is CancellationError {
+                    response = ControlHandler.unread(asked, 408, "the body didn't come in time")
+                }
+                return Responder.response(response, withoutContent: request.method == .head)
             }
 
             /// The body, or `CancellationError` if it takes too long.
@@ -125,13 +128,15 @@
                 }
             }
 
-            private static func response(_ response: APIResponse) -> Response {
+            /// The response; without its content after HEAD (RFC 9110, section 9.3.2).
+            private static func response(_ response: APIResponse, withoutContent: Bool) -> Response {
                 let body: ResponseBody =
                     switch response.body {
                     case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
                     case .stream(let parts): ResponseBody(asyncSequence: parts.map { ByteBuffer(bytes: $0) })
                     }
-                return Response(status: .init(code: response.status), headers: response.fields, body: body)
+                let whole = Response(status: .init(code: response.status), headers: response.fields, body: body)
+                return withoutContent ? whole.createHeadResponse() : whole
             }
         }
     }

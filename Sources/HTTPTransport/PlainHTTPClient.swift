@@ -79,11 +79,12 @@ public struct PlainHTTPClient: Sendable {
         defer { timer?.cancel() }
         do {
             return try await connection.executeThenClose { inbound, outbound in
-                try await outbound.write(.head(head(of: request)))
-                if !request.body.isEmpty {
-                    try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: request.body))))
-                }
-                try await outbound.write(.end(nil))
+                var parts: [HTTPClientRequestPart] = [.head(head(of: request))]
+                if !request.body.isEmpty { parts.append(.body(.byteBuffer(ByteBuffer(bytes: request.body)))) }
+                parts.append(.end(nil))
+                // A server may respond and close before it has everything: its response counts, not the failed write.
+                var failure: (any Error)?
+                do { try await outbound.write(contentsOf: parts) } catch { failure = error }
                 var status = 0
                 for try await part in inbound {
                     switch part {
@@ -92,7 +93,7 @@ public struct PlainHTTPClient: Sendable {
                     case .end: return status
                     }
                 }
-                throw Failure.cutOff
+                throw failure ?? Failure.cutOff
             }
         } catch {
             if flag.isRaised { throw Failure.timedOut }

@@ -358,6 +358,25 @@ class Process(unittest.TestCase):
         server.proxy("a", "127.0.0.1:1")
         self.assertEqual(server.stop(), 0)
 
+    def test_head_has_no_content_and_the_next_response_follows(self):
+        with Server() as server, socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+            client.sendall(b"HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                           b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            text = b"".join(iter(lambda: client.recv(1 << 16), b""))
+            head, _, rest = text.partition(b"\r\n\r\n")
+            self.assertTrue(head.startswith(b"HTTP/1.1 404 "), head)
+            self.assertRegex(head.lower(), b"content-length: [1-9]")
+            self.assertTrue(rest.startswith(b"HTTP/1.1 200 OK\r\n"), rest)
+
+    def test_a_client_that_waits_for_100_gets_it(self):
+        head = b"POST /populate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+        with Server() as server, socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+            for _ in range(2):
+                client.sendall(head)
+                self.assertEqual(client.recv(1 << 16), b"HTTP/1.1 100 Continue\r\n\r\n")
+                client.sendall(b"[]")
+                self.assertTrue(client.recv(1 << 16).startswith(b"HTTP/1.1 201 "))
+
     def test_garbage_on_the_socket(self):
         with Server() as server:
             for garbage in (b"\0" * 1000, b"GET", b"GET / HTTP/9.9\r\n\r\n", b"POST /populate HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n",

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `responses have the members that their schemas require`() async throws {
-        try await withV1 { api in
+        try await withV1(story: Story()) { api in
             try await api.create("a", #","profile":"slow""#)
             let client = try await api.client(of: "a")
             let document = try await api.send(.get, "/v1/openapi.json")
@@ -47,7 +47,8 @@ import Testing
                 ("ListedFault", "/v1/proxies/a", "faults.0"), ("ProxyList", "/v1/proxies", ""),
                 ("ListedProfile", "/v1/profiles", "profiles.0"), ("FaultEvent", "/v1/journal", "events.0"),
                 ("Journal", "/v1/journal", ""), ("Connection", "/v1/connections", "connections.0"),
-                ("ConnectionList", "/v1/connections", ""), ("Error", "/v1/proxies/none", ""),
+                ("ConnectionList", "/v1/connections", ""), ("Story", "/v1/story", ""),
+                ("Error", "/v1/proxies/none", ""),
             ]
             for (name, path, place) in samples {
                 let answer = try await api.send(.get, path)

@@ -12,11 +12,35 @@ import Testing
             }
             let wrong = try await api.send(.post, "/v1/proxies/a")
             #expect(wrong.status == 405 && wrong.fields[.allow] == "GET, PATCH, DELETE")
-            let malformed = try await api.send(.get, "/v1/proxies/%zz")
-            #expect(malformed.status == 400)
+            for path in ["/v1/proxies/%zz", "/v1/proxies/%+a", "/v1/proxies/%-1", "/v1/proxies/%a"] {
+                let malformed = try await api.send(.get, path)
+                #expect(malformed.status == 400, "\(path)")
+            }
             let others = try await api.send(.get, "/version")
             #expect(others.status == 200)
         }
+    }
+
+    @Test func `an address that can't be listened on is an error of the client`() async throws {
+        try await withV1 { api in
+            let malformed = #"{"name":"a","listen":"x","upstream":"127.0.0.1:9"}"#
+            let answer = try await api.send(.post, "/v1/proxies", malformed)
+            #expect(answer.status == 400 && answer.string("code") == "cannot-listen")
+            let taken = #"{"name":"a","listen":"\#(api.upstream)","upstream":"127.0.0.1:9"}"#
+            let busy = try await api.send(.post, "/v1/proxies", taken)
+            #expect(busy.status == 409 && busy.string("code") == "cannot-listen")
+        }
+    }
+
+    @Test func `a body that wasn't read is an error in the form of its API`() {
+        func response(_ path: String) -> V1Answer {
+            let request = APIRequest(method: .post, path: path, query: "", fields: [:], authority: nil, body: [])
+            return V1Answer(ControlHandler.unread(request, 413, "too long"))
+        }
+        let own = response("/v1/proxies")
+        #expect(own.status == 413 && own.fields[.contentType] == "application/problem+json")
+        #expect(own.string("code") == "too-large" && own.fields[.connection] == "close")
+        #expect(response("/proxies").string("error") == "too long")
     }
 
     @Test func `with a token the page is free and the rest is not`() async throws {

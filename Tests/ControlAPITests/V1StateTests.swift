@@ -100,7 +100,7 @@ import Testing
             let before = try await api.send(.get, "/v1/snapshot")
             let (taken, address) = TestSocket.listening()
             let wrong: [(String, Int)] = [
-                (#"{"proxies":[{"name":"b","listen":"\#(address)","upstream":"\#(api.upstream)"}]}"#, 500),
+                (#"{"proxies":[{"name":"b","listen":"\#(address)","upstream":"\#(api.upstream)"}]}"#, 409),
                 (#"{"proxies":[{"name":"b","upstream":"127.0.0.1:1"},{"name":"b","upstream":"127.0.0.1:1"}]}"#, 409),
                 (#"{"proxies":[{"name":"b","upstream":"127.0.0.1:1","toxics":[{"type":"x"}]}]}"#, 400),
                 (#"{"proxies":[{"name":"b","upstream":"127.0.0.1:1","profile":{"nam":""}}]}"#, 422),

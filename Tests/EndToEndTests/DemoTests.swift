@@ -282,4 +282,42 @@ import Testing
         #expect(outcome.errorLines.count == 1)
         #expect(outcome.errors.contains(reason))
     }
+
+    @Test func `with a page it begins when the page is open, tells its story there, and goes on until Ctrl-C`()
+        async throws
+    {
+        let arguments = [
+            "demo", "wifi-walkaway", "--page", "--port", "0", "--size", "64KiB", "--direction", "downstream",
+        ]
+        try await withChild(Programs.squall, arguments) { demo in
+            let line = try await demo.line(with: "open http://localhost:")
+            let url = String(try #require(line.firstMatch(of: /http:[^ ]*/)).output)
+            try await withChild(try Programs.find("curl"), ["-sN", "--max-time", "120", url + "v1/events"]) { page in
+                _ = try await page.line(with: #""text":"download: 64.0 KiB through wifi-walkaway, "#)
+                _ = try await page.line(with: #""text":"download, in the room""#)
+                _ = try await page.line(with: #""text":"download: arrived byte for byte in "#)
+                page.signal(SIGTERM)
+                _ = await page.finish()
+            }
+            _ = try await demo.line(with: "equal: the file arrived byte for byte")
+            demo.signal(SIGINT)
+            let outcome = await demo.finish()
+            #expect(outcome.status == 0, "\(outcome.errors)")
+        }
+    }
+
+    @Test func `the port of a page that is taken, and one without a page, are errors`() async throws {
+        try await withChild(Programs.squall, ["demo", "--page", "--port", "0", "--size", "1KiB"]) { demo in
+            let line = try await demo.line(with: "open http://localhost:")
+            let port = String(try #require(line.firstMatch(of: /localhost:([0-9]+)/)).output.1)
+            let taken = try await squall("demo", "--page", "--port", port, "--size", "1KiB")
+            #expect(taken.status == 1)
+            #expect(taken.errors.contains("the port is taken; stop what has it, or give --port"))
+            demo.signal(SIGINT)
+            let outcome = await demo.finish()
+            #expect(outcome.status == 0)
+        }
+        let alone = try await squall("demo", "--port", "1")
+        #expect(alone.status == 2 && alone.errors.contains("give --page as well"))
+    }
 }

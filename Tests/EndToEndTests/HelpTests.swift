@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HelpTests {
     /// Every subcommand and its options.
     static let options: [String: [String]] = [
-        "demo": ["--size", "--seed", "--direction", "--keep", "--events"],
+        "demo": ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port"],
         "run": [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch",

@@ -154,7 +154,7 @@ struct BreakingTests {
             #expect(isSame(Array(bytes.prefix(sent.count)), as: sent))
             #expect(ending == .reset)
             let told = fixture.events.rest.filter { event in
-                if case .late = event { false } else { true } // 40 MiB keep a busy machine from its times
+                if case .late = event { false } else { true }  // 40 MiB keep a busy machine from its times
             }
             #expect(told.isEmpty)
         }

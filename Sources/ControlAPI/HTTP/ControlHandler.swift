@@ -38,9 +38,11 @@ public struct ControlHandler: Sendable {
         return APIResponse(404, type: "text/plain; charset=utf-8", text: "404 page not found\n")
     }
 
-    /// The response to a request whose body is too long, or came too slowly.
-    public static func unread(_ status: Int, _ reason: String) -> APIResponse {
-        var response = error(status, reason)
+    /// The response to a request whose body is too long, or came too slowly. `request` is without its body.
+    public static func unread(_ request: APIRequest, _ status: Int, _ reason: String) -> APIResponse {
+        var response =
+            V1API.owns(request)
+            ? APIResponse.problem(status, status == 413 ? "too-large" : "timeout", reason) : error(status, reason)
         response.fields[.connection] = "close"
         return response
     }

@@ -1,4 +1,4 @@
-import FaultPlan
+public import FaultPlan
 import Synchronization
 
 /// The last events of all proxies, numbered, for readers that come and go.
@@ -26,11 +26,17 @@ public final class JournalHub: Sendable {
     /// Changes and problems, besides the events.
     let notices = Notices()
 
+    /// Called with every event, on the thread of the fault.
+    private let observer: @Sendable (JournalEntry) -> Void
+
     /// An empty journal.
-    public init() {}
+    ///
+    /// - Parameter observer: called with every event, on the thread of its fault.
+    public init(observer: @escaping @Sendable (JournalEntry) -> Void = { _ in }) { self.observer = observer }
 
     /// Adds an event. Callable from any thread; never waits for a reader.
     func record(_ entry: JournalEntry, kind: String?) {
+        observer(entry)
         state.withLock { state in
             let event = Event(id: state.next, entry: entry, kind: kind)
             if state.ring.count < JournalHub.capacity {

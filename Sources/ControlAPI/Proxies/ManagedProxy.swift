@@ -87,6 +87,19 @@ final class ManagedProxy: Sendable {
         }
     }
 
+    /// Closes the connections, and starts the proxy at its address with a clock at zero. Enables it if it is disabled.
+    func beginAnew() async throws(ControlError) {
+        try await changes.withLock { () async throws(ControlError) in
+            let old = state
+            guard !old.isEnded else { throw .proxyNotFound(name) }
+            var new = old
+            try await restart(from: old, to: &new)
+            let applied = new
+            current.withLock { $0 = applied }
+            context.journal.noteChange()
+        }
+    }
+
     /// Starts the proxy anew in `new`, and stops the one of `old`.
     private func restart(from old: State, to new: inout State) async throws(ControlError) {
         let isSamePort = (try? ListenText.endpoint(old.listen).port) == (try? ListenText.endpoint(new.listen).port)

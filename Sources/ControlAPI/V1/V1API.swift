@@ -5,13 +5,15 @@ import HTTPTypes
 public struct V1API: Sendable {
     let proxies: ProxyManager
     let profiles: ProfileStore
+    let story: Story?
     let streams = StreamSlots()
     let samples = SampleCache()
 
-    /// The API over `proxies`, which can have the profiles of `profiles`.
-    public init(proxies: ProxyManager, profiles: ProfileStore) {
+    /// The API over `proxies`, which can have the profiles of `profiles`, with the story of a demo if there is one.
+    public init(proxies: ProxyManager, profiles: ProfileStore, story: Story? = nil) {
         self.proxies = proxies
         self.profiles = profiles
+        self.story = story
     }
 
     /// The response to a request; `nil` if its path isn't one of the API's.
@@ -55,8 +57,9 @@ extension APIResponse {
     /// The titles of errors by status.
     private static let titles = [
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        408: "Request Timeout", 409: "Conflict", 422: "Unprocessable Content", 429: "Too Many Requests",
-        500: "Internal Server Error",
+        408: "Request Timeout", 409: "Conflict", 413: "Content Too Large", 422: "Unprocessable Content",
+        429: "Too Many Requests",
+        500: "Internal Server Error", 503: "Service Unavailable",
     ]
 
     /// An error (RFC 9457).
@@ -76,8 +79,15 @@ extension APIResponse {
 
     /// An error of a request.
     static func problem(_ error: ControlError) -> APIResponse {
-        guard case .problems(let problems) = error else { return problem(error.status, error.code, error.text) }
-        return problem(error.status, error.code, error.text, problems.problems)
+        let status =
+            switch error {
+            case .malformedListen: 400
+            case .cannotListen: 409
+            case .stopped: 503
+            default: error.status
+            }
+        guard case .problems(let problems) = error else { return problem(status, error.code, error.text) }
+        return problem(status, error.code, error.text, problems.problems)
     }
 }
 

@@ -44,7 +44,20 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How events are told.", valueName: "format"))
     var events = EventFormat.text
 
+    @Flag(
+        help: """
+            Show the demo on a page, where the network can be changed as well: it begins when the page is opened, and \
+            starts again after each end, until Ctrl-C.
+            """
+    )
+    var page = false
+
+    @Option(help: "The port of the page; 0 takes a free one. (default: 8474)")
+    var port: Int?
+
     func validate() throws {
+        guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
+        guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
         guard size.bytes > 0, size <= .mebibytes(16 << 10) else {
             throw ValidationError("--size is from 1 B to 16 GiB, such as 64MiB")
         }
@@ -64,10 +77,47 @@ struct DemoCommand: AsyncParsableCommand {
         }
         let files = try DemoFiles(size: size.bytes, seed: seed, keptIn: keep)
         defer { files.remove() }
-        let demo = Demo(profile: profile, seed: seed, files: files, format: events, loops: loops)
-        try await demo.run(direction.transfers, until: interrupt)
+        if page {
+            try await showPage(profile, seed, files, loops, until: interrupt)
+        } else {
+            let network = DemoProxy(profile: profile, seed: seed, loops: loops)
+            let demo = Demo(profile: profile, seed: seed, files: files, format: events, network: network)
+            try await demo.run(direction.transfers, until: interrupt)
+        }
         await loops.stop()
     }
+
+    private func showPage(
+        _ profile: Profile,
+        _ seed: UInt64,
+        _ files: DemoFiles,
+        _ loops: EventLoopGroup,
+        until interrupt: Interrupt
+    ) async throws(CommandFailure) {
+        #if Control
+            let (events, direction) = (events, direction)
+            let page = DemoPage(profile: profile, seed: seed, loops: loops)
+            let demo = Demo(profile: profile, seed: seed, files: files, format: events, network: page)
+            try await page.serve(port: port ?? 8474, until: interrupt) { url in
+                switch events {
+                case .text: Console.print("open \(url) in a browser: the demo begins then, and ends with Ctrl-C")
+                case .json: EventFormat.writeJSON(DemoPageReady(url: url))
+                }
+            } _: { () async throws(CommandFailure) in
+                try await demo.run(direction.transfers, until: interrupt)
+            }
+        #else
+            throw .wrongInput(
+                "this build has no page: build it with the trait Control, as `swift build` does by default"
+            )
+        #endif
+    }
+}
+
+/// The JSON line that tells where the page of a demo is.
+private struct DemoPageReady: Encodable {
+    var event = "page"
+    var url: String
 }
 
 /// The value of `--direction`.

@@ -12,9 +12,12 @@ struct Demo {
     let seed: UInt64
     let files: DemoFiles
     let format: EventFormat
-    let loops: EventLoopGroup
+    let network: any DemoNetwork
+    /// The time in which the end of a transfer can be read, where the transfers go on.
+    private static let pause = Duration.seconds(5)
 
-    /// Runs and verifies one transfer after the other; stops on `interrupt` or the first failure.
+    /// Runs and verifies one transfer after the other; stops on `interrupt` or the first failure. On a network that repeats,
+    /// only a file that differs is a failure.
     func run(_ transfers: [DemoTransfer], until interrupt: Interrupt) async throws(CommandFailure) {
         let origin: OriginServer
         do throws(OriginError) {
@@ -30,18 +33,23 @@ struct Demo {
             Console.print("sending \(Formatting.size(files.size)) with seed \(seed)")
         }
         do throws(CommandFailure) {
-            for (index, transfer) in transfers.enumerated() {
-                if format == .text {
-                    Console.print(lines: "\n\(transfer.rawValue)\(index > 0 ? ": the network starts anew" : "")")
+            var isFirst = true
+            repeat {
+                for transfer in transfers where !interrupt.hasCome || !network.repeats {
+                    if format == .text {
+                        Console.print(lines: "\n\(transfer.rawValue)\(isFirst ? "" : ": the network starts anew")")
+                    }
+                    isFirst = false
+                    try await run(transfer, from: origin, until: interrupt)
+                    if network.repeats { await Demo.rest(until: interrupt) }
                 }
-                try await run(transfer, from: origin, until: interrupt)
-            }
+            } while network.repeats && !interrupt.hasCome
         } catch {
             await origin.shutdown()
             throw error
         }
         await origin.shutdown()
-        if format == .text, transfers.count > 1 {
+        if format == .text, transfers.count > 1, !network.repeats {
             Console.print(lines: "\nproved: downloaded and uploaded, the file is the same byte for byte")
         }
     }
@@ -54,13 +62,20 @@ struct Demo {
         until interrupt: Interrupt
     ) async throws(CommandFailure) {
         let live = LiveLine()
-        let story = DemoStory(started: MonotonicClock.now, live: live)
-        let proxy = try await startProxy(to: origin, story)
-        story.follow(proxy.schedule, names: profile.phases.map(\.name))
+        let network = network
+        let story = DemoStory(started: MonotonicClock.now, live: live) { phase, sentence in
+            let place = [transfer.rawValue, phase].compactMap { $0 }.joined(separator: ", ")
+            network.tell(sentence.isEmpty ? place : "\(place): \(sentence)")
+        }
+        network.tell("\(transfer.rawValue): \(Formatting.size(files.size)) through \(profile.name), \(profile.summary)")
+        files.prepare(transfer)
+        let upstream = Endpoint(host: origin.address.host, port: UInt16(clamping: origin.address.port))
+        let address = try await network.begin(to: upstream, story)
         let progress = TransferProgress()
-        let ticker = Task { await tick(story, progress, live) }
-        let client = DemoClient(files: files, format: format, seed: seed, story: story, progress: progress)
-        let work = Task { await client.perform(transfer, at: "\(proxy.address)") }
+        let ticker = Task { await tick(transfer, story, progress, live) }
+        var client = DemoClient(files: files, format: format, seed: seed, story: story, progress: progress)
+        client.isPatient = network.repeats
+        let work = Task { [client] in await client.perform(transfer, at: address) }
         let watch = Task {
             await interrupt.wait()
             work.cancel()
@@ -70,32 +85,42 @@ struct Demo {
         ticker.cancel()
         await ticker.value
         live.clear()
-        let statistics = await proxy.statistics()
-        await proxy.stop()
+        let statistics = await network.end()
         if let text = statistics.lateness { Console.warn(text) }
-        try conclude(transfer, result, story, isTold: live.isOn)
-    }
-
-    private func startProxy(to origin: OriginServer, _ story: DemoStory) async throws(CommandFailure) -> Proxy {
-        let configuration = ProxyConfiguration(
-            name: "demo",
-            listen: Endpoint(host: "127.0.0.1", port: 0),
-            upstream: Endpoint(host: origin.address.host, port: UInt16(clamping: origin.address.port)),
-            profile: profile,
-            seed: seed
-        )
-        do {
-            return try await Proxy.start(configuration, on: loops, journal: { story.record($0) })
+        do throws(CommandFailure) {
+            let caption = try conclude(transfer, result, story, isTold: live.isOn)
+            network.show(progress.snapshot, of: transfer, .done)
+            network.tell("\(transfer.rawValue): \(caption)")
         } catch {
-            throw .failed(error.description)
+            network.show(progress.snapshot, of: transfer, .failed)
+            network.tell("\(error.lines.trimmingPrefix("squall: "))")
+            guard network.repeats, case .failure(let failure) = result else { throw error }
+            if failure != .cancelled { Console.warn(lines: error.lines) }
         }
     }
 
+    /// Waits for the pause, or for `interrupt`.
+    private static func rest(until interrupt: Interrupt) async {
+        let pause = Task { try? await Task.sleep(for: Demo.pause) }
+        let watch = Task {
+            await interrupt.wait()
+            pause.cancel()
+        }
+        await pause.value
+        watch.cancel()
+    }
+
     /// Draws the live line and reports phases until it is cancelled.
-    private func tick(_ story: DemoStory, _ progress: TransferProgress, _ live: LiveLine) async {
+    private func tick(
+        _ transfer: DemoTransfer,
+        _ story: DemoStory,
+        _ progress: TransferProgress,
+        _ live: LiveLine
+    ) async {
         while !Task.isCancelled {
             let now = MonotonicClock.now
-            let phase = story.phase(at: now).map { "[\($0)]   " } ?? ""
+            let phase = network.phase(at: now, story).map { "[\($0)]   " } ?? ""
+            network.show(progress.snapshot, of: transfer, .running)
             let faults = story.faults
             live.draw(
                 "\(Formatting.seconds(now - story.started))  \(phase)\(progress.text)   "
@@ -105,12 +130,13 @@ struct Demo {
         }
     }
 
+    /// Prints the outcome; returns its caption.
     private func conclude(
         _ transfer: DemoTransfer,
         _ result: Result<DemoResult, DemoFailure>,
         _ story: DemoStory,
         isTold: Bool
-    ) throws(CommandFailure) {
+    ) throws(CommandFailure) -> String {
         // Not repeated if it was shown live.
         if format == .text, !isTold { Console.print(lines: DemoSummary.story(of: story)) }
         let done: DemoResult
@@ -146,6 +172,7 @@ struct Demo {
             throw .failed("the file that arrived by \(transfer.rawValue) is not the file that was sent")
         }
         if transfer == .download { files.releaseReceived() }
+        return DemoSummary.caption(of: done, story, received: received)
     }
 }
 

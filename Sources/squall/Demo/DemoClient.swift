@@ -8,6 +8,8 @@ struct DemoClient {
     let seed: UInt64
     let story: DemoStory
     let progress: TransferProgress
+    /// Whether the client never gives up, and waits for 2 s at most: somebody takes the network away by hand.
+    var isPatient = false
 
     /// Runs `transfer` with the server at `address`.
     func perform(_ transfer: DemoTransfer, at address: String) async -> Result<DemoResult, DemoFailure> {
@@ -21,6 +23,10 @@ struct DemoClient {
     private var client: TransferClient {
         var configuration = TransferClientConfiguration()
         configuration.seed = seed
+        if isPatient {
+            configuration.retry.maximumAttempts = .max
+            configuration.retry.maximumDelay = .seconds(2)
+        }
         return TransferClient(configuration: configuration)
     }
 

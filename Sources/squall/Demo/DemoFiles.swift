@@ -53,6 +53,11 @@ struct DemoFiles {
         }
     }
 
+    /// Removes what an earlier transfer of the demo has left.
+    func prepare(_ transfer: DemoTransfer) {
+        try? FileManager.default.removeItem(atPath: transfer == .download ? received : uploaded)
+    }
+
     /// Removes the received file after the comparison, unless it is kept.
     func releaseReceived() {
         if !isKept { try? FileManager.default.removeItem(atPath: received) }

@@ -11,6 +11,8 @@ final class DemoStory: Sendable {
 
     private struct State {
         var phases: Phases?
+        /// The phase that `enter` reported.
+        var entered: String?
         var lines: [(moment: Moment, text: String)] = []
         var omitted = 0
         /// The number of injections per fault description, in order of first occurrence.
@@ -28,10 +30,17 @@ final class DemoStory: Sendable {
     let started: Moment
     private let state = Mutex(State())
     private let live: LiveLine
+    /// Called with each phase and each event of the client.
+    private let tell: @Sendable (_ phase: String?, _ sentence: String) -> Void
 
-    init(started: Moment, live: LiveLine) {
+    init(
+        started: Moment,
+        live: LiveLine,
+        tell: @escaping @Sendable (_ phase: String?, _ sentence: String) -> Void = { _, _ in }
+    ) {
         self.started = started
         self.live = live
+        self.tell = tell
     }
 
     /// The number of faults injected so far.
@@ -52,12 +61,25 @@ final class DemoStory: Sendable {
         state.withLock { $0.phases = Phases(schedule: schedule, names: names) }
     }
 
+    /// Reports the phase of a clock that may be set, unless it is the one reported before.
+    func enter(_ phase: String?, at moment: Moment) {
+        let isNew = state.withLock { state in
+            defer { state.entered = phase }
+            guard let phase, phase != state.entered else { return false }
+            DemoStory.append((moment, "— \(phase)"), &state)
+            return true
+        }
+        guard isNew, let phase else { return }
+        printLive((moment, "— \(phase)"))
+        tell(phase, "")
+    }
+
     /// The name of the phase at `moment`, reported if it is new.
     func phase(at moment: Moment) -> String? {
         let (news, name) = state.withLock { state in
             let news = DemoStory.enterPhase(at: moment, &state)
             let index = state.phases?.current?.phase
-            return (news, index.flatMap { state.phases?.names[$0] })
+            return (news, index.flatMap { state.phases?.names[$0] } ?? state.entered)
         }
         if let news { printLive(news) }
         return name
@@ -78,17 +100,20 @@ final class DemoStory: Sendable {
     /// Records an event of the client.
     func record(_ event: DownloadEvent) {
         guard let sentence = event.sentence else { return }
-        add("client: \(sentence)", at: MonotonicClock.now) { state in
-            if case .resumed(let offset) = event { state.resumptions.append(offset) }
-        }
+        if case .resumed(let offset) = event { record(sentence, resumedAt: offset) } else { record(sentence) }
     }
 
     /// Records an event of the client.
     func record(_ event: UploadEvent) {
         guard let sentence = event.sentence else { return }
+        if case .resumed(let offset) = event { record(sentence, resumedAt: offset) } else { record(sentence) }
+    }
+
+    private func record(_ sentence: String, resumedAt offset: Int64? = nil) {
         add("client: \(sentence)", at: MonotonicClock.now) { state in
-            if case .resumed(let offset) = event { state.resumptions.append(offset) }
+            if let offset { state.resumptions.append(offset) }
         }
+        tell(state.withLock { $0.entered }, sentence)
     }
 
     private static func enterPhase(at moment: Moment, _ state: inout State) -> (moment: Moment, text: String)? {

@@ -24,6 +24,15 @@ enum DemoSummary {
             """
     }
 
+    /// The outcome of a transfer whose file arrived, in a sentence.
+    static func caption(of result: DemoResult, _ story: DemoStory, received: [UInt8]) -> String {
+        let seconds = Formatting.seconds(result.duration).trimmingPrefix { $0 == " " }
+        let resumed = story.resumptions.first.map { " and resumed at \(Formatting.grouped($0))" } ?? ""
+        let digest = received.hexadecimal.prefix(16)
+        return "arrived byte for byte in \(seconds), over \(result.connections) connections\(resumed); "
+            + "SHA-256 \(digest)… on both sides"
+    }
+
     /// "15" and, on further lines, each fault with its count.
     private static func faults(of story: DemoStory) -> String {
         let events = story.events

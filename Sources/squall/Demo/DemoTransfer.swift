@@ -4,6 +4,11 @@ import TransferClient
 enum DemoTransfer: String {
     case download, upload
 
+    /// The state of a transfer.
+    enum State {
+        case running, done, failed
+    }
+
     /// The first half of a failure message.
     var failure: String {
         switch self {
@@ -39,7 +44,7 @@ struct DemoResult {
 }
 
 /// Why a demo transfer failed.
-enum DemoFailure: Error {
+enum DemoFailure: Error, Equatable {
     case cancelled
     /// The reason, without advice to resume: another demo starts from the beginning.
     case failed(String)

@@ -61,11 +61,7 @@ struct ControlRunner {
             } catch {
                 await ControlRunner.end(work)
                 await proxies.stop()
-                throw .failed(
-                    error.isAddressInUse
-                        ? "can't listen on \(host):\(port): the port is taken; stop what has it, or give --port"
-                        : "can't listen on \(host):\(port): \(error.description)"
-                )
+                throw error.commandFailure(host, port)
             }
             // Before the proxies stop, which would count as disabled.
             await ControlRunner.end(work)
@@ -124,3 +120,16 @@ struct ControlRunner {
         }
     #endif
 }
+
+#if Control
+    extension ControlServer.Failure {
+        /// The failure of a command whose server was to listen on `host` and `port`.
+        func commandFailure(_ host: String, _ port: Int) -> CommandFailure {
+            .failed(
+                isAddressInUse
+                    ? "can't listen on \(host):\(port): the port is taken; stop what has it, or give --port"
+                    : "can't listen on \(host):\(port): \(description)"
+            )
+        }
+    }
+#endif

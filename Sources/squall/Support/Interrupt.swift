@@ -44,6 +44,9 @@ final class Interrupt: Sendable {
         return interrupt
     }
 
+    /// Whether one of the signals was received.
+    var hasCome: Bool { state.withLock { $0.count > 0 } }
+
     /// Returns when one of the signals was received.
     func wait() async {
         await withCheckedContinuation { continuation in

@@ -114,6 +114,7 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result)
 /// Runs `body` with a control server over real loops.
 func withV1(
     token: String? = nil,
+    story: Story? = nil,
     loops count: Int = 1,
     _ body: @Sendable (V1Fixture) async throws -> Void
 ) async throws {
@@ -146,7 +147,7 @@ func withV1(
         },
         changed: { journal.noteChange() }
     )
-    let v1 = V1API(proxies: proxies, profiles: profiles)
+    let v1 = V1API(proxies: proxies, profiles: profiles, story: story)
     let fixture = V1Fixture(
         handler: ControlHandler(
             requestGuard: RequestGuard(token: token),

@@ -14,6 +14,8 @@ struct EventCursor {
     static let keepAlive = Duration.seconds(15)
 
     private let journal: JournalHub
+    private let story: Story?
+    private var position = Story.Position()
     /// The number of the last event that was handed out.
     private var event: UInt64
     private var change: UInt64
@@ -24,8 +26,15 @@ struct EventCursor {
     private var lastPart: Moment
 
     /// A cursor at the events after the one numbered `event`; `nil` for those to come.
-    init(_ journal: JournalHub, after event: UInt64?, samples interval: Duration?, at now: Moment) {
+    init(
+        _ journal: JournalHub,
+        _ story: Story? = nil,
+        after event: UInt64?,
+        samples interval: Duration?,
+        at now: Moment
+    ) {
         self.journal = journal
+        self.story = story
         let last = journal.last
         // A higher number comes from an earlier server; every event is new then.
         self.event = event.map { $0 > last ? 0 : $0 } ?? last
@@ -33,6 +42,8 @@ struct EventCursor {
         problem = journal.notices.lastProblem
         self.interval = interval
         (nextSample, lastPart) = (now, now)
+        // What was told before is at `/v1/story`.
+        _ = story?.news(after: &position)
     }
 
     /// Whether a sample is due; the next one is due an interval later.
@@ -58,6 +69,10 @@ struct EventCursor {
         let changes = journal.notices.changes
         if changes != change { text += EventCursor.message("change", "{}") }
         change = changes
+        if let (captions, transfers) = story?.news(after: &position) {
+            for caption in captions { text += EventCursor.message("story", caption.compact) }
+            for transfer in transfers { text += EventCursor.message("transfer", transfer.compact) }
+        }
         if text.isEmpty, now - lastPart >= EventCursor.keepAlive { text = ": keep-alive\n\n" }
         if !text.isEmpty { lastPart = now }
         return text

@@ -18,11 +18,13 @@ extension V1API {
         }
         let cursor = EventCursor(
             journal,
+            story,
             after: last,
             samples: hasSamples ? .milliseconds(samples) : nil,
             at: MonotonicClock.now
         )
         let reader = EventReader(self, try streams.take(), cursor)
+        story?.endWait()
         var response = APIResponse(200, type: "text/event-stream")
         response.fields[.cacheControl] = "no-store"
         response.body = .stream(AsyncStream { await reader.next() })

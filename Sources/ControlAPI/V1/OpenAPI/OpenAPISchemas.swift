@@ -96,6 +96,21 @@ enum OpenAPISchemas {
                 ("kind", OpenAPIForm.text.orNull), ("what", .text), ("offset", OpenAPIForm.number.orNull),
             ])
         ),
+        (
+            "Story",
+            .full([
+                ("captions", .list(.full([("time", .text), ("text", .text)]))),
+                (
+                    "transfers",
+                    .list(
+                        .full([
+                            ("name", .text), ("bytes", .number), ("total", OpenAPIForm.number.orNull),
+                            ("resumptions", .number), ("state", .words(["running", "done", "failed"])),
+                        ])
+                    )
+                ),
+            ])
+        ),
         ("ConnectionList", .full([("connections", .list(.named("Connection"))), ("total", .number)])),
         (
             "Connection",

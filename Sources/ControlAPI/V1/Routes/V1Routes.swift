@@ -39,9 +39,15 @@ extension V1API {
         V1Route(.post, "/v1/check", "Checks a profile.", V1API.checkProfile)
             .takes("Profile")
             .gives("ProblemList"),
-        V1Route(.get, "/v1/events", "A stream of samples, faults, changes and problems.", V1API.streamEvents)
-            .query("samples", "milliseconds between samples, 100 to 10,000; without it there are none")
-            .gives("text/event-stream"),
+        V1Route(
+            .get,
+            "/v1/events",
+            "A stream of samples, faults, changes, problems and a demo's story.",
+            V1API.streamEvents
+        )
+        .query("samples", "milliseconds between samples, 100 to 10,000; without it there are none")
+        .gives("text/event-stream"),
+        V1Route(.get, "/v1/story", "The captions and the transfers of a running demo.", V1API.readStory).gives("Story"),
         V1Route(.get, "/v1/journal", "The last events of faults.", V1API.readJournal)
             .query("after", "the number of the last event that is known")
             .query("limit", "1 to 10,000 events; 1,000 by default")

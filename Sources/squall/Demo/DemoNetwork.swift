@@ -1,0 +1,72 @@
+import EventLoop
+import FaultProfile
+import ProxyEngine
+import Synchronization
+import Units
+
+/// The network of a demo, which starts anew for each transfer, and whoever else watches.
+protocol DemoNetwork: Sendable {
+    /// Whether the transfers go on, one after the other, until Ctrl-C.
+    var repeats: Bool { get }
+
+    /// Starts from the beginning of the profile in front of `upstream`, and tells `story`; returns the address of the proxy.
+    func begin(to upstream: Endpoint, _ story: DemoStory) async throws(CommandFailure) -> String
+
+    /// The name of the phase now, which `story` reports if it is new.
+    func phase(at moment: Moment, _ story: DemoStory) -> String?
+
+    /// Shows the progress of a transfer.
+    func show(_ progress: ProgressSnapshot, of transfer: DemoTransfer, _ state: DemoTransfer.State)
+
+    /// Shows a caption.
+    func tell(_ caption: String)
+
+    /// Ends the network of a transfer; returns its counters.
+    func end() async -> Statistics
+}
+
+/// The network without a page: a new proxy for each transfer, whose connections count from 1.
+final class DemoProxy: DemoNetwork {
+    let repeats = false
+    private let profile: Profile
+    private let seed: UInt64
+    private let loops: EventLoopGroup
+    private let running = Mutex<Proxy?>(nil)
+
+    init(profile: Profile, seed: UInt64, loops: EventLoopGroup) {
+        self.profile = profile
+        self.seed = seed
+        self.loops = loops
+    }
+
+    func begin(to upstream: Endpoint, _ story: DemoStory) async throws(CommandFailure) -> String {
+        let configuration = ProxyConfiguration(
+            name: "demo",
+            listen: Endpoint(host: "127.0.0.1", port: 0),
+            upstream: upstream,
+            profile: profile,
+            seed: seed
+        )
+        do throws(ProxyError) {
+            let proxy = try await Proxy.start(configuration, on: loops, journal: { story.record($0) })
+            story.follow(proxy.schedule, names: profile.phases.map(\.name))
+            running.withLock { $0 = proxy }
+            return "\(proxy.address)"
+        } catch {
+            throw .failed(error.description)
+        }
+    }
+
+    func phase(at moment: Moment, _ story: DemoStory) -> String? { story.phase(at: moment) }
+
+    func show(_ progress: ProgressSnapshot, of transfer: DemoTransfer, _ state: DemoTransfer.State) {}
+
+    func tell(_ caption: String) {}
+
+    func end() async -> Statistics {
+        guard let proxy = running.withLock({ $0.take() }) else { return Statistics() }
+        let statistics = await proxy.statistics()
+        await proxy.stop()
+        return statistics
+    }
+}
