@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page simulate planted crashes example photos docs lint format acceptance control transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page simulate planted crashes example photos docs lint format acceptance control databases transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -87,6 +87,10 @@ format: ## format every Swift file
 control: build ## measure the control server: many proxies, stuck connections, 10,000 changes under load (3 minutes)
 	@scripts/install.sh load
 	@python3 Benchmarks/control.py
+
+databases: build ## change faults while pgbench and redis-benchmark run: is the journal right? (a minute)
+	@scripts/install.sh databases
+	@python3 Benchmarks/databases.py
 
 page: ## visit the page of `squall serve` with a headless Chromium: clicks, sliders, Wi-Fi off (two minutes)
 	@scripts/install.sh build page

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance transfers tools load bench allocations
+#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases transfers
+#                                   tools load bench allocations
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -50,6 +51,13 @@ for purpose in "$@"; do
         need nginx has nginx
         need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
         need wget has wget
+        ;;
+    databases)
+        need python3 has python3
+        need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
+        need postgresql-client has pgbench
+        need redis-server has redis-server
+        need redis-tools has redis-benchmark
         ;;
     transfers)
         need python3 has python3
