@@ -39,6 +39,10 @@ extension V1API {
         guard name.unicodeScalars.count <= ProfileLimits.faultNameLength else {
             throw .invalid("the name has more than \(ProfileLimits.faultNameLength) characters")
         }
+        // As in a profile: a snapshot is read by the same rules.
+        guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .invalid("the name \(name.quoted) has a control character")
+        }
         var until: Moment?
         if let text = request.request.parameter("for") {
             guard let time = try? Duration(parsing: text), time > .zero, time <= V1API.longestFault else {

@@ -12,7 +12,12 @@ extension V1API {
     func createProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let keys = ["name", "listen", "upstream", "enabled", "seed", "mode", "profile", "faults"]
         let object = try V1Object(try request.document(), keys: keys)
-        let proxy = try await proxies.create(try definition(object))
+        let definition = try definition(object)
+        // Toxiproxy's API has no such limit, so that a snapshot has none either.
+        guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
+            throw .invalid("the name has more than \(ProfileLimits.nameLength) characters")
+        }
+        let proxy = try await proxies.create(definition)
         return .json(await json(of: proxy), status: 201)
     }
 
@@ -23,9 +28,6 @@ extension V1API {
             listen: try object.text("listen") ?? "127.0.0.1:0",
             upstream: try object.text("upstream") ?? ""
         )
-        guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
-            throw .invalid("the name has more than \(ProfileLimits.nameLength) characters")
-        }
         definition.isEnabled = try object.flag("enabled") ?? true
         definition.seed = try object.number("seed")
         if let mode = try object.text("mode") {
