@@ -202,6 +202,23 @@ final class ManagedProxy: Sendable {
         scheduleExpiry(of: applied.extras)
     }
 
+    /// Changes the clock of the phases. No change stops the proxy meanwhile.
+    func setClock(_ action: ClockAction) async throws(ControlError) {
+        try await changes.withLock { () async throws(ControlError) in
+            let state = state
+            guard !state.isEnded else { throw .proxyNotFound(name) }
+            guard let running = state.running else {
+                throw .conflict("the proxy “\(name)” is disabled, so it has no clock")
+            }
+            do throws(ProxyError) {
+                try await running.setClock(action)
+            } catch {
+                throw ControlError(error)
+            }
+            context.journal.noteChange()
+        }
+    }
+
     /// The counters since the proxy was created.
     func statistics() async -> Statistics {
         let state = state

@@ -48,6 +48,17 @@ public final class ProxyManager: Sendable {
     /// The proxies in the order of their names.
     var all: [ManagedProxy] { proxies.withLock { $0.values.sorted { $0.name < $1.name } } }
 
+    /// Calls `body` with each proxy in the order of their names. One that is removed meanwhile is left out.
+    func onEach(_ body: (ManagedProxy) async throws(ControlError) -> Void) async throws(ControlError) {
+        for proxy in all {
+            do throws(ControlError) {
+                try await body(proxy)
+            } catch {
+                guard case .proxyNotFound = error else { throw error }
+            }
+        }
+    }
+
     /// The proxy of a name.
     func proxy(_ name: String) throws(ControlError) -> ManagedProxy {
         guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound(name) }

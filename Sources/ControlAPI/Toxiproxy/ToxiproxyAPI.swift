@@ -97,7 +97,7 @@ public struct ToxiproxyAPI: Sendable {
             }
             return APIResponse(204)
         case .reset:
-            for proxy in proxies.all {
+            try await proxies.onEach { proxy throws(ControlError) in
                 try await proxy.update(isEnabled: true)
                 try await proxy.changeFaults { state throws(ControlError) in state.toxics = [] }
             }

@@ -14,15 +14,7 @@ extension V1API {
         case ("step", let phase?): action = .step(phase: phase)
         default: throw .invalid("action is pause, resume, restart, or step with the phase")
         }
-        guard let running = proxy.state.running else {
-            throw .conflict("the proxy “\(proxy.name)” is disabled, so it has no clock")
-        }
-        do throws(ProxyError) {
-            try await running.setClock(action)
-        } catch {
-            throw ControlError(error)
-        }
-        journal.noteChange()
+        try await proxy.setClock(action)
         return .json(await json(of: proxy))
     }
 }

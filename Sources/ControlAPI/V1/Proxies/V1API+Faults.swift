@@ -21,14 +21,16 @@ extension V1API {
 
     func putFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let fault = try fault(request)
-        for proxy in proxies.all { try await proxy.put(fault) }
+        try await proxies.onEach { proxy throws(ControlError) in try await proxy.put(fault) }
         return .json(await jsonOfAll())
     }
 
     func deleteFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let name = request["fault"]
         var isFound = false
-        for proxy in proxies.all where try await proxy.removeFault(name) { isFound = true }
+        try await proxies.onEach { proxy throws(ControlError) in
+            if try await proxy.removeFault(name) { isFound = true }
+        }
         guard isFound else { throw .faultNotFound(name) }
         return .json(await jsonOfAll())
     }
