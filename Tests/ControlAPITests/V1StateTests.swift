@@ -94,6 +94,26 @@ import Testing
         }
     }
 
+    @Test func `names that a snapshot couldn't have are refused, and a long one of Toxiproxy's API is restored`()
+        async throws
+    {
+        try await withV1 { api in
+            try await api.create("a")
+            let fault = #"{"kind":"latency","delay":"1 ms"}"#
+            let control = try await api.send(.put, "/v1/proxies/a/faults/b%0Bc", fault)
+            #expect(control.status == 400 && control.string("detail").contains("control character"))
+            let long = String(repeating: "n", count: 101)
+            let body = #"{"name":"\#(long)","listen":"127.0.0.1:0","upstream":"127.0.0.1:9"}"#
+            let refused = try await api.send(.post, "/v1/proxies", body)
+            #expect(refused.status == 400)
+            let made = try await api.send(.post, "/proxies", body)
+            #expect(made.status == 201)
+            let snapshot = try await api.send(.get, "/v1/snapshot")
+            let restored = try await api.send(.put, "/v1/snapshot", snapshot.text)
+            #expect(restored.status == 200 && restored.list("proxies", "name") == ["a", long])
+        }
+    }
+
     @Test func `of a snapshot that can't be restored nothing is taken`() async throws {
         try await withV1 { api in
             try await api.create("a", #","profile":"slow""#)
