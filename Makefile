@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page simulate planted crashes example photos docs lint format acceptance control databases transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page simulate planted crashes example photos docs lint format acceptance control control-fuzz databases transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -87,6 +87,10 @@ format: ## format every Swift file
 control: build ## measure the control server: many proxies, stuck connections, 10,000 changes under load (3 minutes)
 	@scripts/install.sh load
 	@python3 Benchmarks/control.py
+
+control-fuzz: build ## put 100,000 broken and generated requests to the control server: does it stay as it was? (6 minutes)
+	@scripts/install.sh control-fuzz
+	@python3 Benchmarks/control_fuzz.py
 
 databases: build ## change faults while pgbench and redis-benchmark run: is the journal right? (a minute)
 	@scripts/install.sh databases

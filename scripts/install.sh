@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases transfers
+#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases control-fuzz transfers
 #                                   tools load bench allocations
 #
 # Does nothing, and needs no network, when everything is there.
@@ -15,6 +15,7 @@ fi
 
 missing=()
 wants_clients=no
+wants_schemathesis=no
 
 # A package is there when the command that follows it succeeds.
 need() {
@@ -58,6 +59,11 @@ for purpose in "$@"; do
         need postgresql-client has pgbench
         need redis-server has redis-server
         need redis-tools has redis-benchmark
+        ;;
+    control-fuzz)
+        need python3 has python3
+        need python3-pip python3 -m pip --version
+        wants_schemathesis=yes
         ;;
     transfers)
         need python3 has python3
@@ -121,4 +127,12 @@ if [[ $wants_clients == yes && ! -d $clients/toxiproxy ]]; then
     echo "== installing toxiproxy-python in .build/clients (from PyPI)"
     python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
         --target "$clients" toxiproxy-python==0.1.1 requests
+fi
+
+# The generator of requests for `make control-fuzz`, with what it needs itself, hypothesis above all.
+schemathesis=$(dirname "$0")/../.build/schemathesis
+if [[ $wants_schemathesis == yes && ! -d $schemathesis/schemathesis ]]; then
+    echo "== installing schemathesis in .build/schemathesis (from PyPI)"
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
+        --target "$schemathesis" schemathesis==4.32.5
 fi
