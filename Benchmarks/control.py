@@ -1,31 +1,50 @@
 #!/usr/bin/env python3
-"""How fast `squall serve` answers, and whether its changes lose a byte.
+"""How fast `squall serve` answers, whether its changes lose a byte, and whether it slows its proxies down.
 
-    make control                               about 3 minutes
-    python3 Benchmarks/control.py stuck        one part: proxies, stuck or changes
+    make control                               about 10 minutes
+    python3 Benchmarks/control.py stuck        one part: proxies, stuck, changes, v1 or speed
 
 proxies  2,000 proxies are populated, listed and deleted.
 stuck    500 connections whose receivers have stopped reading, and a dial that hangs: adding, updating and removing toxics,
          resetting and listing, each 100 times. Meanwhile clients of another proxy are served.
-changes  10,000 toxic changes on a proxy with 1,000 busy connections to an echo server; every connection compares what comes
-         back with what it has sent.
+changes  10,000 toxic changes on a proxy with 1,000 busy connections to an echo server. Clients and server compare digests of
+         what they have sent and received.
+v1       The same with 10,000 changes of faults, profiles and clocks through Squall's own API.
+speed    Bulk, round trips and new connections of a proxy whose server streams events and samples to one client and lists its
+         connections for another, as the page has it, beside `squall run` with the same proxy, in turns.
 
-Exits 1 if a limit of the issue list is missed: 1 s to populate, 50 ms to list and for the p99 of each call, no byte lost.
+Exits 1 if a limit is missed: 1 s to populate, 50 ms to list and for the p99 of each call, no byte lost, 97 % of the speed.
 """
-import argparse, asyncio, contextlib, http.client, json, os, random, signal, socket, statistics, subprocess, sys, threading, time
+import argparse, contextlib, http.client, json, random, signal, socket, statistics, subprocess, sys, threading, time
+from types import SimpleNamespace
 
-from kit import programs
+from kit import busy, cases, machine, programs
+from kit.peers import Peer
 
 TOXICS = [
     {"type": "latency", "attributes": {"latency": 5, "jitter": 4}},
-    {"type": "bandwidth", "attributes": {"rate": 2_000}},
+    {"type": "bandwidth", "attributes": {"rate": 9}},
     {"type": "bandwidth", "toxicity": 0.1, "attributes": {"rate": 0}},
-    {"type": "slicer", "attributes": {"average_size": 5_000, "size_variation": 2_000, "delay": 1_000}},
+    {"type": "slicer", "attributes": {"average_size": 1_000, "size_variation": 200, "delay": 1_000}},
     {"type": "slow_close", "attributes": {"delay": 3}},
     {"type": "limit_data", "attributes": {"bytes": 1 << 50}},
     {"type": "noop"},
 ]
-PATTERN = random.Random(1).randbytes(1 << 16) * 2
+# Faults that hold bytes and let them go; none ends a connection.
+FAULTS = [
+    {"kind": "latency", "delay": "5 ms", "jitter": "4 ms"},
+    {"kind": "bandwidth", "rate": "9 KB/s"},
+    {"kind": "bandwidth", "rate": "5 MB/s", "per": "proxy"},
+    {"kind": "slice", "size": "1 KB", "pause": "1 ms"},
+    {"kind": "loss", "rate": "1 %", "rtt": "4 ms"},
+    {"kind": "outage", "how": "silence", "when": {"chance": "10 %"}},
+    {"kind": "stall", "at": "30 KB", "for": "1 h", "when": {"chance": "30 %"}},
+    {"kind": "slow-reader", "rate": "3 MB/s"},
+    {"kind": "slow-close", "by": "3 ms"},
+    {"kind": "cut", "at": "1000 GiB"},
+    {"kind": "latency", "delay": "1 h", "when": {"http": {"method": "GET"}}},
+]
+SPEED = SimpleNamespace(bulk_seconds=0.4, connections=3_000, round_seconds=0.5)
 failures = []
 
 
@@ -81,7 +100,7 @@ def proxies():
 
 def stuck():
     with Server() as server, contextlib.ExitStack() as stack:
-        source = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=1_024))
+        backend = stack.enter_context(programs.Backend())
         # A listener whose queue is full: a dial to it hangs.
         hung = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):
@@ -89,23 +108,12 @@ def stuck():
             dial.setblocking(False)
             dial.connect_ex(hung.getsockname())
 
-        def pour(peer):
-            with contextlib.suppress(OSError):
-                while True:
-                    peer.sendall(PATTERN)
-
-        def accept():
-            with contextlib.suppress(OSError):
-                while True:
-                    threading.Thread(target=pour, args=(source.accept()[0],), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        port = server.proxy("stuck", "127.0.0.1:%d" % source.getsockname()[1])
+        port = server.proxy("stuck", f"127.0.0.1:{backend.port}")
         for _ in range(500):
-            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            receiver = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            receiver.sendall(b"S".ljust(8, b"\0") + (1 << 50).to_bytes(8, "little"))
         hanging = server.proxy("hangs", "127.0.0.1:%d" % hung.getsockname()[1])
         stack.enter_context(socket.create_connection(("127.0.0.1", hanging)))
-        backend = stack.enter_context(programs.Backend())
         other = server.proxy("other", f"127.0.0.1:{backend.port}")
         served = []
         ends = threading.Event()
@@ -138,98 +146,135 @@ def stuck():
         check(f"{sum(run['done'] for run in served)} clients of another proxy were served meanwhile", served and not failed)
 
 
-class Busy:
-    """A connection to an echo server that compares what comes back."""
-
-    def __init__(self, reader, writer):
-        self.reader, self.writer, self.sent, self.received, self.ends = reader, writer, 0, 0, False
-
-    async def send(self):
-        while not self.ends:
-            if self.sent - self.received < 16_384:
-                start = self.sent % (1 << 16)
-                self.writer.write(PATTERN[start : start + 2_048])
-                self.sent += 2_048
-                await self.writer.drain()
-            await asyncio.sleep(0.02)
-        self.writer.write_eof()
-
-    async def receive(self):
-        while data := await self.reader.read(1 << 16):
-            start = self.received % (1 << 16)
-            if PATTERN[start : start + len(data)] != data:
-                return "changed"
-            self.received += len(data)
-        return "whole" if self.received == self.sent else f"{self.sent - self.received} bytes lost"
-
-    async def run(self):
-        _, result = await asyncio.gather(self.send(), self.receive())
-        return result
+def toxic_changes(server, draw, count):
+    """Adds, changes, removes and resets toxics of the proxy."""
+    path, present = "/proxies/busy/toxics", []
+    for number in range(count):
+        if len(present) < 4 and draw.random() < 0.5:
+            toxic = {**draw.choice(TOXICS), "name": f"t{number}", "stream": draw.choice(["upstream", "downstream"])}
+            server.call("POST", path, toxic)
+            present.append(toxic["name"])
+        elif present and draw.random() < 0.5:
+            server.call("DELETE", f"{path}/{present.pop(draw.randrange(len(present)))}")
+        elif present:
+            server.call("PATCH", f"{path}/{draw.choice(present)}", {"toxicity": draw.choice([0, 0.1, 1])})
+        else:
+            server.call("POST", "/reset")
+    server.call("POST", "/reset")
 
 
-async def busy(server, count, changes):
-    async def echo(reader, writer):
-        with contextlib.suppress(OSError):
-            while data := await reader.read(1 << 16):
-                writer.write(data)
-                await writer.drain()
-            writer.write_eof()
+def fault_changes(server, draw, count):
+    """Adds, replaces and removes faults and profiles of the proxy, and moves its clock."""
+    path, present = "/v1/proxies/busy", []
+    server.call("DELETE", f"{path}/profile")
+    for _ in range(count):
+        choice = draw.random()
+        if len(present) < 4 and choice < 0.4 or not present:
+            present.append(f"f{draw.randrange(1 << 30)}")
+            server.call("PUT", f"{path}/faults/{present[-1]}", draw.choice(FAULTS))
+        elif choice < 0.6:
+            server.call("DELETE", f"{path}/faults/{present.pop(draw.randrange(len(present)))}")
+        elif choice < 0.8:
+            server.call("PUT", f"{path}/faults/{draw.choice(present)}", draw.choice(FAULTS))
+        elif choice < 0.9:
+            phases = [{"name": f"p{place}", "for": "200 ms", "faults": [draw.choice(FAULTS)]} for place in range(2)]
+            server.call("PUT", f"{path}/profile", {"name": "phases", "phases": phases, "repeat": True})
+        else:
+            server.call("POST", f"{path}/clock", {"action": draw.choice(["pause", "resume", "restart"])})
+    server.call("DELETE", f"{path}/profile")
+    for name in present:
+        server.call("DELETE", f"{path}/faults/{name}")
 
-    listener = await asyncio.start_server(echo, "127.0.0.1", 0, backlog=4_096)
-    port = server.proxy("busy", "127.0.0.1:%d" % listener.sockets[0].getsockname()[1])
-    links = [Busy(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
-    tasks = [asyncio.create_task(link.run()) for link in links]
-    draw = random.Random(7)
 
-    def change():
-        present = []
+def changes(change, options):
+    traffic = busy.Busy(options.connections)
+    with Server() as server:
+        traffic.begin(server.proxy("busy", f"127.0.0.1:{traffic.upstream}"))
         start = time.perf_counter()
-        for number in range(changes):
-            path = "/proxies/busy/toxics"
-            if len(present) < 4 and draw.random() < 0.5:
-                toxic = {**draw.choice(TOXICS), "name": f"t{number}", "stream": draw.choice(["upstream", "downstream"])}
-                server.call("POST", path, toxic)
-                present.append(toxic)
-            elif present and draw.random() < 0.5:
-                server.call("DELETE", f"{path}/{present.pop(draw.randrange(len(present)))['name']}")
-            elif present:
-                server.call("PATCH", f"{path}/{draw.choice(present)['name']}", {"toxicity": draw.choice([0, 0.1, 1])})
-            else:
-                server.call("POST", "/reset")
-        server.call("POST", "/reset")
-        return time.perf_counter() - start
-
-    seconds = await asyncio.get_running_loop().run_in_executor(None, change)
-    for link in links:
-        link.ends = True
-    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 120)
-    total = sum(link.received for link in links)
-    listener.close()
-    bad = [result for result in results if result != "whole"]
+        change(server, random.Random(7), options.changes)
+        seconds = time.perf_counter() - start
+        problems, count = traffic.end()
     check(
-        f"{changes} changes in {seconds:.0f} s on {count} connections with {total / 1e6:.0f} MB: "
-        f"{len(bad)} lost a byte or were dropped {bad[:3] if bad else ''}",
-        not bad,
+        f"{options.changes} changes in {seconds:.0f} s on {options.connections} connections with {count / 1e6:.0f} MB: "
+        f"{len(problems)} lost a byte or were dropped {problems[:3] if problems else ''}",
+        not problems,
     )
 
 
-def changes(count=1_000, number=10_000):
-    with Server() as server:
-        asyncio.run(busy(server, count, number))
+class Watcher:
+    """Follows a control server as its page does: an event stream with samples, and a list of connections each second."""
+
+    def __init__(self, port):
+        self.port, self.events, self.lists, self.ends = port, 0, 0, threading.Event()
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self.follow, self.poll)]
+        for thread in self.threads:
+            thread.start()
+
+    def follow(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/v1/events?samples=250")
+        response = connection.getresponse()
+        while not self.ends.is_set():
+            self.events += response.readline().startswith(b"event: sample")
+        connection.close()
+
+    def poll(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        while not self.ends.wait(1):
+            connection.request("GET", "/v1/connections?limit=1000")
+            self.lists += "connections" in json.loads(connection.getresponse().read())
+        connection.close()
+
+    def end(self):
+        self.ends.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def speed(options):
+    words = "--threads 1 --seed 1"
+    run = Peer("run", "", "{squall} run {folder}/none.json --listen 127.0.0.1:{listen} --upstream 127.0.0.1:{upstream} " + words,
+               {"none.json": '{"name": "none"}'})
+    serve = Peer("serve", "", "{squall} serve --port {control} --config {folder}/proxies.json " + words,
+                 {"proxies.json": '[{"name": "one", "listen": "127.0.0.1:{listen}", "upstream": "127.0.0.1:{upstream}"}]'})
+    # New connections last: those that have ended disturb the others for a minute.
+    figures = {"down1": "MB/s", "down8": "MB/s", "up8": "MB/s", "rr1": "trips/s", "rr64": "trips/s", "conn": "conn/s"}
+    with programs.Backend() as backend, programs.Proxy(run, backend.port) as alone, programs.Proxy(serve, backend.port) as served:
+        watcher = Watcher(served.control)
+        machine.wait_for_ended_connections()
+        for case, figure in figures.items():
+            found = {alone: [], served: []}
+            for turn in range(options.turns):
+                for proxy in (alone, served) if turn % 2 else (served, alone):
+                    found[proxy].append(cases.run(case, proxy, backend, SPEED)[figure])
+            without, beside = (statistics.median(found[proxy]) for proxy in (alone, served))
+            # Of neighbors in time, since other work on the machine comes and goes.
+            ratio = statistics.median(one / other for one, other in zip(found[served], found[alone]))
+            check(f"{case}: {beside:,.0f} {figure} of {without:,.0f} by `squall run`: {ratio:.1%} in the median of "
+                  f"{options.turns} pairs", ratio >= 0.97)
+        watcher.end()
+        check(f"{watcher.events} samples and {watcher.lists} lists of connections meanwhile", watcher.events and watcher.lists)
 
 
 def main():
+    parts = {
+        "proxies": lambda _: proxies(),
+        "stuck": lambda _: stuck(),
+        "changes": lambda options: changes(toxic_changes, options),
+        "v1": lambda options: changes(fault_changes, options),
+        "speed": speed,
+    }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="*", choices=["proxies", "stuck", "changes", []], help="the parts; all by default")
+    parser.add_argument("part", nargs="*", choices=[*parts, []], help="the parts; all by default")
     parser.add_argument("--changes", type=int, default=10_000)
     parser.add_argument("--connections", type=int, default=1_000)
+    parser.add_argument("--turns", type=int, default=21, help="the samples of each speed")
     options = parser.parse_args()
-    for part in options.part or ["proxies", "stuck", "changes"]:
+    programs.need_squall()
+    machine.raise_descriptor_limit()
+    for part in options.part or parts:
         print(f"== {part}")
-        if part == "changes":
-            changes(options.connections, options.changes)
-        else:
-            {"proxies": proxies, "stuck": stuck}[part]()
+        parts[part](options)
     return 1 if failures else 0
 
 

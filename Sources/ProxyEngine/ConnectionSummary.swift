@@ -86,13 +86,15 @@ extension Proxy {
         await onShards { $0.endConnection(number, reset: reset) }.contains(true)
     }
 
-    /// Calls `body` on every loop that runs, one after another, and returns the results.
+    /// Calls `body` on every loop that runs, all at the same time, and returns the results in any order.
     func onShards<Result: Sendable>(_ body: @escaping @Sendable (Shard) -> Result) async -> [Result] {
-        var results: [Result] = []
-        for shard in shards {
-            let result = try? await shard.loop.run(beyondLimit: true) { body(shard.value) }
-            if let result { results.append(result) }
+        await withTaskGroup(of: Result?.self) { group in
+            for shard in shards {
+                group.addTask { try? await shard.loop.run(beyondLimit: true) { body(shard.value) } }
+            }
+            return await group.reduce(into: []) { results, result in
+                if let result { results.append(result) }
+            }
         }
-        return results
     }
 }

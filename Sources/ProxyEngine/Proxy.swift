@@ -144,9 +144,9 @@ public final class Proxy: Sendable {
     /// The counters of all loops together.
     public func statistics() async -> Statistics {
         let listener = listener
-        var total = (try? await listener.loop.run(beyondLimit: true) { listener.value.statistics }) ?? Statistics()
-        for part in await onShards({ $0.statistics }) { total += part }
-        return total
+        async let parts = onShards { $0.statistics }
+        let own = try? await listener.loop.run(beyondLimit: true) { listener.value.statistics }
+        return await parts.reduce(into: own ?? Statistics()) { $0 += $1 }
     }
 
     /// The phase that runs at `moment`, if any.

@@ -48,21 +48,41 @@ public final class ProxyManager: Sendable {
     /// The proxies in the order of their names.
     var all: [ManagedProxy] { proxies.withLock { $0.values.sorted { $0.name < $1.name } } }
 
-    /// Calls `body` with each proxy in the order of their names. One that is removed meanwhile is left out.
-    func onEach(_ body: (ManagedProxy) async throws(ControlError) -> Void) async throws(ControlError) {
-        for proxy in all {
-            do throws(ControlError) {
-                try await body(proxy)
-            } catch {
-                guard case .proxyNotFound = error else { throw error }
-            }
-        }
-    }
-
     /// The proxy of a name.
     func proxy(_ name: String) throws(ControlError) -> ManagedProxy {
         guard let proxy = proxies.withLock({ $0[name] }) else { throw .proxyNotFound(name) }
         return proxy
+    }
+
+    /// The results of `body` for every proxy, in the order of their names. It is called for all at the same time, since each
+    /// waits for loops.
+    func onAll<Result: Sendable>(_ body: @escaping @Sendable (ManagedProxy) async -> Result) async -> [Result] {
+        let all = all
+        return await withTaskGroup(of: (Int, Result).self) { group in
+            for (index, proxy) in all.enumerated() { group.addTask { (index, await body(proxy)) } }
+            var results: [Result?] = Array(repeating: nil, count: all.count)
+            for await (index, result) in group { results[index] = result }
+            return results.compactMap { $0 }
+        }
+    }
+
+    /// Changes every proxy, all at the same time. A proxy that fails keeps no other from its change, and one
+    /// that is removed meanwhile is left out.
+    ///
+    /// - Throws: the first failure, in the order of the names.
+    func changeAll(
+        _ change: @escaping @Sendable (ManagedProxy) async throws(ControlError) -> Void
+    ) async throws(ControlError) {
+        let failures = await onAll { proxy -> ControlError? in
+            do throws(ControlError) {
+                try await change(proxy)
+                return nil
+            } catch {
+                if case .proxyNotFound = error { return nil }
+                return error
+            }
+        }
+        if let failure = failures.compactMap({ $0 }).first { throw failure }
     }
 
     /// Makes a proxy, and starts it if it is enabled. If it can't listen, nothing is stored.

@@ -13,9 +13,9 @@ extension Connection {
         case .accepted, .hanging, .delayed, .retrying, .connecting, .flowing: break
         case .lingering, .blackholed, .closed: return
         }
-        // Their faults may be gone afterwards.
-        recordEvents(of: .upstream, in: last, at: now)
-        recordEvents(of: .downstream, in: last, at: now)
+        // Their faults may be gone afterwards. Most have none, and a plan is costly to pass as an optional.
+        if !up.link.events.isEmpty { recordEvents(of: .upstream, in: last, at: now) }
+        if !down.link.events.isEmpty { recordEvents(of: .downstream, in: last, at: now) }
         if endsLoss(change, after: last, at: now) { return }
         let client = change.asksForClient ? self.client.peerAddress?.host : nil
         let update = change.update(connection: ordinal, opened: opened, client: client)

@@ -210,19 +210,19 @@ final class Listener: LoopHandler, LoopShutdownHandler {
         spacing.refresh()
         followOutages()
         let count = Countdown(shards.count) { done(change) }
-        for shard in shards {
-            // After the connections that were planned before, and before those to come.
-            if shard.loop === loop {
+        // After the connections that were planned before, and before those to come. The other loops first, so that all work
+        // at the same time.
+        for shard in shards where shard.loop !== loop {
+            let isPosted = shard.loop.postBeyondLimit {
                 shard.value.apply(change)
                 count.signal()
-            } else {
-                let isPosted = shard.loop.postBeyondLimit {
-                    shard.value.apply(change)
-                    count.signal()
-                }
-                // A loop that ends has no connections to change.
-                if !isPosted { count.signal() }
             }
+            // A loop that ends has no connections to change.
+            if !isPosted { count.signal() }
+        }
+        for shard in shards where shard.loop === loop {
+            shard.value.apply(change)
+            count.signal()
         }
     }
 

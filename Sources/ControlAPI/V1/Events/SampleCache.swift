@@ -24,19 +24,16 @@ actor SampleCache {
     }
 
     private static func text(of proxies: ProxyManager) async -> String {
-        var list: [JSONText] = []
-        for proxy in proxies.all {
+        let list = await proxies.onAll { proxy -> JSONText in
             let (state, statistics) = (proxy.state, await proxy.statistics())
             let phase = state.running?.clock.phase
-            list.append(
-                .object([
-                    ("name", .text(proxy.name)), ("enabled", .flag(state.isEnabled)),
-                    ("open", .signed(Int64(statistics.open))), ("accepted", .number(statistics.accepted)),
-                    ("failed", .number(statistics.failed)), ("up", .signed(statistics.upstreamBytes)),
-                    ("down", .signed(statistics.downstreamBytes)), ("phase", phase.map(JSONText.text) ?? .null),
-                    ("faulted", .number(statistics.faultEvents.values.reduce(0, +))),
-                ])
-            )
+            return .object([
+                ("name", .text(proxy.name)), ("enabled", .flag(state.isEnabled)),
+                ("open", .signed(Int64(statistics.open))), ("accepted", .number(statistics.accepted)),
+                ("failed", .number(statistics.failed)), ("up", .signed(statistics.upstreamBytes)),
+                ("down", .signed(statistics.downstreamBytes)), ("phase", phase.map(JSONText.text) ?? .null),
+                ("faulted", .number(statistics.faultEvents.values.reduce(0, +))),
+            ])
         }
         let time = JournalClock.shared.time(of: MonotonicClock.now)
         return JSONText.object([("time", .text(time)), ("proxies", .array(list))]).compact

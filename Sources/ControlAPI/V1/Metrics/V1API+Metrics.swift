@@ -5,8 +5,7 @@ import Units
 
 extension V1API {
     func metrics(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        var rows: [(proxy: ManagedProxy, state: ManagedProxy.State, statistics: Statistics)] = []
-        for proxy in proxies.all { rows.append((proxy, proxy.state, await proxy.statistics())) }
+        let rows = await proxies.onAll { (proxy: $0, state: $0.state, statistics: await $0.statistics()) }
         var text = PrometheusText()
         func counters(
             _ name: String,

@@ -21,17 +21,14 @@ extension V1API {
 
     func putFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let fault = try fault(request)
-        try await proxies.onEach { proxy throws(ControlError) in try await proxy.put(fault) }
+        try await proxies.changeAll { proxy throws(ControlError) in try await proxy.put(fault) }
         return .json(await jsonOfAll())
     }
 
     func deleteFaultOnAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let name = request["fault"]
-        var isFound = false
-        try await proxies.onEach { proxy throws(ControlError) in
-            if try await proxy.removeFault(name) { isFound = true }
-        }
-        guard isFound else { throw .faultNotFound(name) }
+        guard proxies.all.contains(where: { $0.hasFault(name) }) else { throw .faultNotFound(name) }
+        try await proxies.changeAll { proxy throws(ControlError) in _ = try await proxy.removeFault(name) }
         return .json(await jsonOfAll())
     }
 
@@ -74,9 +71,12 @@ extension ManagedProxy {
         }
     }
 
+    /// Whether it has an added fault of the name.
+    func hasFault(_ name: String) -> Bool { state.extras.contains { $0.fault.name == name } }
+
     /// Removes an added fault; `false` if there is none of the name.
     func removeFault(_ name: String) async throws(ControlError) -> Bool {
-        guard state.extras.contains(where: { $0.fault.name == name }) else { return false }
+        guard hasFault(name) else { return false }
         try await changeFaults { state throws(ControlError) in state.extras.removeAll { $0.fault.name == name } }
         return true
     }

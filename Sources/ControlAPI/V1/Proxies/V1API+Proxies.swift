@@ -88,14 +88,14 @@ extension V1API {
 
     func putProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let (profile, reference) = try profileOrName(at: try request.document())
-        try await proxies.onEach { proxy throws(ControlError) in
+        try await proxies.changeAll { proxy throws(ControlError) in
             try await proxy.setBase(profile, reference, restarts: true)
         }
         return .json(await jsonOfAll())
     }
 
     func deleteProfileOfAll(_ request: V1Request) async throws(ControlError) -> APIResponse {
-        try await proxies.onEach { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
+        try await proxies.changeAll { proxy throws(ControlError) in try await proxy.setBase(nil, nil) }
         return .json(await jsonOfAll())
     }
 }

@@ -7,9 +7,7 @@ import Units
 extension V1API {
     /// All proxies, in the order of their names.
     func jsonOfAll() async -> JSONText {
-        var list: [JSONText] = []
-        for proxy in proxies.all { list.append(await json(of: proxy)) }
-        return .object([("proxies", .array(list))])
+        .object([("proxies", .array(await proxies.onAll(json)))])
     }
 
     /// A proxy with its counters.

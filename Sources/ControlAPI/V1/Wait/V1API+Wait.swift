@@ -41,8 +41,6 @@ extension V1API {
     /// The counters of a proxy, or of all together.
     private func statistics(of name: String?) async throws(ControlError) -> Statistics {
         if let name { return await (try proxies.proxy(name)).statistics() }
-        var total = Statistics()
-        for proxy in proxies.all { total += await proxy.statistics() }
-        return total
+        return await proxies.onAll { await $0.statistics() }.reduce(into: Statistics()) { $0 += $1 }
     }
 }

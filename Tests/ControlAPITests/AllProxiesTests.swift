@@ -1,0 +1,47 @@
+import Testing
+
+@testable import ControlAPI
+
+/// Requests that change every proxy.
+@Suite(.timeLimit(.minutes(5))) struct AllProxiesTests {
+    @Test func `a fault for all reaches the other proxies if one refuses it`() async throws {
+        try await withV1 { api in
+            let fault = #"{"kind":"latency","delay":"1 ms"}"#
+            let full = Array(repeating: fault, count: 256).joined(separator: ",")
+            try await api.create("a", #","faults":[\#(full)]"#)
+            try await api.create("b")
+            try await api.create("c")
+            let answer = try await api.send(.put, "/v1/faults/late", fault)
+            #expect(answer.status == 429)
+            let list = try await api.send(.get, "/v1/proxies")
+            #expect(list.list("proxies", "name") == ["a", "b", "c"])
+            #expect(list.list("proxies.1.faults", "name") == ["late"])
+            #expect(list.list("proxies.2.faults", "name") == ["late"])
+        }
+    }
+
+    @Test func `a proxy that is removed meanwhile is left out`() async throws {
+        try await withV1 { api in
+            for name in ["a", "b", "c"] { try await api.create(name) }
+            try await api.proxies.changeAll { proxy throws(ControlError) in
+                guard proxy.name != "a" else { throw .proxyNotFound("a") }
+                try await proxy.update(isEnabled: false)
+            }
+            let list = try await api.send(.get, "/v1/proxies")
+            #expect([0, 1, 2].map { list.flag("proxies.\($0).enabled") } == [true, false, false])
+        }
+    }
+
+    @Test func `a reset reaches the other proxies if one can't listen`() async throws {
+        try await withV1 { api in
+            let taken = try await api.create("b").string("listen")
+            let disabled = #"{"name":"a","listen":"\#(taken)","upstream":"\#(api.upstream)","enabled":false}"#
+            #expect(try await api.send(.post, "/proxies", disabled).status == 201)
+            let toxic = #"{"name":"late","type":"latency","attributes":{"latency":1}}"#
+            #expect(try await api.send(.post, "/proxies/b/toxics", toxic).status == 200)
+            #expect(try await api.send(.post, "/reset").status == 500)
+            #expect(try await api.send(.get, "/proxies/b/toxics").text == "[]")
+            #expect(try await api.send(.get, "/proxies/a").flag("enabled") == false)
+        }
+    }
+}
