@@ -84,7 +84,7 @@ lint: ## check the format of every Swift file
 format: ## format every Swift file
 	@swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
 
-control: build ## measure the control server: many proxies, stuck connections, 10,000 changes under load (3 minutes)
+control: build ## measure the control server: stuck connections, 10,000 changes under load, its speed (half an hour)
 	@scripts/install.sh load
 	@python3 Benchmarks/control.py
 
