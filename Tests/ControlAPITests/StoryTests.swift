@@ -11,7 +11,7 @@ import Units
         Story.Transfer(name: name, bytes: bytes, total: nil, resumptions: 1, state: .running)
     }
 
-    @Test func `a reader gets what was told and changed since, the changed transfers once`() {
+    @Test func `a reader gets the new captions, and each changed transfer once`() {
         let story = Story()
         var position = Story.Position()
         story.tell("one")
@@ -66,7 +66,7 @@ import Units
         }
     }
 
-    @Test func `a proxy begins again at its address, with what was added to it, and its connections count from 1`()
+    @Test func `a proxy that begins again keeps its address and faults, and numbers connections from 1`()
         async throws
     {
         try await withV1 { api in

@@ -12,7 +12,7 @@ import Testing
             }
             let wrong = try await api.send(.post, "/v1/proxies/a")
             #expect(wrong.status == 405 && wrong.fields[.allow] == "GET, PATCH, DELETE")
-            for path in ["/v1/proxies/%zz", "/v1/proxies/%+a", "/v1/proxies/%-1", "/v1/proxies/%a"] {
+            for path in ["/v1/proxies/%zz", "/v1/proxies/%+a", "/v1/proxies/%-1", "/v1/proxies/%-0", "/v1/proxies/%a"] {
                 let malformed = try await api.send(.get, path)
                 #expect(malformed.status == 400, "\(path)")
             }

@@ -59,7 +59,7 @@ public struct APIRequest: Sendable {
             }
             // A number with a sign isn't two digits.
             let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, !digits.hasPrefix("+"), let value = UInt8(digits, radix: 16) else {
+            guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
                 return nil
             }
             bytes.append(value)

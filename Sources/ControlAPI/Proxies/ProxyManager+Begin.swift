@@ -1,5 +1,5 @@
 public import FaultProfile
-public import ProxyEngine
+import ProxyEngine
 
 extension ProxyManager {
     /// Starts a proxy from the beginning of its profile: its clock shows zero, and its connections count from 1.
@@ -36,9 +36,6 @@ extension ProxyManager {
 
     /// The phase in which a proxy is; `nil` if there is none.
     public func phase(of name: String) -> String? { (try? proxy(name))?.state.running?.clock.phase }
-
-    /// The counters of a proxy since it was created.
-    public func statistics(of name: String) async -> Statistics? { await (try? proxy(name))?.statistics() }
 }
 
 /// The reason why a proxy didn't start.
