@@ -241,9 +241,15 @@ let package = Package(
             ],
             swiftSettings: strictAndSafe
         ),
+        .target(
+            name: "ChaosStage",
+            dependencies: ["FaultPlan", "FaultProfile", "Units"],
+            swiftSettings: strictAndSafe
+        ),
         .executableTarget(
             name: "squall",
             dependencies: [
+                "ChaosStage",
                 "ControlAPI",
                 "ControlServer",
                 "EventLoop",
@@ -315,6 +321,11 @@ let package = Package(
         .testTarget(
             name: "ForecastTests",
             dependencies: ["FaultPlan", "FaultProfile", "Forecast", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ChaosStageTests",
+            dependencies: ["ChaosStage", "FaultProfile", "Units"],
             swiftSettings: strict
         ),
         .testTarget(

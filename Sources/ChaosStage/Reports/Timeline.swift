@@ -1,0 +1,132 @@
+import Units
+
+/// A run over time: throughput, phases and events. Times count from the begin of the run.
+///
+/// Its size is bounded, however long the run is.
+public struct Timeline: Sendable {
+    /// The bytes that passed in an interval, of all proxies together.
+    public struct Sample: Hashable, Sendable {
+        /// The end of the interval.
+        public var time: Duration
+        /// Bytes from clients to servers.
+        public var upstream: Int64
+        /// Bytes from servers to clients.
+        public var downstream: Int64
+
+        /// Makes a sample of its parts.
+        public init(time: Duration, upstream: Int64, downstream: Int64) {
+            self.time = time
+            self.upstream = upstream
+            self.downstream = downstream
+        }
+    }
+
+    /// A phase of a proxy's profile while it ran.
+    public struct Phase: Hashable, Sendable {
+        /// The proxy's name.
+        public var proxy: String
+        /// The phase's name.
+        public var name: String
+        /// When it began, zero or later.
+        public var start: Duration
+        /// When it ended; the end of the run if it ran then.
+        public var end: Duration
+
+        /// Makes a phase of its parts.
+        public init(proxy: String, name: String, start: Duration, end: Duration) {
+            self.proxy = proxy
+            self.name = name
+            self.start = start
+            self.end = end
+        }
+    }
+
+    /// Something that happened at a moment.
+    public struct Mark: Hashable, Sendable {
+        /// What a mark shows.
+        public enum Kind: String, Hashable, Sendable, CaseIterable {
+            /// A fault acted.
+            case fault
+            /// A transfer was resumed.
+            case resumption
+        }
+
+        /// When it happened.
+        public var time: Duration
+        /// What it shows.
+        public var kind: Kind
+        /// A sentence: "connection 2, downstream: gone/cut resets at 65,536".
+        public var text: String
+
+        /// Makes a mark of its parts.
+        public init(time: Duration, kind: Kind, text: String) {
+            self.time = time
+            self.kind = kind
+            self.text = text
+        }
+    }
+
+    /// The most samples: 600.
+    public static let sampleLimit = 600
+    /// The most marks: 400.
+    public static let markLimit = 400
+    /// The most phases: 200.
+    public static let phaseLimit = 200
+
+    /// How long the run took.
+    public var duration: Duration
+    /// The samples in the order of time.
+    public private(set) var samples: [Sample] = []
+    /// The phases in the order of their starts; further ones are left out.
+    public private(set) var phases: [Phase] = []
+    /// The marks in the order of time.
+    public private(set) var marks: [Mark] = []
+    /// The number of marks that were left out.
+    public private(set) var omittedMarks = 0
+    /// The number of added samples that make one of `samples`.
+    private var width = 1
+    /// The number of added samples in the last one of `samples`.
+    private var filled = 0
+
+    /// An empty timeline.
+    public init() {
+        duration = .zero
+    }
+
+    /// Adds a sample. Above `sampleLimit` neighbours are added up, so that the samples cover the whole run with the same
+    /// interval.
+    public mutating func add(_ sample: Sample) {
+        if filled > 0, filled < width, let last = samples.last {
+            samples[samples.count - 1] = last + sample
+            filled += 1
+            return
+        }
+        if samples.count == Timeline.sampleLimit {
+            samples = stride(from: 0, to: samples.count, by: 2).map { samples[$0] + samples[$0 + 1] }
+            width *= 2
+        }
+        samples.append(sample)
+        filled = 1
+    }
+
+    /// Adds a phase, unless there are `phaseLimit` already.
+    public mutating func add(_ phase: Phase) {
+        if phases.count < Timeline.phaseLimit { phases.append(phase) }
+    }
+
+    /// Adds a mark, unless there are `markLimit` already: those are counted.
+    public mutating func add(_ mark: Mark) {
+        if marks.count < Timeline.markLimit { marks.append(mark) } else { omittedMarks += 1 }
+    }
+}
+
+extension Timeline.Sample {
+    /// Two neighbours as one sample.
+    fileprivate static func + (left: Timeline.Sample, right: Timeline.Sample) -> Timeline.Sample {
+        Timeline.Sample(
+            time: right.time,
+            upstream: left.upstream + right.upstream,
+            downstream: left.downstream + right.downstream
+        )
+    }
+}
