@@ -51,6 +51,7 @@ let package = Package(
             providers: [.apt(["libevent-dev"])]
         ),
         .target(name: "CNetlink"),
+        .target(name: "CProcess"),
         .target(name: "Units", swiftSettings: strictAndSafe),
         .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
         .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
@@ -64,7 +65,7 @@ let package = Package(
             dependencies: ["FaultPlan", "FaultProfile", "Units"],
             swiftSettings: strictAndSafe
         ),
-        .target(name: "EventLoop", dependencies: ["CLibevent", "Units"], swiftSettings: strict),
+        .target(name: "EventLoop", dependencies: ["CLibevent", "CProcess", "Units"], swiftSettings: strict),
         .target(
             name: "StreamReading",
             dependencies: [

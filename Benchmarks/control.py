@@ -271,6 +271,7 @@ def main():
     parser.add_argument("--turns", type=int, default=21, help="the samples of each speed")
     options = parser.parse_args()
     programs.need_squall()
+    programs.compile_generators()
     machine.raise_descriptor_limit()
     for part in options.part or parts:
         print(f"== {part}")

@@ -43,6 +43,10 @@ public struct ProxyConfiguration: Sendable {
     /// off. By default `nil`: the start of the proxy.
     public var clockStart: Moment?
 
+    /// Called for every resumption of a transfer, on any loop; it must not block. By default `nil`: HTTP is read for faults
+    /// only.
+    public var resumed: (@Sendable (Resumption) -> Void)?
+
     /// A configuration with defaults.
     public init(name: String, listen: Endpoint, upstream: Endpoint, profile: Profile, seed: UInt64) {
         self.name = name

@@ -21,6 +21,8 @@ final class Shard: LoopShutdownHandler {
     private var isClosed = false
     /// The reader of the connections whose bytes no fault asks for.
     let idleReader = StreamReader(StreamInterest())
+    /// Whether HTTP is read for the resumptions of transfers, even without a fault that asks for it.
+    let watchesTransfers: Bool
     /// Enforces the time limit of dialing.
     let connectWatch: ConnectWatch
     private lazy var drainWatch = DrainWatch(self)
@@ -32,7 +34,13 @@ final class Shard: LoopShutdownHandler {
         self.loop = loop
         self.context = context
         self.plan = plan
+        watchesTransfers = context.configuration.resumed != nil
         connectWatch = ConnectWatch(loop: loop)
+    }
+
+    /// What has to be read of a connection whose faults ask for `interest`.
+    func interest(_ interest: StreamInterest) -> StreamInterest {
+        watchesTransfers ? interest.withResumptions : interest
     }
 
     /// Starts a connection for an accepted socket. `path` lists the proxies of this process that it has come through.

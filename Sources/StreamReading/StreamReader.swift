@@ -18,6 +18,9 @@ public final class StreamReader {
     private var hasLostRequests = false
     /// Whether nothing needs to be read.
     public private(set) var isIdle: Bool
+    /// The messages since the last `takeResumptions` whose content begins inside its resource, if the interest is in them.
+    private var resumptions: [Message] = []
+    private var notesResumptions: Bool
 
     private struct Side {
         var scanner: MessageScanner
@@ -68,6 +71,7 @@ public final class StreamReader {
     /// Makes a reader for `interest`.
     public init(_ interest: StreamInterest) {
         readsMessages = interest.messages
+        notesResumptions = interest.resumptions
         isIdle = interest.isNone
         exchange = Exchange(interest)
         upstream = Side(.request, interest.patterns[.upstream] ?? [])
@@ -88,7 +92,15 @@ public final class StreamReader {
             downstream.scanner.stop()
         }
         readsMessages = interest.messages && (readsMessages || up == 0 && down == 0)
+        notesResumptions = interest.resumptions
         rest()
+    }
+
+    /// The messages since the last call whose content begins inside its resource, if the interest is in them.
+    public func takeResumptions() -> [Message] {
+        guard !resumptions.isEmpty else { return [] }
+        defer { resumptions = [] }
+        return resumptions
     }
 
     /// Stops reading once nothing is held.
@@ -181,6 +193,7 @@ public final class StreamReader {
             isExpected: { true },
             begin: { (head) throws(UnreadReason) in try exchange.request(head) }
         )
+        if notesResumptions { noteResumptions(upstream.marks) }
         let portion = StreamReader.finish(&upstream, bytes, count, at: now, &link)
         if upstream.scanner.hasStopped, !upstream.hasEnded { hasLostRequests = true }
         if hasLostRequests, !exchange.awaitsResponse, !downstream.scanner.isInMessage { downstream.scanner.stop() }
@@ -202,9 +215,14 @@ public final class StreamReader {
             // Already reported as unreadable.
             downstream.marks[downstream.marks.count - 1] = .end(at: offset)
         }
+        if notesResumptions { noteResumptions(downstream.marks) }
         let portion = StreamReader.finish(&downstream, bytes, count, at: now, &link)
         if downstream.scanner.hasStopped, !downstream.hasEnded { upstream.scanner.stop() }
         return portion
+    }
+
+    private func noteResumptions(_ marks: [Mark]) {
+        for case .message(let message, _) in marks where (message.resourceStart ?? 0) > 0 { resumptions.append(message) }
     }
 
     private static func scan(

@@ -15,9 +15,10 @@ struct Squall: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            DemoCommand.self, RunCommand.self, ServeCommand.self, CtlCommand.self, ReplayCommand.self,
-            ShrinkCommand.self, PlanCommand.self, CheckCommand.self, ProfilesCommand.self, OriginCommand.self,
-            GetCommand.self, PutCommand.self,
+            DemoCommand.self, RunCommand.self, TestCommand.self, ServeCommand.self, CtlCommand.self,
+            ReplayCommand.self, ShrinkCommand.self, PlanCommand.self, CheckCommand.self, ProfilesCommand.self,
+            OriginCommand.self,
+            GetCommand.self, PutCommand.self, GuardCommand.self,
         ]
     )
 
@@ -76,7 +77,11 @@ struct Squall: AsyncParsableCommand {
     private static func checkHelp(_ arguments: ArraySlice<String>) throws(ValidationError) {
         guard arguments.count > 1, arguments.first == "help" else { return }
         let subject = arguments[arguments.startIndex + 1]
-        let known = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        let known =
+            configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
+                $0.configuration.commandName
+            }
+            + ["help"]
         guard !subject.hasPrefix("-"), !known.contains(subject) else { return }
         throw ValidationError(
             "There is no subcommand “\(subject)”: it is one of \(known.dropLast().joined(separator: ", "))."

@@ -23,13 +23,14 @@ struct Conversation {
         var text: String { String(decoding: output, as: UTF8.self) }
     }
 
-    init(_ faults: Fault..., seed: UInt64 = 1, readSize: Int = 1 << 16, reads: Bool = true) {
+    init(_ faults: Fault..., seed: UInt64 = 1, readSize: Int = 1 << 16, reads: Bool = true, watches: Bool = false) {
         let profile = Profile(name: "test", faults: faults)
         var plan = Plan(profile: profile, seed: seed, proxy: "proxy", start: .zero)
         self.plan = plan.accept(at: .zero)
         var interest = self.plan.reading
         // A test may look at messages that no fault asks for.
         if reads { interest.messages = true }
+        if watches { interest = interest.withResumptions }
         reader = StreamReader(interest)
         self.readSize = readSize
     }

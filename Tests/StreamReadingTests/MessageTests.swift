@@ -28,6 +28,27 @@ struct MessageTests {
     }
 
     @Test(arguments: PositionTests.readSizes)
+    func `whose content begins inside its resource are noted for whoever watches transfers`(readSize: Int) {
+        var conversation = Conversation(readSize: readSize, watches: true)
+        conversation.request(Sent.get)
+        conversation.respond(Sent.ok("hello"))
+        conversation.request("GET /a HTTP/1.1\r\nHost: a\r\nRange: bytes=3-\r\n\r\n")
+        conversation.respond(
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 3-4/5\r\nContent-Length: 2\r\n\r\nlo"
+        )
+        conversation.request("PATCH /u HTTP/1.1\r\nHost: a\r\nUpload-Offset: 7\r\nContent-Length: 2\r\n\r\nab")
+        conversation.respond("HTTP/1.1 204 No Content\r\nUpload-Offset: 9\r\n\r\n")
+        conversation.request("GET /a HTTP/1.1\r\nHost: a\r\nRange: bytes=0-1\r\n\r\n")
+        conversation.respond(
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/5\r\nContent-Length: 2\r\n\r\nhe"
+        )
+        let noted = conversation.reader.takeResumptions()
+        #expect(noted.map(\.resourceStart) == [3, 7])
+        #expect(noted.map(\.status) == [206, nil])
+        #expect(conversation.reader.takeResumptions().isEmpty)
+    }
+
+    @Test(arguments: PositionTests.readSizes)
     func `that answer a HEAD have no body, whatever their fields say`(readSize: Int) {
         var conversation = Conversation(.cut(.at(ByteCount(0)), of: .body), readSize: readSize)
         conversation.request("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n")

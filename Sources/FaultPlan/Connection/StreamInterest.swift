@@ -4,6 +4,8 @@ import FaultProfile
 public struct StreamInterest: Sendable {
     /// Whether the links need the boundaries of HTTP messages (`Link.note`), in both directions.
     public var messages = false
+    /// Whether messages whose content begins inside its resource are noted, for whoever watches the transfers.
+    public var resumptions = false
     /// Whether messages carry the targets of their requests.
     public var targets = false
     /// The names of the request fields that messages carry.
@@ -16,6 +18,14 @@ public struct StreamInterest: Sendable {
 
     /// Whether no byte has to be read.
     public var isNone: Bool { !messages && patterns.isEmpty }
+
+    /// The same, with the resumptions of transfers.
+    public var withResumptions: StreamInterest {
+        var interest = self
+        interest.messages = true
+        interest.resumptions = true
+        return interest
+    }
 
     /// Adds the parts of requests that `condition` compares.
     mutating func add(_ condition: HTTPCondition) {

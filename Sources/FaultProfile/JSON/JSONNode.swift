@@ -3,6 +3,11 @@ package struct JSONNode: Sendable {
     package let value: JSONValue
     let place: SourcePlace
 
+    /// The line where it begins, from 1.
+    package var line: Int { place.place.line }
+    /// The column where it begins, from 1.
+    package var column: Int { place.place.column }
+
     /// The members of an object; none of anything else.
     package var members: [JSONMember] { if case .object(let members) = value { members } else { [] } }
 }
@@ -38,4 +43,9 @@ package struct JSONMember: Sendable {
     /// Where the key begins.
     let place: SourcePlace
     package let node: JSONNode
+
+    /// The line where the key begins, from 1.
+    package var line: Int { place.place.line }
+    /// The column where the key begins, from 1.
+    package var column: Int { place.place.column }
 }

@@ -53,7 +53,8 @@ final class Connection: LoopHandler {
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
         state = ConnectionState(plan.faults, opened: plan.opened)
-        reader = plan.reading.isNone ? shard.idleReader : StreamReader(plan.reading)
+        let reading = shard.interest(plan.reading)
+        reader = reading.isNone ? shard.idleReader : StreamReader(reading)
         up = LinkPump(plan.upstream)
         down = LinkPump(plan.downstream)
         timer = LoopTimer(loop: loop, tag: Tag.timer)
@@ -192,6 +193,19 @@ final class Connection: LoopHandler {
         }
     }
 
+    private func recordResumptions(at now: Moment) {
+        for message in reader.takeResumptions() {
+            shard.context.configuration.resumed?(
+                Resumption(
+                    moment: now,
+                    connection: ordinal,
+                    direction: message.status == nil ? .upstream : .downstream,
+                    offset: message.resourceStart ?? 0
+                )
+            )
+        }
+    }
+
     /// Records an event of a fault of `plan`, or of the shard's.
     func record(_ event: FaultEvent, _ direction: Direction?, _ now: Moment, in plan: Plan? = nil) {
         let name = shard.record(event, of: plan, connection: ordinal, direction: direction, at: now)
@@ -237,6 +251,7 @@ final class Connection: LoopHandler {
             case .downstream: down.run(from: server, to: client, reader: reader, now: now)
             }
         recordEvents(of: direction, at: now)
+        if shard.watchesTransfers { recordResumptions(at: now) }
         switch outcome {
         case .waiting, .sinkBroken:
             // `linksMoved` handles a broken sink, after the other direction has moved its bytes.
@@ -275,6 +290,6 @@ final class Connection: LoopHandler {
     func read(_ interest: StreamInterest) {
         // The shard's idle reader is shared.
         if reader === shard.idleReader { reader = StreamReader(StreamInterest()) }
-        reader.follow(interest, upstream: up.link.taken, downstream: down.link.taken)
+        reader.follow(shard.interest(interest), upstream: up.link.taken, downstream: down.link.taken)
     }
 }

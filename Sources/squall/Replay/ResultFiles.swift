@@ -19,17 +19,20 @@ struct ResultFiles {
         if FileProblem.isSameFile(profile, journal) {
             throw .wrongInput("“\(profile)” and “\(journal)” are one file: name another --output")
         }
-        for path in [profile, journal] {
-            try inputs.check(writing: "“\(path)”", to: path)
-            // Opening and closing a FIFO would end its reader.
-            if (try? FilePath(path).stat().type) == .fifo {
-                throw .wrongInput("can't write “\(path)”: it is a FIFO, and a result is a regular file (--output)")
-            }
-            do {
-                for place in [path, FileReplacement.Places(path).partial] { try ResultFiles.open(FilePath(place)) }
-            } catch {
-                throw .wrongInput("can't write “\(path)”: \(error) (--output)")
-            }
+        for path in [profile, journal] { try ResultFiles.check(path, reading: inputs, "--output") }
+    }
+
+    /// Checks that a file named by an option can be written and doesn't overwrite an input, without changing it.
+    static func check(_ path: String, reading inputs: InputFiles, _ option: String) throws(CommandFailure) {
+        try inputs.check(writing: "“\(path)”", to: path)
+        // Opening and closing a FIFO would end its reader.
+        if (try? FilePath(path).stat().type) == .fifo {
+            throw .wrongInput("can't write “\(path)”: it is a FIFO, and a result is a regular file (\(option))")
+        }
+        do {
+            for place in [path, FileReplacement.Places(path).partial] { try ResultFiles.open(FilePath(place)) }
+        } catch {
+            throw .wrongInput("can't write “\(path)”: \(error) (\(option))")
         }
     }
 

@@ -122,7 +122,7 @@ struct Shrinking {
 
     private static func faults(_ count: Int) -> String { "\(count) fault\(count == 1 ? "" : "s")" }
 
-    private static func sentence(_ unit: ReplayPlan.Unit) -> String {
+    static func sentence(_ unit: ReplayPlan.Unit) -> String {
         switch unit {
         case .fault(let name): return name
         case .event(let event):

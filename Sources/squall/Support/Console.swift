@@ -57,6 +57,9 @@ enum Console {
     /// Writes lines to standard output and flushes them.
     static func print(lines: String) { write(lines.visibleLines) }
 
+    /// Writes a program's output to standard output, unescaped: it may draw on the terminal by itself.
+    static func pass(_ bytes: [UInt8]) { write(String(decoding: bytes, as: UTF8.self)) }
+
     /// Writes a file's text to standard output, unescaped unless that is a terminal.
     static func print(file text: String) { write(isOutputTerminal ? text.visibleLines : text) }
 

@@ -26,6 +26,12 @@ enum FileProblem {
         return first == numbers(other)
     }
 
+    /// Whether two paths name one place, at which there may be no file.
+    static func isSamePlace(_ path: String, _ other: String) -> Bool {
+        let places = [path, other].map { URL(fileURLWithPath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
+        return places[0] == places[1] || isSameFile(path, other)
+    }
+
     /// The error number for a Foundation code without an underlying system error.
     private static func errno(of error: NSError) -> Errno? {
         guard error.domain == NSCocoaErrorDomain else { return nil }

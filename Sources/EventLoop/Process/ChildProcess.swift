@@ -33,7 +33,7 @@ public final class ChildProcess: Sendable {
         // With SIGCHLD ignored, waiting for children doesn't work.
         signal(SIGCHLD, SIG_DFL)
         process = try ChildProcess.running.withLock { running throws(SystemError) in
-            let process = try ChildProcess.startOrInterpret(arguments, environment)
+            let process = try ProgramStart.run(arguments, environment, .none)
             running.insert(process)
             return process
         }
@@ -85,63 +85,5 @@ public final class ChildProcess: Sendable {
             return (end, state.waiters)
         }
         for waiter in waiters { waiter.resume(returning: end) }
-    }
-
-    private static func startOrInterpret(
-        _ arguments: [String],
-        _ environment: [String: String]
-    ) throws(SystemError) -> pid_t {
-        do throws(SystemError) {
-            return try start(arguments, environment)
-        } catch {
-            // A script without an interpreter line is run by the shell, as in execvp(3).
-            guard error.code == ENOEXEC, let script = path(of: arguments[0]) else { throw error }
-            return try start(["/bin/sh", script] + arguments.dropFirst(), environment)
-        }
-    }
-
-    /// The file that posix_spawnp(3) runs: a path is one, and a name is looked up in PATH.
-    private static func path(of program: String) -> String? {
-        if program.contains("/") { return program }
-        let folders = getenv("PATH").map { String(cString: $0) } ?? "/bin:/usr/bin"
-        return folders.split(separator: ":", omittingEmptySubsequences: false)
-            .map { $0.isEmpty ? "./\(program)" : "\($0)/\(program)" }
-            .first { path in
-                var facts = stat()
-                return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
-            }
-    }
-
-    private static func start(
-        _ arguments: [String],
-        _ environment: [String: String]
-    ) throws(SystemError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        for output in [STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
-        }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        for number in [SIGCHLD, SIGINT, SIGPIPE, SIGTERM] { sigaddset(&signals, number) }
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        let words = arguments.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for text in words + variables { free(text) } }
-        var process: pid_t = 0
-        let code = ProcessLimits.withInheritedOpenFiles {
-            posix_spawnp(&process, arguments[0], &actions, &attributes, words, variables)
-        }
-        guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
-        return process
     }
 }

@@ -1,0 +1,22 @@
+// What a process needs to keep track of the processes below it, where C has it and Swift can't call it.
+#ifndef CPROCESS_H
+#define CPROCESS_H
+
+// Has orphans among the descendants of this process become its children, see PR_SET_CHILD_SUBREAPER in prctl(2).
+// Returns 0 or an errno value; ENOSYS where the system isn't Linux.
+int squall_adopt_orphans(void);
+
+// Blocks SIGCHLD and the signals that end a terminal's processes, SIGHUP, SIGINT and SIGTERM, and returns a descriptor,
+// closed on exec, that is readable when a child has ended, or -errno.
+int squall_open_child_signals(void);
+
+// Discards what a descriptor of squall_open_child_signals has to read.
+void squall_drain_child_signals(int descriptor);
+
+// Makes a pipe whose descriptors are closed on exec: its reading end, then its writing end. Returns 0 or an errno value.
+int squall_open_pipe(int descriptors[2]);
+
+// Removes a folder with everything in it, and follows no link. Returns 0, or -1 with errno.
+int squall_remove_folder(const char *path);
+
+#endif

@@ -1,0 +1,61 @@
+#define _GNU_SOURCE
+#include "CProcess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place) {
+    (void)facts;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+int squall_remove_folder(const char *path) {
+    return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+
+int squall_open_pipe(int descriptors[2]) {
+    return pipe2(descriptors, O_CLOEXEC) == 0 ? 0 : errno;
+}
+
+int squall_adopt_orphans(void) {
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+int squall_open_child_signals(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigset_t blocked = signals;
+    sigaddset(&blocked, SIGHUP);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0) return -errno;
+    int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+void squall_drain_child_signals(int descriptor) {
+    struct signalfd_siginfo information;
+    while (read(descriptor, &information, sizeof information) > 0) {}
+}
+#else
+int squall_open_pipe(int descriptors[2]) {
+    if (pipe(descriptors) != 0) return errno;
+    for (int index = 0; index < 2; index++) fcntl(descriptors[index], F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+int squall_adopt_orphans(void) { return ENOSYS; }
+int squall_open_child_signals(void) { return -ENOSYS; }
+void squall_drain_child_signals(int descriptor) { (void)descriptor; }
+#endif

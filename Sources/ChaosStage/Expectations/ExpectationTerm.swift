@@ -1,0 +1,83 @@
+import FaultProfile
+import Units
+
+/// An expectation as a tree.
+indirect enum ExpectationTerm: Sendable {
+    case all([ExpectationTerm])
+    case any([ExpectationTerm])
+    case not(ExpectationTerm)
+    case comparison(ExpectationOperand, ExpectationValue.Comparison, ExpectationOperand, text: String)
+
+    /// The operands of all comparisons.
+    var operands: [ExpectationOperand] {
+        switch self {
+        case .all(let terms), .any(let terms): terms.flatMap(\.operands)
+        case .not(let term): term.operands
+        case .comparison(let left, _, let right, _): [left, right]
+        }
+    }
+}
+
+/// One side of a comparison.
+enum ExpectationOperand: Hashable, Sendable {
+    case value(ExpectationValue)
+    /// A figure of the run, of one proxy or of all.
+    case figure(Figure, proxy: String?)
+    /// The SHA-256 of a file, in hexadecimal digits.
+    case digest(path: String)
+
+    /// A figure of a run.
+    enum Figure: Hashable, Sendable {
+        case exit, time, bytes, upstreamBytes, downstreamBytes, waste, connections, resumptions, faults
+        case faultsOf(FaultKind.Name)
+
+        var form: ExpectationValue.Form {
+            switch self {
+            case .exit, .connections, .resumptions, .faults, .faultsOf: .count
+            case .time: .time
+            case .bytes, .upstreamBytes, .downstreamBytes: .size
+            case .waste: .share
+            }
+        }
+
+        /// Whether a single proxy has it.
+        var isOfProxy: Bool { self != .exit && self != .time }
+
+        /// The figure as it is written.
+        var written: String {
+            switch self {
+            case .exit: "exit"
+            case .time: "time"
+            case .bytes: "bytes"
+            case .upstreamBytes: "bytes(upstream)"
+            case .downstreamBytes: "bytes(downstream)"
+            case .waste: "waste"
+            case .connections: "connections"
+            case .resumptions: "resumptions"
+            case .faults: "faults"
+            case .faultsOf(let kind): "faults(\(kind.rawValue))"
+            }
+        }
+    }
+
+    /// The words that begin an operand.
+    static let words = ["exit", "time", "bytes", "waste", "connections", "resumptions", "faults", "sha256"]
+
+    var form: ExpectationValue.Form {
+        switch self {
+        case .value(let value): value.form
+        case .figure(let figure, _): figure.form
+        case .digest: .text
+        }
+    }
+
+    /// The operand as it is written.
+    var written: String {
+        switch self {
+        case .value(let value): value.written
+        case .figure(let figure, nil): figure.written
+        case .figure(let figure, let proxy?): "\(proxy).\(figure.written)"
+        case .digest(let path): "sha256(\"\(path)\")"
+        }
+    }
+}

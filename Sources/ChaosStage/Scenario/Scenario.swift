@@ -1,0 +1,166 @@
+import FaultProfile
+import Units
+
+/// A chaos stage as data: what runs, behind which proxies and profiles, and what is expected of it.
+public struct Scenario: Sendable {
+    /// The most proxies: 64.
+    public static let proxyLimit = 64
+    /// The most profiles: 100.
+    public static let profileLimit = 100
+    /// The most runs, profiles times seeds: 10,000.
+    public static let runLimit = 10_000
+    /// The most runs at the same time: 32.
+    public static let jobLimit = 32
+    /// The most expectations: 100.
+    public static let expectationLimit = 100
+    /// The most words of a command: 1,000.
+    public static let wordLimit = 1_000
+
+    /// A proxy of the stage, made anew for each run.
+    public struct Proxy: Sendable {
+        /// The name: in the command's environment and arguments, in expectations, and in every draw.
+        public var name: String
+        /// Whether it listens on a Unix-domain socket in the run's folder instead of a free port of 127.0.0.1.
+        public var isUnix: Bool
+        /// Where it forwards to: `host:port` or `unix:path`.
+        public var upstream: String
+        /// Its profile in every run; `nil` for that of the run.
+        public var profile: StageProfile?
+        /// The URL that the command gets, with `{address}`, `{host}` and `{port}` in it.
+        public var url: String
+
+        /// Makes a proxy of its parts.
+        public init(
+            name: String,
+            isUnix: Bool = false,
+            upstream: String,
+            profile: StageProfile? = nil,
+            url: String? = nil
+        ) {
+            self.name = name
+            self.isUnix = isUnix
+            self.upstream = upstream
+            self.profile = profile
+            self.url = url ?? (isUnix ? "unix:{address}" : "http://{address}")
+        }
+    }
+
+    /// The name of the stage.
+    public var name: String
+    /// The proxies, at least one, with different names.
+    public var proxies: [Proxy]
+    /// The profiles that the command runs behind, one after the other; empty if every proxy has its own.
+    public var profiles: [StageProfile]
+    /// The seeds with which it runs behind each.
+    public var seeds: SeedList
+    /// The command and its arguments.
+    public var command: [String]
+    /// What is expected of each run. A run whose command doesn't exit with 0 fails, unless one of them is about `exit`.
+    public var expectations: [Expectation]
+    /// How long a run may take.
+    public var timeLimit: Duration
+    /// Runs at the same time.
+    public var jobs: Int
+    /// Whether a stage may pass in which no connection came or no fault acted.
+    public var allowsVacuous: Bool
+
+    /// The time limit of a run by default: 5 min.
+    public static let defaultTimeLimit = Duration.seconds(300)
+    /// The seed by default: 1, so that a stage is the same each time.
+    public static let defaultSeeds = "1"
+
+    /// Makes a scenario of its parts.
+    public init(
+        name: String,
+        proxies: [Proxy],
+        profiles: [StageProfile],
+        seeds: SeedList,
+        command: [String],
+        expectations: [Expectation],
+        timeLimit: Duration = Scenario.defaultTimeLimit,
+        jobs: Int = 1,
+        allowsVacuous: Bool = false
+    ) {
+        self.name = name
+        self.proxies = proxies
+        self.profiles = profiles
+        self.seeds = seeds
+        self.command = command
+        self.expectations = expectations
+        self.timeLimit = timeLimit
+        self.jobs = jobs
+        self.allowsVacuous = allowsVacuous
+    }
+}
+
+/// A profile of a chaos stage, and how it was named.
+public struct StageProfile: Sendable {
+    /// What finds it again: a shipped name or a path; for one that is written in a scenario its name.
+    public var reference: String
+    /// The profile.
+    public var profile: Profile
+
+    /// Makes a profile of its parts.
+    public init(reference: String, profile: Profile) {
+        self.reference = reference
+        self.profile = profile
+    }
+}
+
+/// One run of a stage, before it runs.
+public struct StageCase: Sendable {
+    /// The profile of each proxy, in the order of the proxies.
+    public var profiles: [Profile]
+    /// The name for reports: that of the profile.
+    public var name: String
+    /// What `--profile` has to say to repeat it; `nil` if every proxy has its own profile.
+    public var reference: String?
+    /// The seed.
+    public var seed: UInt64
+
+    /// Makes a case of its parts.
+    public init(profiles: [Profile], name: String, reference: String?, seed: UInt64) {
+        self.profiles = profiles
+        self.name = name
+        self.reference = reference
+        self.seed = seed
+    }
+
+    /// The same without any fault.
+    public var withoutFaults: StageCase {
+        StageCase(
+            profiles: profiles.map { _ in Profile(name: "none") },
+            name: "without faults",
+            reference: nil,
+            seed: seed
+        )
+    }
+}
+
+extension Scenario {
+    /// Every run: each profile with each seed.
+    public var cases: [StageCase] {
+        let own = proxies.compactMap { $0.profile?.profile }
+        guard !profiles.isEmpty, own.count < proxies.count else {
+            var names: [String] = []
+            for profile in own where !names.contains(profile.name) { names.append(profile.name) }
+            let name = names.joined(separator: ", ")
+            return seeds.seeds.map { StageCase(profiles: own, name: name, reference: nil, seed: $0) }
+        }
+        return profiles.flatMap { stage in
+            seeds.seeds.map { seed in
+                StageCase(
+                    profiles: proxies.map { $0.profile?.profile ?? stage.profile.narrowed(to: $0.name) },
+                    name: stage.profile.name,
+                    reference: stage.reference,
+                    seed: seed
+                )
+            }
+        }
+    }
+
+    /// Whether a run without faults has to come first, to compare with.
+    public var needsReference: Bool { expectations.contains(where: \.needsReference) }
+    /// Whether the proxies have to read HTTP.
+    public var needsMessages: Bool { expectations.contains(where: \.needsMessages) }
+}

@@ -1,0 +1,139 @@
+import CProcess
+import Glibc
+import Units
+
+/// The process that runs a command for another one, so that nothing is left behind however that one ends.
+///
+/// It makes a folder, runs the command in a process group of its own, and stays until the other process closes its socket
+/// or dies. When the command ends, its descendants are killed, wherever they have gone. At the end the folder is removed.
+public enum CommandGuard {
+    /// How long a command has to end by SIGTERM before SIGKILL: 2 s.
+    public static let stopPatience = Duration.seconds(2)
+    /// How long the guard waits for killed processes, which the system may not let it kill: 10 s.
+    static let killPatience = Duration.seconds(10)
+
+    /// Runs the guard: standard input is the socket of a `GuardedCommand`. Returns when all is done.
+    public static func run(folder: String) {
+        let socket = STDIN_FILENO
+        let children = squall_open_child_signals()
+        guard children >= 0, squall_adopt_orphans() == 0 else {
+            return GuardProtocol.write(.startFailed, children < 0 ? -children : ENOSYS, to: socket)
+        }
+        guard mkdir(folder, 0o700) == 0 else { return GuardProtocol.write(.folderFailed, errno, to: socket) }
+        GuardProtocol.write(.ready, 0, to: socket)
+        if let line = command(from: socket) { run(line.arguments, line.environment, socket, children) }
+        _ = squall_remove_folder(folder)
+    }
+
+    private static func command(from socket: Int32) -> (arguments: [String], environment: [String: String])? {
+        guard let bytes = GuardProtocol.read(8, from: socket) else { return nil }
+        let count = bytes.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+        guard (1...Int64(GuardProtocol.commandLimit)).contains(count),
+            let body = GuardProtocol.read(Int(count), from: socket)
+        else { return nil }
+        return GuardProtocol.decode(body)
+    }
+
+    /// Runs the command, reports its end, and waits for the end of the other process.
+    private static func run(_ arguments: [String], _ environment: [String: String], _ socket: Int32, _ children: Int32)
+    {
+        let process: pid_t
+        do throws(SystemError) {
+            process = try ProgramStart.run(arguments, environment, .inheritedOutputs)
+        } catch {
+            GuardProtocol.write(.startFailed, error.code, to: socket)
+            return waitForEnd(of: socket)
+        }
+        guard let status = watch(process, socket, children) else { return killDescendants() }
+        killDescendants()
+        let number = status & 0x7F
+        if number == 0 {
+            GuardProtocol.write(.exit, (status >> 8) & 0xFF, to: socket)
+        } else {
+            GuardProtocol.write(.signal, number, to: socket)
+        }
+        waitForEnd(of: socket)
+    }
+
+    /// Waits for the command's end and returns its status; `nil` if the other process has gone before.
+    private static func watch(_ process: pid_t, _ socket: Int32, _ children: Int32) -> Int32? {
+        var killTime: Moment?
+        while true {
+            var sources = [
+                pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: children, events: Int16(POLLIN), revents: 0),
+            ]
+            let wait = killTime.map { max(0, ($0 - MonotonicClock.now).nanoseconds / 1_000_000 + 1) } ?? -1
+            _ = poll(&sources, 2, Int32(clamping: wait))
+            if sources[0].revents != 0 {
+                guard let byte = GuardProtocol.read(1, from: socket) else {
+                    _ = kill(-process, SIGKILL)
+                    return nil
+                }
+                if byte[0] == GuardProtocol.stop, killTime == nil {
+                    _ = kill(-process, SIGTERM)
+                    killTime = MonotonicClock.now + stopPatience
+                }
+            }
+            if let time = killTime, MonotonicClock.now >= time { _ = kill(-process, SIGKILL) }
+            if sources[1].revents != 0 {
+                squall_drain_child_signals(children)
+                if let status = reap(lookingFor: process) { return status }
+            }
+        }
+    }
+
+    /// Takes note of every child that has ended; returns the status of `process` if it is one of them.
+    private static func reap(lookingFor process: pid_t) -> Int32? {
+        var (status, found): (Int32, Int32?) = (0, nil)
+        while true {
+            let child = waitpid(-1, &status, WNOHANG)
+            guard child > 0 else { return found }
+            if child == process { found = status }
+        }
+    }
+
+    /// Kills every descendant. The orphans among them have become children of this process.
+    private static func killDescendants() {
+        let deadline = MonotonicClock.now + killPatience
+        while MonotonicClock.now < deadline {
+            for child in childProcesses() { _ = kill(child, SIGKILL) }
+            var status: Int32 = 0
+            while waitpid(-1, &status, WNOHANG) > 0 {}
+            if waitpid(-1, &status, WNOHANG) < 0, errno == ECHILD { return }
+            _ = poll(nil, 0, 2)
+        }
+    }
+
+    /// The children of this process, by proc_pid_stat(5).
+    private static func childProcesses() -> [pid_t] {
+        guard let folder = opendir("/proc") else { return [] }
+        defer { closedir(folder) }
+        let own = getpid()
+        var result: [pid_t] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let process = pid_t(name), parent(of: process) == own { result.append(process) }
+        }
+        return result
+    }
+
+    private static func parent(of process: pid_t) -> pid_t? {
+        guard let file = fopen("/proc/\(process)/stat", "re") else { return nil }
+        defer { fclose(file) }
+        var buffer = [CChar](repeating: 0, count: 512)
+        guard fgets(&buffer, Int32(buffer.count), file) != nil else { return nil }
+        // The name in parentheses may have spaces and parentheses itself.
+        let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        return fields.count > 1 ? pid_t(fields[1]) : nil
+    }
+
+    /// Waits until the other process closes its socket or dies.
+    private static func waitForEnd(of socket: Int32) {
+        while GuardProtocol.read(1, from: socket) != nil {}
+    }
+}

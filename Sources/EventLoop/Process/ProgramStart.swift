@@ -1,0 +1,103 @@
+import Glibc
+
+/// Starts programs by posix_spawn(3): in a process group of their own, with default signal handling, no blocked signals and
+/// the original limit of open files, as from a shell.
+enum ProgramStart {
+    /// The descriptors that a program gets.
+    enum Streams {
+        /// Nothing to read, and outputs that are dropped.
+        case none
+        /// These as standard input, and as standard output and error.
+        case descriptors(input: Int32, output: Int32)
+        /// Nothing to read, and the outputs of this process.
+        case inheritedOutputs
+    }
+
+    /// Starts the program `arguments[0]`, a path or a name in PATH. A script without an interpreter line is run by the shell,
+    /// as in execvp(3).
+    static func run(
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ streams: Streams
+    ) throws(SystemError) -> pid_t {
+        do throws(SystemError) {
+            return try spawn(arguments[0], arguments, environment, streams)
+        } catch {
+            guard error.code == ENOEXEC, let script = path(of: arguments[0]) else { throw error }
+            let shell = ["/bin/sh", script] + arguments.dropFirst()
+            return try spawn(shell[0], shell, environment, streams)
+        }
+    }
+
+    /// Starts this program once more, with other arguments behind its name.
+    static func runSelf(_ arguments: [String], _ streams: Streams) throws(SystemError) -> pid_t {
+        // The link leads to the program even if its file has been replaced.
+        try spawn("/proc/self/exe", [CommandLine.arguments.first ?? "squall"] + arguments, nil, streams)
+    }
+
+    /// The file that posix_spawnp(3) runs: a path is one, and a name is looked up in PATH.
+    private static func path(of program: String) -> String? {
+        if program.contains("/") { return program }
+        let folders = getenv("PATH").map { String(cString: $0) } ?? "/bin:/usr/bin"
+        return folders.split(separator: ":", omittingEmptySubsequences: false)
+            .map { $0.isEmpty ? "./\(program)" : "\($0)/\(program)" }
+            .first { path in
+                var facts = stat()
+                return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+            }
+    }
+
+    private static func spawn(
+        _ program: String,
+        _ arguments: [String],
+        _ environment: [String: String]?,
+        _ streams: Streams
+    ) throws(SystemError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        switch streams {
+        case .none:
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+            for output in [STDOUT_FILENO, STDERR_FILENO] {
+                posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
+            }
+        case .descriptors(let input, let output):
+            posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        case .inheritedOutputs:
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        for number in [SIGCHLD, SIGINT, SIGPIPE, SIGTERM] { sigaddset(&signals, number) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        let words = arguments.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = []
+        if let environment {
+            variables = environment.map { strdup("\($0.key)=\($0.value)") }
+        } else {
+            var entry = environ
+            while let text = entry.pointee {
+                variables.append(strdup(text))
+                entry += 1
+            }
+        }
+        variables.append(nil)
+        defer { for text in words + variables { free(text) } }
+        var process: pid_t = 0
+        let code = ProcessLimits.withInheritedOpenFiles {
+            posix_spawnp(&process, program, &actions, &attributes, words, variables)
+        }
+        guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
+        return process
+    }
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import ChaosStage
+import EventLoop
+import FaultProfile
+import Foundation
+import Units
+
+/// `squall test`: a command behind bad networks, judged.
+struct TestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Run a command behind profiles and seeds, and judge whether it survives.",
+        usage: """
+            squall test --profile <profile> --upstream <host:port> [--seed 1..5] [--expect 'exit == 0'] -- <command> ...
+            squall test <scenario> [--profile <profile>] [--seed 1..5]
+            """,
+        discussion: """
+            Each run has proxies of its own on free ports. The command is told where they listen by {proxy} in its \
+            arguments, host:port, and by SQUALL_PROXY_ADDRESS, _HOST, _PORT and _URL in its environment; with \
+            --upstream db=127.0.0.1:5432 the proxy is called db, and these are {db} and SQUALL_DB_ADDRESS. \
+            {db.host}, {db.port} and {db.url} are parts of it, {seed} is the seed, {folder} an empty folder that is removed \
+            after the run.
+
+            A run passes when the command exits with 0 and every --expect holds. Figures are exit, time, bytes, \
+            bytes(downstream), waste (bytes beyond those of a run without faults), connections, resumptions, faults, \
+            faults(cut), and sha256("file"). A run without a connection, and a profile of which no fault acted, fail. \
+            For each failed run the line that repeats it is printed.
+
+            A scenario is a JSON file with proxies, profiles, seeds, command and expectations; see docs/testing-stage.md.
+
+            Example: squall test --profile wifi-roam --upstream 127.0.0.1:5432 --seed 1..5 -- ./tests.sh {proxy}
+            """
+    )
+
+    @Argument(help: "A scenario: a path that ends in .json.")
+    var scenario: String?
+
+    @Argument(parsing: .postTerminator, help: "The command and its arguments, behind --.")
+    var command: [String] = []
+
+    @Option(help: "A profile to run behind, a path or a shipped name; may be given several times.")
+    var profile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Where to forward to, [name=]host:port or unix:path; each time a proxy of its own.",
+            valueName: "host:port"
+        )
+    )
+    var upstream: [String] = []
+
+    @Option(help: ArgumentHelp("The seeds to run with: 7, 1..5, or 1..3,9. (default: 1)", valueName: "seeds"))
+    var seed: String?
+
+    @Option(
+        help: ArgumentHelp("A condition on each run, such as 'waste < 5 % && faults >= 3'.", valueName: "condition")
+    )
+    var expect: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a run may take; then SIGTERM, and SIGKILL 2 s later. (default: 5 min)",
+            valueName: "duration"
+        ),
+        transform: ArgumentReading.duration
+    )
+    var timeLimit: Duration?
+
+    @Option(help: ArgumentHelp("Runs at the same time. (default: 1)", valueName: "count"))
+    var jobs: Int?
+
+    @Flag(help: "Let runs pass in which no connection came or no fault acted.")
+    var allowVacuous = false
+
+    @Flag(help: "For the first run that fails, find the fewest faults with which it still does.")
+    var shrink = false
+
+    @Flag(help: "Print what each command writes, at once; otherwise only that of failed runs.")
+    var showOutput = false
+
+    @OptionGroup var reports: TestReportOptions
+
+    @OptionGroup var limits: LimitOptions
+
+    func validate() throws {
+        if scenario == nil {
+            guard !command.isEmpty else { throw ValidationError("the command is missing: put it behind --") }
+            guard !profile.isEmpty else { throw ValidationError("a profile is missing: give --profile") }
+            guard !upstream.isEmpty else {
+                throw ValidationError("--upstream is missing: where do the proxies forward to?")
+            }
+        } else {
+            for (name, isGiven) in [
+                ("a command", !command.isEmpty), ("--upstream", !upstream.isEmpty), ("--expect", !expect.isEmpty),
+            ] where isGiven {
+                throw ValidationError("\(name) and a scenario don't go together: the scenario has its own")
+            }
+        }
+        if let jobs, !(1...Scenario.jobLimit).contains(jobs) {
+            throw ValidationError("--jobs is from 1 to \(Scenario.jobLimit)")
+        }
+        if showOutput, (jobs ?? 1) > 1 {
+            throw ValidationError("--show-output and --jobs don't go together: the outputs would be mixed")
+        }
+    }
+
+    func run() async throws {
+        let inputs = InputFiles()
+        let setup = StageSetup(inputs: inputs)
+        var stage = try scenario.map { path throws(CommandFailure) in try setup.scenario(path) } ?? given(setup)
+        let named = try profile.map { reference throws(CommandFailure) in try setup.profile(reference) }
+        if scenario != nil, !named.isEmpty { stage.profiles = try setup.replace(stage.profiles, by: named) }
+        if let seed { stage.seeds = try StageSetup.seeds(seed) }
+        if let timeLimit { stage.timeLimit = timeLimit }
+        if let jobs { stage.jobs = jobs }
+        if showOutput { stage.jobs = 1 }
+        if allowVacuous { stage.allowsVacuous = true }
+        try setup.check(stage)
+        try reports.check(reading: inputs)
+        let repetition = StageRepetition(command: self, scenario: stage)
+        try await Stage(
+            scenario: stage,
+            repetition: repetition,
+            limits: limits,
+            reports: reports,
+            shrinks: shrink,
+            showsOutput: showOutput
+        ).run()
+    }
+
+    /// The stage of the options.
+    private func given(_ setup: StageSetup) throws(CommandFailure) -> Scenario {
+        let proxies = try setup.proxies(upstream)
+        return Scenario(
+            name: (command[0] as NSString).lastPathComponent,
+            proxies: proxies,
+            profiles: try profile.map { reference throws(CommandFailure) in try setup.profile(reference) },
+            seeds: try StageSetup.seeds(seed ?? Scenario.defaultSeeds),
+            command: command,
+            expectations: try expect.map { text throws(CommandFailure) in
+                try StageSetup.expectation(text, proxies: proxies.map(\.name))
+            }
+        )
+    }
+}

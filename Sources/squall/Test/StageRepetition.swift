@@ -1,0 +1,39 @@
+import ChaosStage
+
+/// The command line that repeats one run of a stage.
+struct StageRepetition {
+    /// The words in front of the profile and the seed, and those behind them.
+    private let front: [String]
+    private let back: [String]
+
+    init(command: TestCommand, scenario: Scenario) {
+        var front = ["squall", "test"]
+        if let path = command.scenario { front.append(path) }
+        for upstream in command.upstream { front += ["--upstream", upstream] }
+        var back: [String] = []
+        for expectation in command.expect { back += ["--expect", expectation] }
+        if let limit = command.timeLimit { back += ["--time-limit", limit.text.filter { $0 != " " }] }
+        if command.allowVacuous { back.append("--allow-vacuous") }
+        if command.scenario == nil { back += ["--"] + command.command }
+        (self.front, self.back) = (front, back)
+    }
+
+    /// The line of a case.
+    func line(of stageCase: StageCase) -> String {
+        let profile = stageCase.reference.map { ["--profile", $0] } ?? []
+        return (front + profile + ["--seed", "\(stageCase.seed)"] + back).map(StageRepetition.quoted).joined(
+            separator: " "
+        )
+    }
+
+    /// A word as a shell reads it.
+    static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.unicodeScalars.allSatisfy { scalar in
+                scalar.isASCII
+                    && (scalar.properties.isAlphabetic || "0123456789-_./:=@%+{}".unicodeScalars.contains(scalar))
+            }
+        return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    }
+}

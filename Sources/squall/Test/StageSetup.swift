@@ -1,0 +1,125 @@
+import ChaosStage
+import EventLoop
+import FaultProfile
+import Units
+
+/// Reads what `squall test` runs.
+struct StageSetup {
+    let inputs: InputFiles
+
+    /// The scenario in a file.
+    func scenario(_ path: String) throws(CommandFailure) -> Scenario {
+        let inputs = inputs
+        let source: ProfileSource
+        switch inputs.noted(ProfileLibrary.read(path, "scenario")) {
+        case .success(let read): source = read
+        case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
+        }
+        do {
+            return try ScenarioReader.scenario(
+                from: source,
+                resolving: { reference throws(ProfileProblems) in try resolve(reference, of: path) },
+                files: { inputs.noted($0, ProfileLibrary.resolve($0)) }
+            )
+        } catch {
+            throw .problems(error.description)
+        }
+    }
+
+    /// A profile that a scenario names: a shipped one, or a path from the scenario's folder.
+    private func resolve(_ text: String, of path: String) throws(ProfileProblems) -> Profile {
+        let inputs = inputs
+        let reference = ProfileReference(text, in: path)
+        switch inputs.noted(reference, ProfileLibrary.resolve(reference)) {
+        case .success(let source):
+            return try ProfileReader.profile(from: source) { inputs.noted($0, ProfileLibrary.resolve($0)) }
+        case .failure(let error):
+            // Line 0 stands for the place that names it.
+            let problem = Problem(file: path, line: 0, column: 0, what: error.what, remedy: error.remedy)
+            throw ProfileProblems(problems: [problem])
+        }
+    }
+
+    /// A profile of --profile.
+    func profile(_ reference: String) throws(CommandFailure) -> StageProfile {
+        StageProfile(reference: reference, profile: try ProfileLibrary.profile(reference, noting: inputs))
+    }
+
+    /// The profiles of a scenario that --profile names by their names or references, and others that it names.
+    func replace(_ profiles: [StageProfile], by named: [StageProfile]) throws(CommandFailure) -> [StageProfile] {
+        guard !profiles.isEmpty else {
+            throw .wrongInput("every proxy of the scenario has a profile of its own: leave --profile out")
+        }
+        return named
+    }
+
+    /// The seeds of --seed.
+    static func seeds(_ text: String) throws(CommandFailure) -> SeedList {
+        do throws(UnitError) {
+            return try SeedList(parsing: text)
+        } catch {
+            throw .wrongInput("--seed: \(error.problem) (\(error.remedy))")
+        }
+    }
+
+    /// A condition of --expect; a problem is shown with a caret.
+    static func expectation(_ text: String, proxies: [String]) throws(CommandFailure) -> Expectation {
+        do throws(ExpectationError) {
+            return try Expectation(text, proxies: proxies)
+        } catch {
+            throw .problems("squall: --expect isn't understood:\n\(error.description)")
+        }
+    }
+
+    /// The proxies of --upstream.
+    func proxies(_ texts: [String]) throws(CommandFailure) -> [Scenario.Proxy] {
+        guard texts.count <= Scenario.proxyLimit else {
+            throw .wrongInput(
+                "--upstream is given \(texts.count) times, and at most \(Scenario.proxyLimit) proxies are made"
+            )
+        }
+        var proxies: [Scenario.Proxy] = []
+        for text in texts {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            // A path of a Unix-domain socket may have an equals sign.
+            let isNamed = parts.count == 2 && !parts[0].contains(":")
+            let name = isNamed ? parts[0] : "proxy"
+            if proxies.contains(where: { $0.name == name }) {
+                let remedy = "give each upstream a name, such as --upstream db=\(isNamed ? parts[1] : text)"
+                throw .wrongInput("two proxies are called “\(name)”: \(remedy)")
+            }
+            proxies.append(Scenario.Proxy(name: name, upstream: isNamed ? parts[1] : text))
+        }
+        return proxies
+    }
+
+    /// Checks what no reader has checked: the names and the upstreams of the proxies, and the number of runs.
+    func check(_ scenario: Scenario) throws(CommandFailure) {
+        var variables: [String: String] = [:]
+        for proxy in scenario.proxies {
+            do {
+                _ = try ArgumentReading.proxyName(proxy.name)
+                guard try !ArgumentReading.endpoint(proxy.upstream).hasFreePort else {
+                    throw CommandFailure.wrongInput("the upstream of the proxy “\(proxy.name)” needs a port above 0")
+                }
+            } catch let failure as CommandFailure {
+                throw failure
+            } catch {
+                throw .wrongInput("the proxy “\(proxy.name)”, upstream “\(proxy.upstream)”: \(error)")
+            }
+            let variable = StageEnvironment.variable(of: proxy.name)
+            if let other = variables[variable] {
+                throw .wrongInput(
+                    "the proxies “\(other)” and “\(proxy.name)” would both be \(variable)_ADDRESS: rename one of them"
+                )
+            }
+            variables[variable] = proxy.name
+        }
+        let runs = scenario.cases.count
+        guard runs <= Scenario.runLimit else {
+            throw .wrongInput(
+                "these are \(runs) runs, and at most \(Scenario.runLimit) are made: name fewer seeds or profiles"
+            )
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import ChaosStage
+import EventLoop
+import Foundation
+import Units
+
+/// The reports of `squall test`.
+struct TestReportOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Write a JUnit XML report, for CI servers.", valueName: "file"))
+    var junit: String?
+
+    @Option(help: ArgumentHelp("Write a TAP report (version 14).", valueName: "file"))
+    var tap: String?
+
+    @Option(
+        help: ArgumentHelp("Write a page with the timeline of each run; it needs no other file.", valueName: "file")
+    )
+    var html: String?
+
+    @Option(
+        help: ArgumentHelp("Write the timeline of the first failed run, or of the first, as SVG.", valueName: "file")
+    )
+    var svg: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write each run's journal (.jsonl) and the command's output (.log) there.",
+            valueName: "folder"
+        )
+    )
+    var artifacts: String?
+
+    /// The files and their options.
+    private var files: [(option: String, path: String)] {
+        [("--junit", junit), ("--tap", tap), ("--html", html), ("--svg", svg)].compactMap { option, path in
+            path.map { (option, $0) }
+        }
+    }
+
+    /// Checks that everything can be written, before the first run.
+    func check(reading inputs: InputFiles) throws(CommandFailure) {
+        for (index, file) in files.enumerated() {
+            try ResultFiles.check(file.path, reading: inputs, file.option)
+            if files[..<index].contains(where: { FileProblem.isSamePlace($0.path, file.path) }) {
+                throw .wrongInput("“\(file.path)” is named twice (\(file.option)): name another file")
+            }
+        }
+        guard let artifacts else { return }
+        do {
+            try FileManager.default.createDirectory(atPath: artifacts, withIntermediateDirectories: true)
+        } catch {
+            throw .wrongInput("can't make the folder “\(artifacts)”: \(FileProblem.reason(error)) (--artifacts)")
+        }
+    }
+
+    /// Writes the reports. All are tried; throws the first failure.
+    func write(_ report: StageReport) throws(CommandFailure) {
+        var failure: CommandFailure?
+        for (path, text) in texts(report) {
+            do throws(CommandFailure) {
+                try OutputFile(path: path).write(text())
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        do throws(CommandFailure) {
+            try tellGitHub(report)
+        } catch {
+            failure = failure ?? error
+        }
+        if let failure { throw failure }
+    }
+
+    private func texts(_ report: StageReport) -> [(path: String, text: () -> String)] {
+        var texts: [(String, () -> String)] = []
+        if let junit { texts.append((junit, { JUnitReport.text(of: report) })) }
+        if let tap { texts.append((tap, { TAPReport.text(of: report) })) }
+        if let html { texts.append((html, { HTMLReport.text(of: report) })) }
+        if let svg, let run = report.runs.first(where: { !$0.hasPassed }) ?? report.runs.first {
+            texts.append((svg, { SVGReport.text(of: run) }))
+        }
+        return texts
+    }
+
+    /// In a workflow of GitHub: a summary of the step, and a note on each failed run.
+    private func tellGitHub(_ report: StageReport) throws(CommandFailure) {
+        let environment = ProcessInfo.processInfo.environment
+        if environment["GITHUB_ACTIONS"] == "true" {
+            for line in GitHubReport.annotations(of: report) { Console.print(line) }
+        }
+        guard let path = environment["GITHUB_STEP_SUMMARY"], !path.isEmpty else { return }
+        do {
+            let data = Data(GitHubReport.summary(of: report).utf8)
+            if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            try file.seekToEnd()
+            try file.write(contentsOf: data)
+        } catch {
+            throw .failed("can't write the summary “\(path)”: \(FileProblem.reason(error)) (GITHUB_STEP_SUMMARY)")
+        }
+    }
+}

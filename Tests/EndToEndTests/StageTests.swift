@@ -1,0 +1,396 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `squall test`: commands behind profiles and seeds, judged.
+@Suite(.timeLimit(.minutes(5))) struct StageTests {
+    /// A client that goes on after a broken connection. The file on the server changes meanwhile, which it only notices when
+    /// it sends If-Range.
+    private static let client = """
+        import http.client, os, sys
+        address, mended = sys.argv[1], sys.argv[2] == "mended"
+        def serve(byte):
+            with open("served/next", "wb") as file: file.write(byte * 300_000)
+            os.replace("served/next", "served/file.bin")
+        serve(b"a")
+        open("out.bin", "wb").close()
+        tag, whole = None, False
+        for attempt in range(6):
+            have = os.path.getsize("out.bin")
+            fields = {"Range": f"bytes={have}-"} if have else {}
+            if have and mended: fields["If-Range"] = tag
+            connection = http.client.HTTPConnection(address, timeout=20)
+            try:
+                connection.request("GET", "/file.bin", headers=fields)
+                response = connection.getresponse()
+                tag = response.getheader("ETag")
+                with open("out.bin", "ab" if response.status == 206 else "wb") as file:
+                    while block := response.read1(4096): file.write(block)
+                whole = os.path.getsize("out.bin") == 300_000
+            except (ConnectionError, http.client.HTTPException): pass
+            connection.close()
+            if whole: break
+            if attempt == 0: serve(b"b")
+        sys.exit(0 if whole else 1)
+        """
+
+    private static let equal = #"sha256("out.bin") == sha256("served/file.bin")"#
+
+    /// Runs `body` in a folder with the client and the served folder, and the address of a server of that.
+    private func withClient(_ body: (URL, String) async throws -> Void) async throws {
+        try await withFolder { folder in
+            try Data(StageTests.client.utf8).write(to: folder.appendingPathComponent("client.py"))
+            let served = folder.appendingPathComponent("served")
+            try FileManager.default.createDirectory(at: served, withIntermediateDirectories: false)
+            try await withChild(Programs.squall, ["origin", served.path]) { origin in
+                try await body(folder, address(in: origin.line(with: "ready: ")))
+            }
+        }
+    }
+
+    @Test func `a client that resumes without If-Range fails, and so does the replay line, 10 of 10`() async throws {
+        try await withClient { folder, origin in
+            let outcome = try await squall(
+                "test",
+                "--profile",
+                "first-two-fail",
+                "--upstream",
+                origin,
+                "--seed",
+                "1..2",
+                "--expect",
+                StageTests.equal,
+                "--junit",
+                "report.xml",
+                "--",
+                "python3",
+                "client.py",
+                "{proxy}",
+                "broken",
+                folder: folder
+            )
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "squall: 2 of 2 runs failed\n")
+            #expect(outcome.output.contains("The command passes without faults."))
+            let lines = outcome.lines.filter { $0.contains("repeat it: ") }
+            #expect(lines.count == 2)
+            let line = try #require(lines.last?.split(separator: "repeat it: ").last)
+            #expect(line.contains("--seed 2"))
+            // As a shell reads it, with the built command in front.
+            let path = "PATH=\(Programs.squall.deletingLastPathComponent().path):$PATH"
+            for _ in 0..<10 {
+                let again = try await withChild(Programs.find("sh"), ["-c", "\(path) \(line)"], folder: folder) {
+                    await $0.finish()
+                }
+                #expect(again.status == 1)
+                #expect(again.output.contains("\(StageTests.equal) doesn't hold"), "\(again)")
+            }
+            let check = """
+                import xml.etree.ElementTree as tree
+                cases = list(tree.parse("report.xml").getroot().iter("testcase"))
+                print(len(cases), sum(case.find("failure") is not None for case in cases))
+                """
+            let parsed = try await withChild(Programs.find("python3"), ["-c", check], folder: folder) {
+                await $0.finish()
+            }
+            #expect(parsed.output == "2 2\n", "\(parsed)")
+        }
+    }
+
+    @Test func `the mended client passes`() async throws {
+        try await withClient { folder, origin in
+            let outcome = try await squall(
+                "test",
+                "--profile",
+                "first-two-fail",
+                "--upstream",
+                origin,
+                "--seed",
+                "1..3",
+                "--expect",
+                StageTests.equal,
+                "--expect",
+                "faults(cut) == 2 && connections == 3",
+                "--",
+                "python3",
+                "client.py",
+                "{proxy}",
+                "mended",
+                folder: folder
+            )
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(outcome.lines.filter { $0.hasPrefix("pass  first-two-fail, seed ") }.count == 3)
+            #expect(outcome.lines.last?.hasPrefix("passed: 3 runs in ") == true)
+        }
+    }
+
+    @Test func `figures of a resumed download are counted`() async throws {
+        try await withOrigin(size: 400_000) { origin in
+            try await withFolder { folder in
+                let outcome = try await squall(
+                    "test",
+                    "--profile",
+                    "first-two-fail",
+                    "--upstream",
+                    origin,
+                    "--jobs",
+                    "2",
+                    "--seed",
+                    "1..2",
+                    "--expect",
+                    "resumptions == 2 && connections == 3 && faults == 2",
+                    "--expect",
+                    "waste < 5 % && time < 60 s && bytes(downstream) >= 400 KB && bytes(upstream) < 10 KB",
+                    "--",
+                    Programs.squall.path,
+                    "get",
+                    "http://{proxy}/file.bin",
+                    "--output",
+                    "{folder}/file.bin",
+                    folder: folder
+                )
+                #expect(outcome.status == 0, "\(outcome)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+            }
+        }
+    }
+
+    @Test func `the command learns of its proxies by words in braces and by its environment`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            let script = """
+                [ "$1" = "$SQUALL_WEB_API_ADDRESS" ] && [ "$1" = "$SQUALL_WEB_API_HOST:$SQUALL_WEB_API_PORT" ] &&
+                [ "$2" = "http://$1" ] && [ "$SQUALL_WEB_API_URL" = "$2" ] && [ "$3" = 5/slow-3g/127.0.0.1 ] &&
+                [ "$SQUALL_SEED/$SQUALL_PROFILE" = 5/slow-3g ] && [ -d "$SQUALL_FOLDER" ] && [ "$4" = "$SQUALL_FOLDER" ] &&
+                [ "$SQUALL_OTHER_ADDRESS" != "$1" ] && [ "$5" = "{unknown} {}" ] &&
+                curl -sS -o "$4/got" "$2/file.bin" && curl -sS "http://$SQUALL_OTHER_ADDRESS/file.bin" | cmp - "$4/got"
+                """
+            let outcome = try await squall(
+                "test",
+                "--profile",
+                "slow-3g",
+                "--upstream",
+                "web-api=\(origin)",
+                "--upstream",
+                "other=\(origin)",
+                "--seed",
+                "5",
+                "--expect",
+                "web-api.connections == 1 && other.connections == 1",
+                "--",
+                "sh",
+                "-c",
+                script,
+                "-",
+                "{web-api}",
+                "{web-api.url}",
+                "{seed}/slow-3g/{web-api.host}",
+                "{folder}",
+                "{unknown} {}"
+            )
+            #expect(outcome.status == 0, "\(outcome)")
+        }
+    }
+
+    @Test func `a stage in which no connection came or no fault acted fails, unless that is allowed`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            let idle = ["test", "--profile", "slow-3g", "--upstream", origin]
+            let late = ["test", "--profile", "./late.json", "--upstream", origin]
+            let fetch = ["--", "curl", "-sS", "-o", "/dev/null", "http://{proxy}/file.bin"]
+            try await withFolder { folder in
+                let profile = #"{ "name": "late", "faults": [ { "kind": "cut", "at": "1 GiB" } ] }"#
+                try Data(profile.utf8).write(to: folder.appendingPathComponent("late.json"))
+                for (words, status, text) in [
+                    (idle + ["--", "true"], 1, "no connection came"),
+                    (idle + ["--allow-vacuous", "--", "true"], 0, "pass"),
+                    (late + fetch, 1, "no fault of the profile acted"), (late + ["--allow-vacuous"] + fetch, 0, "pass"),
+                ] {
+                    let outcome = try await withChild(Programs.squall, words, folder: folder) { await $0.finish() }
+                    #expect(Int(outcome.status) == status, "\(outcome)")
+                    #expect(outcome.output.contains(text), "\(outcome)")
+                }
+            }
+        }
+    }
+
+    @Test func `a command that can't pass is told from one that faults break`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            let outcome = try await squall(
+                "test",
+                "--profile",
+                "slow-3g",
+                "--upstream",
+                origin,
+                "--",
+                "sh",
+                "-c",
+                "curl -sS -o /dev/null http://{proxy}/file.bin; echo nothing works; exit 7"
+            )
+            #expect(outcome.status == 1)
+            #expect(outcome.output.contains("The command fails without faults as well: the command exited with 7."))
+            #expect(outcome.output.contains("      | nothing works"))
+            let judged = try await squall(
+                "test",
+                "--profile",
+                "slow-3g",
+                "--upstream",
+                origin,
+                "--expect",
+                "waste < 5 %",
+                "--",
+                "sh",
+                "-c",
+                "exit 7"
+            )
+            #expect(judged.status == 1)
+            #expect(
+                judged.errors.contains("fails without faults as well, so nothing is judged: the command exited with 7")
+            )
+        }
+    }
+
+    @Test func `the fewest faults with which a run fails are found and written`() async throws {
+        try await withOrigin(size: 60_000) { origin in
+            try await withFolder { folder in
+                let faults = (1...6).map { number in
+                    """
+                    { "kind": "cut", "stream": "downstream", "at": "\(number) KB", "when": { "connection": \(number) } },
+                    { "kind": "latency", "delay": "1 ms", "when": { "connection": \(number) } }
+                    """
+                }
+                let profile = #"{ "name": "many", "faults": [ \#(faults.joined(separator: ","))  ] }"#
+                try Data(profile.utf8).write(to: folder.appendingPathComponent("many.json"))
+                // Fails when the fourth connection is cut.
+                let script =
+                    "for i in 1 2 3 4 5 6; do curl -s -o got http://$1/file.bin; "
+                    + "code=$?; if [ $i = 4 ]; then last=$code; fi; done; exit $last"
+                let outcome = try await squall(
+                    "test",
+                    "--profile",
+                    "./many.json",
+                    "--upstream",
+                    origin,
+                    "--shrink",
+                    "--artifacts",
+                    "found",
+                    "--",
+                    "sh",
+                    "-c",
+                    script,
+                    "-",
+                    "{proxy}",
+                    folder: folder
+                )
+                #expect(outcome.status == 1)
+                #expect(outcome.output.contains("faults shrunk to 1 in "), "\(outcome)")
+                let found = folder.appendingPathComponent("found")
+                let shrunk = found.appendingPathComponent("many-seed-1-shrunk.json").path
+                let check = try await squall("check", shrunk)
+                #expect(check.status == 0, "\(check)")
+                let again = try await squall(
+                    "test",
+                    "--profile",
+                    shrunk,
+                    "--upstream",
+                    origin,
+                    "--",
+                    "sh",
+                    "-c",
+                    script,
+                    "-",
+                    "{proxy}",
+                    folder: folder
+                )
+                #expect(again.status == 1)
+                let names = try FileManager.default.contentsOfDirectory(atPath: found.path).sorted()
+                #expect(names == ["many-seed-1-shrunk.json", "many-seed-1.jsonl", "many-seed-1.log"])
+                #expect(try journal(at: found.appendingPathComponent("many-seed-1.jsonl")).count >= 6)
+            }
+        }
+    }
+
+    @Test func `a scenario runs several proxies, and options choose among its runs`() async throws {
+        try await withOrigin(size: 1_000) { origin in
+            try await withFolder { folder in
+                let scenario = """
+                    { "name": "two ways", "proxies": [
+                        { "name": "socket", "listen": "unix", "upstream": "\(origin)" },
+                        { "name": "web", "upstream": "\(origin)",
+                          "profile": { "name": "late", "faults": [ { "kind": "latency", "delay": "5 ms" } ] } } ],
+                      "profiles": ["slow-3g", "small-writes"], "seeds": "1..2", "jobs": 4,
+                      "expect": ["socket.connections == 1", "web.faults(latency) >= 1"],
+                      "command": ["sh", "-c", "curl -sSf --unix-socket {socket} http://a/file.bin -o /dev/null && curl -sSf {web.url}/file.bin -o /dev/null"] }
+                    """
+                try Data(scenario.utf8).write(to: folder.appendingPathComponent("stage.json"))
+                let all = try await squall("test", "stage.json", "--artifacts", "journals", folder: folder)
+                #expect(all.lines.filter { $0.hasPrefix("pass  ") || $0.hasPrefix("FAIL  ") }.count == 4, "\(all)")
+                let one = try await squall(
+                    "test",
+                    "stage.json",
+                    "--profile",
+                    "small-writes",
+                    "--seed",
+                    "2",
+                    folder: folder
+                )
+                #expect(one.lines.filter { $0.hasPrefix("pass  small-writes, seed 2") }.count == 1, "\(one)")
+                let recording = folder.appendingPathComponent("journals/slow-3g-seed-1.jsonl").path
+                let replay = try await withChild(
+                    Programs.squall,
+                    ["replay", recording, "--name", "web", "--listen", "127.0.0.1:0"]
+                ) { child in
+                    let line = try await child.line(with: "ready: ")
+                    child.signal(SIGINT)
+                    _ = await child.finish()
+                    return line
+                }
+                #expect(replay.contains("profile “two ways") || replay.contains("late") || replay.contains("slow-3g"))
+            }
+        }
+    }
+
+    // MARK: Wrong input
+
+    @Test(
+        arguments: [
+            (["--upstream", "127.0.0.1:9", "--", "true"], "a profile is missing"),
+            (["--profile", "slow-3g", "--", "true"], "--upstream is missing"),
+            (["--profile", "slow-3g", "--upstream", "127.0.0.1:9"], "the command is missing"),
+            (["--profile", "slow-3", "--upstream", "127.0.0.1:9", "--", "true"], "did you mean “slow-3g”?"),
+            (["--profile", "slow-3g", "--upstream", "127.0.0.1", "--", "true"], "write a host and a port"),
+            (["--profile", "slow-3g", "--upstream", "127.0.0.1:0", "--", "true"], "needs a port above 0"),
+            (
+                ["--profile", "slow-3g", "--upstream", "a:1", "--upstream", "b:1", "--", "true"],
+                "two proxies are called"
+            ),
+            (
+                ["--profile", "slow-3g", "--upstream", "a-b=a:1", "--upstream", "a_b=b:1", "--", "true"],
+                "rename one of them"
+            ),
+            (
+                ["--profile", "slow-3g", "--upstream", "127.0.0.1:9", "--seed", "3..1", "--", "true"],
+                "no list of seeds"
+            ),
+            (["--profile", "slow-3g", "--upstream", "127.0.0.1:9", "--jobs", "0", "--", "true"], "from 1 to 32"),
+            (
+                ["--profile", "slow-3g", "--upstream", "127.0.0.1:9", "--junit", "/no/such/x", "--", "true"],
+                "can't write"
+            ),
+            (
+                ["--profile", "slow-3g", "--upstream", "127.0.0.1:9", "--", "no-such-program"],
+                "can't run “no-such-program”"
+            ),
+            (["stage.json", "--", "true"], "a command and a scenario don't go together"),
+            (["no-such.json"], "can't read the scenario “no-such.json”"),
+            (
+                ["--profile", "slow-3g", "--upstream", "127.0.0.1:9", "--expect", "waste < 5", "--", "true"],
+                "waste < 5\n        ^\n“5” has no unit"
+            ),
+        ] as [([String], String)]
+    )
+    func `wrong input is exit 2 before anything runs`(words: [String], problem: String) async throws {
+        let outcome = try await withChild(Programs.squall, ["test"] + words) { await $0.finish() }
+        #expect(outcome.status == 2, "\(outcome)")
+        #expect(outcome.errors.contains(problem), "\(outcome)")
+        #expect(outcome.output.isEmpty)
+    }
+}
