@@ -31,9 +31,9 @@ struct PlanSVG {
 
     /// The document.
     var text: String {
-        let title = "\(report.profile.name): \(report.profile.summary)".escaped
-        let name = report.profile.name.cut(to: Size.letters.heading).escaped
-        let summary = report.profile.summary.cut(to: Size.letters.text).escaped
+        let title = "\(report.profile.name): \(report.profile.summary)".xmlLine
+        let name = report.profile.name.cut(to: Size.letters.heading).xmlLine
+        let summary = report.profile.summary.cut(to: Size.letters.text).xmlLine
         let description =
             "\(heading). Predicted: \(report.verdict). Connections: \(report.connections). "
             + "Pauses: \(report.pauses). Assumed: \(report.assumptions)."
@@ -41,12 +41,12 @@ struct PlanSVG {
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Size.width.short) \(Size.height.short)" role="img" \
             aria-labelledby="title description">
             <title id="title">\(title)</title>
-            <desc id="description">\(description.escaped)</desc>
+            <desc id="description">\(description.xmlLine)</desc>
             \(PlanSVG.style)
             <rect class="paper" width="100%" height="100%"/>
             <text class="heading" x="\(Size.left.short)" y="32">\(name)</text>
             <text x="\(Size.left.short)" y="54">\(summary)</text>
-            <text x="\(Size.left.short)" y="75">\(heading.escaped); predicted: \(report.verdict.escaped)</text>
+            <text x="\(Size.left.short)" y="75">\(heading.xmlLine); predicted: \(report.verdict.xmlLine)</text>
             \((bands + [capacity] + outages + [progress] + losses + axes + legend).joined(separator: "\n"))
             </svg>
 
@@ -98,7 +98,7 @@ struct PlanSVG {
         let place =
             "x=\"\(begin.short)\" y=\"\(Size.top.short)\" width=\"\(max(least, end - begin).short)\" "
             + "height=\"\((Size.bottom - Size.top).short)\""
-        return (place, "<title>\((name + PlanReport.sentence(segment.conditions)).escaped)</title>")
+        return (place, "<title>\((name + PlanReport.sentence(segment.conditions)).xmlLine)</title>")
     }
 
     /// The phases as bands with their names.
@@ -110,7 +110,7 @@ struct PlanSVG {
             let (begin, end) = (x(segment.begin), x(segment.end))
             let room = Int((end - begin) / 7.5)
             if let phase = segment.phase, room >= 3 {
-                let shown = report.profile.phases[phase].name.cut(to: room).escaped
+                let shown = report.profile.phases[phase].name.cut(to: room).xmlLine
                 lines.append(label(shown, "middle", x: (begin + end) / 2, y: Size.top - 8))
             }
         }
@@ -157,10 +157,10 @@ struct PlanSVG {
             case .opened, .struck: return nil
             case .refused(let fault):
                 return "<circle class=\"refused\" cx=\"\(place)\" cy=\"\(Size.bottom.short)\" r=\"3\"><title>\(at): "
-                    + "refused by \(fault.escaped)</title></circle>"
+                    + "refused by \(fault.xmlLine)</title></circle>"
             case .unanswered(let fault):
                 return "<circle class=\"refused\" cx=\"\(place)\" cy=\"\(Size.bottom.short)\" r=\"3\"><title>\(at): "
-                    + "not answered because of \(fault.escaped)</title></circle>"
+                    + "not answered because of \(fault.xmlLine)</title></circle>"
             case .lost(let connection, let offset, let loss):
                 return "<line class=\"lost\" x1=\"\(place)\" x2=\"\(place)\" y1=\"\(Size.top.short)\" "
                     + "y2=\"\(Size.bottom.short)\"><title>\(at): connection \(connection) is lost (\(loss.rawValue)) at "
@@ -207,20 +207,9 @@ struct PlanSVG {
             "<text class=\"faint\" x=\"490\" y=\"\(row.short)\">connection lost</text>",
             "<circle class=\"refused\" cx=\"612\" cy=\"\((row - 4).short)\" r=\"3\"/>",
             "<text class=\"faint\" x=\"622\" y=\"\(row.short)\">connection refused</text>",
-            label("connections: \(report.connections.escaped)", "begin", x: Size.left, y: row + 26),
-            label("pauses: \(report.pauses.escaped)", "begin", x: Size.left, y: row + 45),
+            label("connections: \(report.connections.xmlLine)", "begin", x: Size.left, y: row + 26),
+            label("pauses: \(report.pauses.xmlLine)", "begin", x: Size.left, y: row + 45),
         ] + (report.omission.map { [label($0, "begin", x: Size.left, y: row + 64)] } ?? [])
-    }
-}
-
-extension Double {
-    /// At most two decimals, no exponent.
-    fileprivate var short: String {
-        let hundredths = Int64((self * 100).rounded())
-        let (whole, rest) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
-        let sign = hundredths < 0 ? "-" : ""
-        guard rest > 0 else { return "\(sign)\(whole)" }
-        return "\(sign)\(whole).\(rest < 10 ? "0" : "")\(rest)"
     }
 }
 
@@ -228,23 +217,5 @@ extension String {
     /// The first characters, with an ellipsis if there are more than `limit`.
     fileprivate func cut(to limit: Int) -> String {
         count > limit ? "\(prefix(limit - 1))…" : self
-    }
-
-    /// This text escaped for XML 1.0, with invalid characters replaced.
-    fileprivate var escaped: String {
-        var result = ""
-        for scalar in unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "\u{9}", "\u{A}", "\u{D}": result += " "
-            case "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"..."\u{10FFFF}":
-                result.unicodeScalars.append(scalar)
-            default: result += "\u{FFFD}"
-            }
-        }
-        return result
     }
 }

@@ -1,7 +1,5 @@
-import Units
-
 /// The tick marks of a time axis.
-struct TimeTicks {
+package struct TimeTicks {
     /// The maximum number of ticks, not counting the one at zero.
     private static let maximumTicks: Int64 = 8
     /// The allowed tick intervals, in nanoseconds.
@@ -18,10 +16,10 @@ struct TimeTicks {
 
     private let step: Int64
     /// The ticks, from zero on.
-    let moments: [Moment]
+    package let moments: [Moment]
 
     /// The ticks of an axis that ends at `length`, which is above zero.
-    init(upTo length: Duration) {
+    package init(upTo length: Duration) {
         let end = max(1, length.nanoseconds)
         let longest = TimeTicks.steps[TimeTicks.steps.count - 1]
         // Beyond the longest interval, uses a multiple of it that keeps the number of ticks within the limit.
@@ -33,7 +31,7 @@ struct TimeTicks {
     }
 
     /// A tick label in the unit of the interval: "90 s" for intervals of 30 s, "4 min" for two minutes.
-    func text(_ moment: Moment) -> String {
+    package func text(_ moment: Moment) -> String {
         let units: [(name: String, nanoseconds: Int64)] = [
             ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
         ]

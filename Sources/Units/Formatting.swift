@@ -1,12 +1,10 @@
-import Units
-
 /// Formats numbers for people.
-enum Formatting {
+package enum Formatting {
     /// "12.3 s", aligned up to 999 s; never negative.
-    static func seconds(_ duration: Duration) -> String { signedSeconds(max(.zero, duration)) }
+    package static func seconds(_ duration: Duration) -> String { signedSeconds(max(.zero, duration)) }
 
     /// "12.3 s" or "-12.3 s", rounded towards zero, in the same width.
-    static func signedSeconds(_ duration: Duration) -> String {
+    package static func signedSeconds(_ duration: Duration) -> String {
         let tenths = duration.nanoseconds.magnitude / 100_000_000
         let sign = duration < .zero && tenths > 0 ? "-" : ""
         let text = "\(sign)\(tenths / 10).\(tenths % 10) s"
@@ -14,7 +12,7 @@ enum Formatting {
     }
 
     /// "67,108,864".
-    static func grouped(_ number: Int64) -> String {
+    package static func grouped(_ number: Int64) -> String {
         let digits = String(number.magnitude)
         var text = ""
         for (index, digit) in digits.enumerated() {
@@ -27,10 +25,10 @@ enum Formatting {
     private static let sizes = ["B", "KiB", "MiB", "GiB", "TiB"]
 
     /// "64.0 MiB": three digits or four, rounded down.
-    static func size(_ bytes: Int64) -> String { "\(size(bytes, inUnitOf: bytes)) \(sizes[step(of: bytes)])" }
+    package static func size(_ bytes: Int64) -> String { "\(size(bytes, inUnitOf: bytes)) \(sizes[step(of: bytes)])" }
 
     /// "0.5": `bytes` in the unit that `other` is shown in, rounded down.
-    static func size(_ bytes: Int64, inUnitOf other: Int64) -> String {
+    package static func size(_ bytes: Int64, inUnitOf other: Int64) -> String {
         let step = step(of: other)
         return step > 0 ? tenths(Double(bytes) / Double(UInt64(1) << (10 * step))) : "\(bytes)"
     }
@@ -42,7 +40,7 @@ enum Formatting {
     }
 
     /// "4.8 MiB/s", "48 KiB/s": at most three digits, rounded down.
-    static func byteRate(_ bytesPerSecond: Double) -> String {
+    package static func byteRate(_ bytesPerSecond: Double) -> String {
         var (rate, step) = (max(0, bytesPerSecond), 0)
         while step + 1 < sizes.count, rate >= 1_000 {
             rate /= 1_024
@@ -52,7 +50,7 @@ enum Formatting {
     }
 
     /// "0:12", "1h02m", "12 h", "4 d": five characters at most, rounded up; `nil` from 1,000 days on.
-    static func timeLeft(seconds: Double) -> String? {
+    package static func timeLeft(seconds: Double) -> String? {
         guard seconds < 86_400 * 999 else { return nil }
         let seconds = Int64(seconds.rounded(.up))
         func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -64,14 +62,14 @@ enum Formatting {
     }
 
     /// "38.2 Mbit/s".
-    static func rate(bytes: Int64, in duration: Duration) -> String {
+    package static func rate(bytes: Int64, in duration: Duration) -> String {
         let seconds = Double(duration.nanoseconds) / 1e9
         guard seconds > 0, bytes > 0 else { return "0 bit/s" }
         return rate(bitsPerSecond: Double(bytes) * 8 / seconds)
     }
 
     /// "38.2 Mbit/s"; "7 bit/s" below 1 kbit/s.
-    static func rate(bitsPerSecond: Double) -> String {
+    package static func rate(bitsPerSecond: Double) -> String {
         guard bitsPerSecond >= 1_000 else { return "\(Int64(bitsPerSecond)) bit/s" }
         var rate = bitsPerSecond
         let steps = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
@@ -84,7 +82,7 @@ enum Formatting {
     }
 
     /// "0.02 %".
-    static func percent(_ part: Int64, of whole: Int64) -> String {
+    package static func percent(_ part: Int64, of whole: Int64) -> String {
         guard whole > 0 else { return "0.00 %" }
         let hundredths = Int64((Double(part) / Double(whole) * 10_000).rounded())
         let digits = String(hundredths % 100)
