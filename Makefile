@@ -96,11 +96,14 @@ databases: build ## change faults while pgbench and redis-benchmark run: is the 
 	@scripts/install.sh databases
 	@python3 Benchmarks/databases.py
 
-page: ## visit the page of `squall serve` with a headless Chromium: clicks, sliders, Wi-Fi off (two minutes)
+page: ## visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
 	@scripts/install.sh build page
-	@$(call timed,build,swift build --product squall $(CHECKED))
+	@$(call timed,test build,swift build --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/run.py
 	@SQUALL=.build/debug/squall python3 Tests/page/demo.py
+	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
+		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
+		python3 Tests/page/reports.py "$$samples"
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance

@@ -77,8 +77,10 @@ public struct Timeline: Sendable {
     public var duration: Duration
     /// The samples in the order of time.
     public private(set) var samples: [Sample] = []
-    /// The phases in the order of their starts; further ones are left out.
+    /// The phases in the order of their starts.
     public private(set) var phases: [Phase] = []
+    /// The number of phases that were left out.
+    public private(set) var omittedPhases = 0
     /// The marks in the order of time.
     public private(set) var marks: [Mark] = []
     /// The number of marks that were left out.
@@ -109,9 +111,9 @@ public struct Timeline: Sendable {
         filled = 1
     }
 
-    /// Adds a phase, unless there are `phaseLimit` already.
+    /// Adds a phase, unless there are `phaseLimit` already: those are counted.
     public mutating func add(_ phase: Phase) {
-        if phases.count < Timeline.phaseLimit { phases.append(phase) }
+        if phases.count < Timeline.phaseLimit { phases.append(phase) } else { omittedPhases += 1 }
     }
 
     /// Adds a mark, unless there are `markLimit` already: those are counted.

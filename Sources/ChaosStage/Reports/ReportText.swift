@@ -1,0 +1,135 @@
+import Units
+
+extension RunReport.Ending {
+    /// "exit 3", "signal 9 (SIGKILL)", "stopped at the time limit of 30 s".
+    public var text: String {
+        switch self {
+        case .exit(let code): "exit \(code)"
+        case .signal(let number): "signal \(number)\(RunReport.Ending.names[number].map { " (\($0))" } ?? "")"
+        case .timeLimit(let limit): "stopped at the time limit of \(limit.text)"
+        }
+    }
+
+    /// The signals that have the same number on Linux and on macOS.
+    private static let names: [Int32: String] = [
+        1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL",
+        11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+    ]
+}
+
+/// The words that the reports share.
+enum ReportText {
+    /// "83 ms", "12.3 s", "2 min 5 s", "1 h 2 min", rounded down; never negative.
+    static func time(_ duration: Duration) -> String {
+        let milliseconds = max(0, duration.nanoseconds / 1_000_000)
+        let seconds = milliseconds / 1_000
+        if seconds < 1 { return "\(milliseconds) ms" }
+        if seconds < 100 { return "\(seconds).\(milliseconds % 1_000 / 100) s" }
+        if seconds < 3_600 { return "\(seconds / 60) min \(seconds % 60) s" }
+        return "\(Formatting.grouped(seconds / 3_600)) h \(seconds / 60 % 60) min"
+    }
+
+    /// "12.345": seconds with three decimals; never negative.
+    static func thousandths(_ duration: Duration) -> String {
+        let milliseconds = max(0, duration.nanoseconds / 1_000_000)
+        let rest = String(milliseconds % 1_000)
+        return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
+    }
+
+    /// "1 run", "2 runs".
+    static func count(_ number: Int, _ thing: String) -> String {
+        "\(Formatting.grouped(Int64(number))) \(thing)\(number == 1 ? "" : "s")"
+    }
+
+    /// "3.4 %".
+    static func percent(_ share: Double) -> String {
+        let tenths = Int64((min(share, 1e12) * 1_000).rounded())
+        return "\(Formatting.grouped(tenths / 10)).\(tenths % 10) %"
+    }
+
+    /// "cut 3, latency 1": the events of faults by kind, the most frequent first; `nil` if there are none.
+    static func faults(of proxies: [Measurements.Proxy]) -> String? {
+        let counts = proxies.reduce(into: [:]) { counts, proxy in
+            counts.merge(proxy.faults) { $0.addingSaturated($1) }
+        }
+        let present = counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        guard !present.isEmpty else { return nil }
+        return present.map { "\($0.key) \(Formatting.grouped($0.value))" }.joined(separator: ", ")
+    }
+
+    /// "every run passed", "2 of 5 runs failed".
+    static func verdict(_ report: StageReport) -> String {
+        if report.runs.isEmpty { return "no run" }
+        guard report.failures > 0 else {
+            return report.runs.count == 1 ? "the run passed" : "all \(report.runs.count) runs passed"
+        }
+        return report.runs.count == 1 ? "the run failed" : "\(report.failures) of \(report.runs.count) runs failed"
+    }
+
+    /// The end of a text, at most `limit` bytes of UTF-8, from the begin of a line on if there is one.
+    static func end(of text: String, limit: Int) -> Substring {
+        guard text.utf8.count > limit else { return text[...] }
+        let bytes = text.utf8
+        var start = bytes.index(bytes.endIndex, offsetBy: -limit)
+        while start < bytes.endIndex, bytes[start] & 0xC0 == 0x80 { start = bytes.index(after: start) }
+        let rest = text.unicodeScalars[start...]
+        if let feed = rest.firstIndex(of: "\n"), rest.index(after: feed) < rest.endIndex {
+            start = rest.index(after: feed)
+        }
+        return Substring(text.unicodeScalars[start...])
+    }
+
+    /// The command and its arguments on one line, those that a shell would take apart in single quotes.
+    static func command(_ arguments: [String]) -> String {
+        arguments.map { argument in
+            let isPlain = argument.unicodeScalars.allSatisfy { scalar in
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "=", "@", "%", "+", ",", "{", "}": true
+                default: false
+                }
+            }
+            return isPlain && !argument.isEmpty ? argument : "'\(argument.escaping(["'": "'\\''"]))'"
+        }.joined(separator: " ")
+    }
+}
+
+extension RunReport {
+    /// The end of the output as lines, with control sequences shown as text.
+    struct OutputEnd {
+        /// The lines, with control and format characters as `\u{…}`; without a line feed at the end.
+        var text: String
+        /// The bytes of output in front of it.
+        var dropped: Int64
+    }
+
+    /// The end of the output, at most `limit` bytes before control characters are shown; `nil` if there is no output.
+    func outputEnd(limit: Int = RunReport.outputLimit) -> OutputEnd? {
+        guard !output.isEmpty || droppedOutput > 0 else { return nil }
+        // A scalar at a time: to Swift a carriage return and a line feed are one character.
+        var scalars = String.UnicodeScalarView()
+        var isReturn = false
+        for scalar in output.unicodeScalars {
+            if isReturn, scalar != "\n" { scalars.append("\r") }
+            isReturn = scalar == "\r"
+            if !isReturn { scalars.append(scalar) }
+        }
+        if isReturn { scalars.append("\r") }
+        while scalars.last == "\n" { scalars.removeLast() }
+        let shown = ReportText.end(of: String(scalars), limit: limit)
+        let dropped = Int64(scalars.reduce(0) { $0 + UTF8.width($1) } - shown.utf8.count)
+        return OutputEnd(text: String(shown).visibleLines, dropped: droppedOutput.addingSaturated(dropped))
+    }
+}
+
+extension String {
+    /// This text with other texts for some of its scalars. A method on characters would miss a sign that a combining
+    /// mark follows.
+    func escaping(_ table: [Unicode.Scalar: String]) -> String {
+        guard unicodeScalars.contains(where: { table[$0] != nil }) else { return self }
+        var result = ""
+        for scalar in unicodeScalars {
+            if let text = table[scalar] { result += text } else { result.unicodeScalars.append(scalar) }
+        }
+        return result
+    }
+}

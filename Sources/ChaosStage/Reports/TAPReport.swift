@@ -1,0 +1,61 @@
+import Units
+
+/// A stage in the Test Anything Protocol, version 14: a test point for each run, with a YAML block for each failure.
+public enum TAPReport {
+    /// The most bytes of output of a failed run: 16 KiB.
+    static let outputLimit = 16_384
+
+    /// The document. Control characters are shown as `\u{…}`.
+    public static func text(of report: StageReport) -> String {
+        var lines = ["TAP version 14", "1..\(report.runs.count)"]
+        let verdict = "\(ReportText.verdict(report)), \(ReportText.time(report.duration))"
+        lines.append("# \(report.name.visibleLine): \(verdict)")
+        for (index, run) in report.runs.enumerated() {
+            lines.append("\(run.hasPassed ? "ok" : "not ok") \(index + 1) - \(description(run.name))")
+            if !run.hasPassed { lines += diagnostics(of: run) }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// A description on one line: a number sign would begin a directive such as `# SKIP`.
+    private static func description(_ text: String) -> String {
+        text.visibleLine.escaping(["\\": "\\\\", "#": "\\#"])
+    }
+
+    /// The YAML block of a failed run, between `---` and `...`.
+    private static func diagnostics(of run: RunReport) -> [String] {
+        let time = max(0, run.measurements.time.nanoseconds / 1_000_000)
+        var lines = [
+            "---",
+            "message: \(scalar(run.reasons.first ?? ""))",
+            "severity: fail",
+            "duration_ms: \(time)",
+            "profile: \(scalar(run.profile))",
+            "seed: \(run.seed)",
+            "ending: \(scalar(run.ending.text))",
+            "replay: \(scalar(run.replay))",
+            "reasons:",
+        ]
+        lines += run.reasons.map { "  - \(scalar($0))" }
+        if !run.notes.isEmpty { lines += ["notes:"] + run.notes.map { "  - \(scalar($0))" } }
+        if let output = run.outputEnd(limit: outputLimit) {
+            // The number says how far the lines are indented, which a first line with spaces would leave open.
+            lines.append("output_bytes_left_out: \(output.dropped)")
+            lines.append("output: |2-")
+            let shown = output.text.split(separator: "\n", omittingEmptySubsequences: false)
+            lines += shown.map { "  \(printable(String($0)))" }
+        }
+        lines.append("...")
+        return lines.map { "  \($0)" }
+    }
+
+    /// A text as a scalar of YAML in double quotes.
+    private static func scalar(_ text: String) -> String {
+        "\"\(printable(text.visibleLine.escaping(["\\": "\\\\", "\"": "\\\""])))\""
+    }
+
+    /// A text in which characters that YAML doesn't allow in a stream are replaced by U+FFFD.
+    private static func printable(_ text: String) -> String {
+        text.escaping(["\u{FFFE}": "\u{FFFD}", "\u{FFFF}": "\u{FFFD}"])
+    }
+}
