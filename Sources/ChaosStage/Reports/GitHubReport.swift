@@ -8,6 +8,8 @@ public enum GitHubReport {
     public static let annotationLimit = 10
     /// The most bytes of output of a failed run in the summary: 4 KiB.
     static let outputLimit = 4_096
+    /// The most sentences about a failed run.
+    static let sentenceLimit = 50
     /// The most characters of a name or a reason.
     static let textLimit = 1_000
     /// The bytes that stay for the sentence about what is left out.
@@ -67,9 +69,11 @@ public enum GitHubReport {
 
     private static func section(_ run: RunReport) -> String {
         var text = "\n### ❌ \(markdown(run.name))\n\n"
-        text += run.reasons.map { "- \(markdown($0))\n" }.joined()
-        text += run.notes.map { "- \(markdown($0))\n" }.joined()
-        if !run.replay.isEmpty { text += "\nRepeat it:\n\n\(fence(run.replay.shortened(to: 8 * textLimit)))" }
+        let sentences = run.reasons + run.notes
+        text += sentences.prefix(sentenceLimit).map { "- \(markdown($0))\n" }.joined()
+        let rest = sentences.count - sentenceLimit
+        if rest > 0 { text += "- \(ReportText.count(rest, "further sentence")) left out\n" }
+        if !run.replay.isEmpty { text += "\nRepeat it:\n\n\(fence(ReportText.replay(run)))" }
         if let output = run.outputEnd(limit: outputLimit) {
             let dropped = output.dropped > 0 ? "; \(Formatting.size(output.dropped)) before it left out" : ""
             text += "\n<details><summary>The end of the output\(dropped)</summary>\n\n"
@@ -113,7 +117,9 @@ public enum GitHubReport {
         let failed = report.runs.filter { !$0.hasPassed }
         let shown = failed.count > annotationLimit ? annotationLimit - 1 : failed.count
         var lines = failed.prefix(shown).map { run in
-            let sentences = run.reasons + run.notes + (run.replay.isEmpty ? [] : ["repeat it: \(run.replay)"])
+            let sentences =
+                (run.reasons + run.notes).prefix(sentenceLimit)
+                + (run.replay.isEmpty ? [] : ["repeat it: \(run.replay)"])
             let message = sentences.map { $0.shortened(to: textLimit) }.joined(separator: "\n")
             return "::error title=\(property("\(report.name): \(run.name)"))::\(data(message))"
         }

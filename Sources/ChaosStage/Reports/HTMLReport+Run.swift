@@ -72,7 +72,7 @@ extension HTMLReport {
 
     private static func replay(_ run: RunReport) -> String? {
         guard !run.replay.isEmpty else { return nil }
-        return "<div><h3>Repeat it</h3><pre>\(run.replay.shortened(to: 4 * textLimit).xmlLine)</pre></div>"
+        return "<div><h3>Repeat it</h3><pre>\(ReportText.replay(run).xmlLines)</pre></div>"
     }
 
     private static func output(_ run: RunReport) -> String? {

@@ -79,6 +79,15 @@ enum ReportText {
         return Substring(text.unicodeScalars[start...])
     }
 
+    /// The most characters of a replay line in a report that people read.
+    private static let replayLimit = 16_000
+
+    /// The line that repeats a run: whole, because a part of it repeats nothing, or words that say where it is.
+    static func replay(_ run: RunReport) -> String {
+        if run.replay.unicodeScalars.count <= replayLimit { return run.replay }
+        return "the line is longer than \(Formatting.grouped(Int64(replayLimit))) characters; the JUnit report has it"
+    }
+
     /// The command and its arguments on one line, those that a shell would take apart in single quotes.
     static func command(_ arguments: [String]) -> String {
         arguments.map { argument in

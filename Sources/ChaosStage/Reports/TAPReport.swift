@@ -39,23 +39,20 @@ public enum TAPReport {
         lines += run.reasons.map { "  - \(scalar($0))" }
         if !run.notes.isEmpty { lines += ["notes:"] + run.notes.map { "  - \(scalar($0))" } }
         if let output = run.outputEnd(limit: outputLimit) {
-            // The number says how far the lines are indented, which a first line with spaces would leave open.
+            // Quoted line by line: parsers end a block at dots, however far in they are.
             lines.append("output_bytes_left_out: \(output.dropped)")
-            lines.append("output: |2-")
+            lines.append("output:")
             let shown = output.text.split(separator: "\n", omittingEmptySubsequences: false)
-            lines += shown.map { "  \(printable(String($0)))" }
+            lines += shown.map { "  - \(scalar(String($0)))" }
         }
         lines.append("...")
         return lines.map { "  \($0)" }
     }
 
-    /// A text as a scalar of YAML in double quotes.
-    private static func scalar(_ text: String) -> String {
-        "\"\(printable(text.visibleLine.escaping(["\\": "\\\\", "\"": "\\\""])))\""
-    }
+    /// A text as a scalar of YAML in double quotes. Characters that YAML doesn't allow in a stream are replaced by U+FFFD.
+    private static func scalar(_ text: String) -> String { "\"\(text.visibleLines.escaping(signs))\"" }
 
-    /// A text in which characters that YAML doesn't allow in a stream are replaced by U+FFFD.
-    private static func printable(_ text: String) -> String {
-        text.escaping(["\u{FFFE}": "\u{FFFD}", "\u{FFFF}": "\u{FFFD}"])
-    }
+    private static let signs: [Unicode.Scalar: String] = [
+        "\\": "\\\\", "\"": "\\\"", "\n": "\\n", "\t": "\\t", "\u{FFFE}": "\u{FFFD}", "\u{FFFF}": "\u{FFFD}",
+    ]
 }

@@ -51,7 +51,7 @@ struct HTMLReportTests {
     }
 
     @Test func `with many runs the timelines of those that passed are left out, and the file says so`() {
-        let passed = (0..<100).map { SampleReports.hour(seed: UInt64($0), reasons: []) }
+        let passed = Array(repeating: SampleReports.hour(seed: 1, reasons: []), count: 100)
         let text = HTMLReport.text(of: SampleReports.stage(passed + [SampleReports.hour(seed: 100)]))
         #expect(text.utf8.count < 2_000_000, "\(text.utf8.count) bytes")
         #expect(text.matches(of: #/<tr role="row"><th role="rowheader"/#).count == 101, "each has its row")
@@ -69,6 +69,15 @@ struct HTMLReportTests {
         #expect(text.contains("200 further runs left out."))
         let left = 1_200 - sections(text)
         #expect(text.contains("The timelines of \(Formatting.grouped(Int64(left))) further failed runs are left out."))
+    }
+
+    @Test func `a replay line is there as a whole or not at all, with its line feeds`() {
+        var run = SampleReports.walk(seed: 1, reasons: ["no"])
+        run.replay = "squall test -- sh -c 'a\nb'"
+        #expect(HTMLReport.text(of: SampleReports.stage([run])).contains("<pre>squall test -- sh -c 'a\nb'</pre>"))
+        run.replay += String(repeating: "x", count: 20_000)
+        let text = HTMLReport.text(of: SampleReports.stage([run]))
+        #expect(!text.contains("xxx") && text.contains("longer than 16,000 characters; the JUnit report has it"))
     }
 
     @Test func `a stage without runs is a page that says so`() {

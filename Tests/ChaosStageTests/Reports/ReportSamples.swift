@@ -10,9 +10,9 @@ struct ReportSamples {
     @Test(.enabled(if: ReportSamples.folder != nil))
     func `the samples are written`() throws {
         let folder = URL(fileURLWithPath: try #require(ReportSamples.folder), isDirectory: true)
-        let hours = (0..<100).map {
-            SampleReports.hour(seed: UInt64($0), reasons: $0 == 50 ? ["expected “exit == 0”: exit is 1"] : [])
-        }
+        var hours = Array(repeating: SampleReports.hour(seed: 0, reasons: []), count: 100)
+        for index in hours.indices { hours[index].seed = UInt64(index) }
+        hours[50].reasons = ["expected “exit == 0”: exit is 1"]
         let hour = SampleReports.stage([SampleReports.hour(seed: 1)], name: "sync on the way to work")
         let files = [
             "matrix.html": HTMLReport.text(of: SampleReports.matrix),

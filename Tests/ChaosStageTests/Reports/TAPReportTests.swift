@@ -30,7 +30,7 @@ struct TAPReportTests {
         #expect(block.contains("  seed: 3"))
         #expect(block.contains { $0.hasPrefix("  replay: \"squall test --profile wifi-walkaway --seed 3 ") })
         #expect(block.contains("  output_bytes_left_out: 12345"))
-        #expect(block.contains("  output: |2-") && block.contains("    tests/test_download.py F"))
+        #expect(block.contains("  output:") && block.contains("    - \"tests/test_download.py F\""))
     }
 
     @Test func `a run that passed has no block`() {
@@ -41,8 +41,8 @@ struct TAPReportTests {
     @Test func `text from outside begins no directive, no line and no end of a block`() throws {
         let lines = lines(SampleReports.hostileStage)
         #expect(lines.filter { $0.hasPrefix("not ok ") }.count == 1)
-        #expect(lines.filter { $0 == "  ..." }.count == 1, "the dots in the output are further in")
-        #expect(lines.contains("    ..."))
+        #expect(lines.filter { $0 == "  ..." }.count == 1, "the dots in the output are in quotes")
+        #expect(lines.contains("    - \"...\""))
         let point = try #require(lines.first { $0.hasPrefix("not ok ") })
         #expect(!point.unicodeScalars.contains("\u{1b}"))
         var isEscaped = false
