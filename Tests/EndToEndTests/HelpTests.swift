@@ -25,6 +25,10 @@ import Testing
             "--host", "--port", "--config", "--state", "--profiles", "--seed", "--strict-compat", "--allow-host",
             "--token-file", "--threads",
         ],
+        "test": [
+            "--profile", "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--shrink",
+            "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory", "--connection-limit",
+        ],
         "ctl": [],
         "check": [],
         "profiles": [],

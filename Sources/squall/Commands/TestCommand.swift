@@ -26,7 +26,7 @@ struct TestCommand: AsyncParsableCommand {
             faults(cut), and sha256("file"). A run without a connection, and a profile of which no fault acted, fail. \
             For each failed run the line that repeats it is printed.
 
-            A scenario is a JSON file with proxies, profiles, seeds, command and expectations; see docs/testing-stage.md.
+            A scenario is a JSON file with proxies, profiles, seeds, command and expectations; see docs/chaos-stage.md.
 
             Example: squall test --profile wifi-roam --upstream 127.0.0.1:5432 --seed 1..5 -- ./tests.sh {proxy}
             """
