@@ -103,7 +103,7 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 	@SQUALL=.build/debug/squall python3 Tests/page/demo.py
 	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
-		python3 Tests/page/reports.py "$$samples"
+		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance

@@ -5,9 +5,10 @@
     python3 Tests/page/reports.py FOLDER --pictures docs/images  also writes the pictures of the documentation
     python3 Tests/page/reports.py FOLDER --screenshots OTHER     also writes a picture of each report to OTHER
 
+With the environment variable SQUALL it also opens the reports of two stages that this command runs.
 Exit code 1, with the reasons, if a claim doesn't hold.
 """
-import argparse, os, pathlib, shutil, sys, xml.etree.ElementTree
+import argparse, contextlib, os, pathlib, shutil, socket, subprocess, sys, threading, xml.etree.ElementTree
 
 from browser import Browser, Failed
 
@@ -40,7 +41,9 @@ for (const picture of all('svg:has(.lane)')) {
   const lanes = all(':scope > .lane', picture).map(box), names = all(':scope > .name', picture);
   for (const name of names) {
     const b = box(name);
-    if (!lanes.some(l => b.left >= l.left - .5 && b.right <= l.right + .5 && b.top >= l.top - 3 && b.bottom <= l.bottom + 3))
+    const holds = l => b.left >= l.left - .5 && b.right <= l.right + .5
+      && b.top >= l.top - 3 && b.bottom <= l.bottom + 3;
+    if (!lanes.some(holds))
       wrong.push(`“${name.textContent}” doesn't fit into its phase`);
   }
   for (const a of names) for (const b of names) if (a !== b) {
@@ -62,8 +65,10 @@ for (const picture of all('svg:has(> .end)')) {
     if (box(label).left < limit) wrong.push(`“${label.textContent}” is clipped on the left`);
   }
   const rows = labels.map(l => [box(l), l]).sort((a, b) => a[0].top - b[0].top);
-  for (let i = 1; i < rows.length; i++)
-    if (rows[i][0].top < rows[i - 1][0].bottom - 5) wrong.push(`“${rows[i][1].textContent}” and “${rows[i - 1][1].textContent}” overlap`);
+  for (let i = 1; i < rows.length; i++) {
+    const [[p, a], [q, b]] = [rows[i - 1], rows[i]];
+    if (q.top < p.bottom - 5) wrong.push(`“${a.textContent}” and “${b.textContent}” overlap`);
+  }
 }
 for (const picture of all('svg:has(> .faint.middle)')) {
   const times = all(':scope > .faint.middle', picture);
@@ -87,9 +92,13 @@ for (const picture of all('svg:has(> .lane), svg:has(> .end)')) {
   const under = ground(picture), lanes = all(':scope > .lane', picture);
   for (const text of all(':scope > text', picture)) {
     const b = box(text), style = getComputedStyle(text);
-    const lane = lanes.find(l => box(l).left <= b.left + 1 && box(l).right >= b.right - 1 && box(l).top <= b.top + 3 && box(l).bottom >= b.bottom - 3);
+    const holds = l => l.left <= b.left + 1 && l.right >= b.right - 1 && l.top <= b.top + 3 && l.bottom >= b.bottom - 3;
+    const lane = lanes.find(l => holds(box(l)));
     let base = under;
-    if (lane) { const s = getComputedStyle(lane); base = blend([...channels(s.fill).slice(0, 3), Number(s.fillOpacity)], under); }
+    if (lane) {
+      const s = getComputedStyle(lane);
+      base = blend([...channels(s.fill).slice(0, 3), Number(s.fillOpacity)], under);
+    }
     const ratio = contrast(channels(style.fill).slice(0, 3), base);
     if (ratio < 4.5) wrong.add(`“${text.textContent}” in a picture: ${ratio.toFixed(2)}`);
   }
@@ -102,7 +111,8 @@ const wrong = [];
 for (const sign of all('g > svg > use')) {
   const place = sign.parentElement, 
     plot = box(place.parentElement.closest('svg').querySelector('line[x2="100%"]'));
-  const b = box(sign), middle = (b.left + b.right) / 2, expected = plot.left + plot.width * parseFloat(place.getAttribute('x')) / 100;
+  const b = box(sign), middle = (b.left + b.right) / 2;
+  const expected = plot.left + plot.width * parseFloat(place.getAttribute('x')) / 100;
   if (Math.abs(middle - expected) > 1) wrong.push(`a sign is at ${middle} instead of ${expected}`);
 }
 return wrong;
@@ -112,10 +122,35 @@ INSIDE = """
 const wrong = [], root = document.documentElement, size = box(root);
 for (const text of all('text')) {
   const b = box(text);
-  if (b.left < size.left || b.right > size.right || b.bottom > size.bottom) wrong.push(`“${text.textContent}” leaves the picture`);
+  if (b.left < size.left || b.right > size.right || b.bottom > size.bottom)
+    wrong.push(`“${text.textContent}” leaves the picture`);
 }
 return wrong;
 """
+
+
+# Loads as often as its second argument says, and fails if no attempt gets everything.
+CLIENT = """
+import socket, sys
+host, port = sys.argv[1].rsplit(":", 1)
+for attempt in range(int(sys.argv[2])):
+    size = 0
+    try:
+        with socket.create_connection((host, int(port))) as peer:
+            while data := peer.recv(65536): size += len(data)
+    except OSError as error:
+        print("\\x1b[31mattempt", attempt + 1, "fails:", error, "\\x1b[0m", flush=True)
+    if size == 1_000_000: sys.exit(0)
+sys.exit(1)
+"""
+
+
+def serve(listener):
+    with contextlib.suppress(OSError):
+        while True:
+            peer, _ = listener.accept()
+            with peer, contextlib.suppress(OSError):
+                peer.sendall(bytes(1_000_000))
 
 
 class Review:
@@ -142,6 +177,7 @@ class Review:
     def picture(self, path, whole=False):
         """A screenshot of the window, or of the whole page up to 4,000 pixels."""
         browser = self.browser
+        browser.call("Emulation.setScrollbarsHidden", hidden=True)
         browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if whole:
             width = browser.evaluate("innerWidth")
@@ -164,7 +200,8 @@ class Review:
                 self.places(CONTRAST, f"{where}: the contrast is below 4.5")
                 self.claim(not self.browser.errors, f"{where}: the console has {self.browser.errors}")
                 others = [url for url in self.browser.requests if not url.startswith(("file:", "data:"))]
-                self.claim(not others and len(self.browser.requests) <= 2, f"{where}: requests to {self.browser.requests}")
+                self.claim(not others and len(self.browser.requests) <= 2,
+                           f"{where}: requests to {self.browser.requests}")
                 if self.screenshots:
                     self.picture(os.path.join(self.screenshots, f"{name}-{scheme}-{width}.png"), whole=True)
 
@@ -207,13 +244,39 @@ class Review:
         self.claim(size < limit, f"{name} has {size} bytes")
         print(f"{name}: {size} bytes")
 
+    def stage(self, squall):
+        """The reports of a stage: with three attempts the command survives, with one it doesn't."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=serve, args=(listener,), daemon=True).start()
+            upstream = "127.0.0.1:%d" % listener.getsockname()[1]
+            for attempts, verdict in ((3, "good"), (1, "bad")):
+                names = [f"stage-{verdict}.{ending}" for ending in ("html", "xml", "svg")]
+                reports = [os.path.join(self.folder, name) for name in names]
+                command = [squall, "test", "--profile", "first-two-fail", "--upstream", upstream, "--seed", "1..2",
+                           "--html", reports[0], "--junit", reports[1], "--svg", reports[2],
+                           "--", sys.executable, "-c", CLIENT, "{proxy}", str(attempts)]
+                ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+                failed = 0 if verdict == "good" else 2
+                self.claim((ended.returncode != 0) == (failed > 0),
+                           f"the stage ends with {ended.returncode}: {ended.stdout}{ended.stderr}")
+                suite = xml.etree.ElementTree.parse(reports[1]).getroot().find("testsuite")
+                self.claim(suite.get("failures") == str(failed), f"{names[1]}: {suite.get('failures')} failures")
+                self.page(names[0])
+                verdicts = self.browser.evaluate(f"document.querySelectorAll('.verdict.{verdict}').length")
+                self.claim(verdicts == 1, f"{names[0]}: the verdict isn't {verdict}")
+                marks = self.browser.evaluate("document.querySelectorAll('#run-1 .fault > g').length")
+                self.claim(marks > 0, f"{names[0]}: the faults have marks")
+                self.claim("\\u{1b}[31mattempt 1 fails" in self.browser.evaluate("document.body.textContent"),
+                           f"{names[0]}: a control sequence of the output is shown as text")
+                self.svg(names[2])
+
     def junit(self, name):
         root = xml.etree.ElementTree.parse(os.path.join(self.folder, name)).getroot()
         suite = root.find("testsuite")
         failed = [case for case in suite.iter("testcase") if case.find("failure") is not None]
         self.claim(int(suite.get("failures")) == len(failed) > 0, f"{name}: the suite counts its failures")
 
-    def run(self):
+    def run(self, squall):
         for name in ("matrix.html", "passed.html", "hour.html", "hostile.html", "many.html", "empty.html"):
             self.page(name)
         self.browser.emulate()
@@ -227,12 +290,15 @@ class Review:
         self.size("hour.html", 500_000)
         self.size("many.html", 2_000_000)
         self.size("hour.svg", 500_000)
+        if squall:
+            self.stage(squall)
+            self.browser.emulate()
 
     def pictures(self, folder):
         for scheme in SCHEMES:
-            self.browser.resize(1280, 900)
+            self.browser.resize(1280, 1000)
             self.browser.emulate(prefers_color_scheme=scheme)
-            self.open("matrix.html")
+            self.open("pair.html")
             self.picture(os.path.join(folder, f"report-{scheme}.png"))
         shutil.copyfile(os.path.join(self.folder, "walk.svg"), os.path.join(folder, "chaos-run.svg"))
 
@@ -251,7 +317,7 @@ def main():
     browser = Browser(chromium)
     review = Review(browser, options.folder, options.screenshots)
     try:
-        review.run()
+        review.run(os.environ.get("SQUALL"))
         if options.pictures:
             review.pictures(options.pictures)
     except Failed as failure:

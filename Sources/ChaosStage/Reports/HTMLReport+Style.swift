@@ -16,8 +16,8 @@ extension HTMLReport {
             \(run)
             \(ReportStyle.picture)
             \(narrow.joined(separator: "\n"))
-            @container plot (max-width: 539.98px) { .many line { display: none; } .many use { transform: scale(.6, .9); }
-            .dense use { transform: scale(.3, .8); }
+            @container plot (max-width: 539.98px) { .many line { display: none; }
+            .many use { transform: scale(.6, .9); } .dense use { transform: scale(.3, .8); }
             .down, .up { stroke-width: 1; } }
             \(print)
             """
@@ -82,8 +82,8 @@ extension HTMLReport {
         .matrix { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .5rem 1rem;
         margin: .6rem 0; }
         .matrix dt { font-weight: 600; line-height: 2rem; } .matrix dd { display: flex; flex-wrap: wrap; gap: 3px; }
-        .cell { display: grid; place-items: center; min-width: 2rem; height: 2rem; padding: 0 .3rem; border-radius: .35rem;
-        font-size: .75rem; color: #fff; text-decoration: none; }
+        .cell { display: grid; place-items: center; min-width: 2rem; height: 2rem; padding: 0 .3rem;
+        border-radius: .35rem; font-size: .75rem; color: #fff; text-decoration: none; }
         .cell.good { background: #17774a; color: #fff; font-weight: 400; }
         .cell.bad { background: #c8202f; color: #fff; font-weight: 700; }
         @media (max-width: 40rem) { .matrix { grid-template-columns: minmax(0, 1fr); gap: .15rem; } }

@@ -4,6 +4,8 @@ import Units
 public enum HTMLReport {
     /// The most runs in the table.
     static let rowLimit = 1_000
+    /// The most runs without squares.
+    static let glanceRows = 5
     /// The most runs in a table that is open from the begin.
     static let openRows = 20
     /// The bytes of sections after which a failed run gets no further one: 4 MB.
@@ -139,9 +141,9 @@ public enum HTMLReport {
             """
     }
 
-    /// A square for each run, a row for each profile: nothing with one run.
+    /// A square for each run, a row for each profile; nothing for as many runs as the table shows at a glance.
     private static func matrix(_ report: StageReport, linked: Set<Int>) -> String {
-        guard report.runs.count > 1 else { return "" }
+        guard report.runs.count > glanceRows else { return "" }
         var (profiles, cells): ([String], [String: [String]]) = ([], [:])
         for (index, run) in report.runs.prefix(rowLimit).enumerated() {
             let text = "\(run.hasPassed ? "" : "✗ ")\(run.seed)"

@@ -57,11 +57,15 @@ enum ReportText {
         return present.map { "\($0.key) \(Formatting.grouped($0.value))" }.joined(separator: ", ")
     }
 
-    /// "every run passed", "2 of 5 runs failed".
+    /// "all 5 runs passed", "2 of 5 runs failed".
     static func verdict(_ report: StageReport) -> String {
         if report.runs.isEmpty { return "no run" }
         guard report.failures > 0 else {
-            return report.runs.count == 1 ? "the run passed" : "all \(report.runs.count) runs passed"
+            switch report.runs.count {
+            case 1: return "the run passed"
+            case 2: return "both runs passed"
+            case let count: return "all \(count) runs passed"
+            }
         }
         return report.runs.count == 1 ? "the run failed" : "\(report.failures) of \(report.runs.count) runs failed"
     }

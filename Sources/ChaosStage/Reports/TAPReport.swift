@@ -49,7 +49,8 @@ public enum TAPReport {
         return lines.map { "  \($0)" }
     }
 
-    /// A text as a scalar of YAML in double quotes. Characters that YAML doesn't allow in a stream are replaced by U+FFFD.
+    /// A text as a scalar of YAML in double quotes. Characters that YAML doesn't allow in a stream are replaced by
+    /// U+FFFD.
     private static func scalar(_ text: String) -> String { "\"\(text.visibleLines.escaping(signs))\"" }
 
     private static let signs: [Unicode.Scalar: String] = [

@@ -14,8 +14,11 @@ struct ReportSamples {
         for index in hours.indices { hours[index].seed = UInt64(index) }
         hours[50].reasons = ["expected “exit == 0”: exit is 1"]
         let hour = SampleReports.stage([SampleReports.hour(seed: 1)], name: "sync on the way to work")
+        let lost = SampleReports.walk(seed: 3, reasons: ["resumptions >= 1 doesn't hold: resumptions is 0"])
+        let pair = SampleReports.stage([lost, SampleReports.walk(seed: 1)])
         let files = [
             "matrix.html": HTMLReport.text(of: SampleReports.matrix),
+            "pair.html": HTMLReport.text(of: pair),
             "passed.html": HTMLReport.text(of: SampleReports.stage([SampleReports.walk(seed: 1)])),
             "hour.html": HTMLReport.text(of: hour),
             "many.html": HTMLReport.text(of: SampleReports.stage(hours, name: "sync on the way to work")),

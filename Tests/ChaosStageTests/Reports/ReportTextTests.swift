@@ -13,7 +13,8 @@ struct ReportTextTests {
     }
 
     @Test(arguments: [
-        ([], "no run"), ([true], "the run passed"), ([false], "the run failed"), ([true, true], "all 2 runs passed"),
+        ([], "no run"), ([true], "the run passed"), ([false], "the run failed"), ([true, true], "both runs passed"),
+        ([true, true, true], "all 3 runs passed"),
         ([true, false, false], "2 of 3 runs failed"),
     ])
     func `the verdict counts the runs`(passed: [Bool], verdict: String) {

@@ -11,7 +11,8 @@ enum ReportStyle {
         --accent: #08749b; --upward: #6b7884; --red: #c8202f; --green: #17774a; --grid: #15202b1f;
         --p0: #3b7ddd; --p1: #e0a100; --p2: #8a5cd6; --p3: #1e9e6a; --p4: #d9662b; --p5: #6b7a88; }
         @media screen and (prefers-color-scheme: dark) { \(root) {
-        --ground: #0d1319; --surface: #161e26; --raised: #202a34; --line: #2a3642; --ink: #e9eef3; --quiet: #9aa8b5; --accent: #4fc3ea; --upward: #c3ced8; --red: #ff6b6b;
+        --ground: #0d1319; --surface: #161e26; --raised: #202a34; --line: #2a3642; --ink: #e9eef3;
+        --quiet: #9aa8b5; --accent: #4fc3ea; --upward: #c3ced8; --red: #ff6b6b;
         --green: #5fd39a; --grid: #e9eef324;
         --p0: #5d9bff; --p1: #f2c14e; --p2: #b48cff; --p3: #4fd6a0; --p4: #ff9d6b; --p5: #a9b7c5; } }
         """

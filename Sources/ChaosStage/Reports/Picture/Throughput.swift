@@ -50,7 +50,7 @@ struct Throughput {
         let room = plot - (above > 0 ? headroom : 0) - (below > 0 ? headroom : 0)
         scale = room / extent
         zero = below > 0 ? plot - headroom - below * scale : plot
-        let rates = RateTicks(upTo: max(above, below), extent: extent, count: 5)
+        let rates = RateTicks(upTo: max(above, below), extent: extent, count: 6)
         let (scale, zero) = (scale, zero)
         let upper = rates.rates.filter { $0 <= above }.map { Tick(y: zero - $0 * scale, text: rates.text($0)) }
         let lower = rates.rates.filter { $0 <= below }.map { Tick(y: zero + $0 * scale, text: rates.text($0)) }

@@ -3,8 +3,8 @@ import Units
 /// The timeline of a run as parts of an SVG: the labels on the left, and the plot.
 ///
 /// Places along the time are shares of the plot's width in percent, so that the plot takes any width while its text
-/// keeps its size. From top to bottom: a lane of phases for each proxy, a row for each kind of mark, the throughput with
-/// downstream above and upstream below the zero line, and the times.
+/// keeps its size. From top to bottom: a lane of phases for each proxy, a row for each kind of mark, the throughput
+/// with downstream above and upstream below the zero line, and the times.
 struct TimelinePicture {
     enum Size {
         static let lane = 24.0
