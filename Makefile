@@ -4,12 +4,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page simulate planted crashes example photos docs lint format acceptance control control-fuzz databases transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
 CHECKED := --explicit-target-dependency-import-check error
 RELEASE := .build/release/squall
+# The build for other machines, and where make install puts it.
+STATIC ?= .build-static
+PREFIX ?= /usr/local
+DESTDIR ?=
 # The tests run in parts: those that only compute would keep the others from the processor for minutes, and a test of a
 # socket or of a program would wait for its turn instead of for what it tests. Each module with sockets is a part.
 PURE := ^(Units|ChaosStage|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|HTTPSemantics|TransferProtocol|DurableFiles|ResumableUploads|Simulation)Tests[.]|^TransferClientTests[.]CrashTests
@@ -83,6 +87,30 @@ lint: ## check the format of every Swift file
 
 format: ## format every Swift file
 	@swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks docs/examples
+
+static: ## build the command for other machines, with all but the C and C++ libraries linked in (about 6 minutes at first)
+	@scripts/install.sh build
+	@$(call timed,static build,scripts/static.sh $(STATIC))
+
+install: ## install what make static has built below PREFIX (/usr/local), or DESTDIR/PREFIX
+	@scripts/install.sh install
+	@python3 scripts/install_files.py install $(STATIC)/release/squall $(PREFIX) --destdir '$(DESTDIR)'
+
+uninstall: ## remove what make install has put below PREFIX
+	@python3 scripts/install_files.py uninstall $(PREFIX) --destdir '$(DESTDIR)'
+
+deb: static ## make a Debian package of the command: .build-packages/squall_*.deb
+	@scripts/install.sh deb
+	@scripts/deb.sh $(STATIC)/release/squall .build-packages
+
+packages: deb ## install, use and remove the command: by make install, and by its package in a fresh Debian (as root; 5 minutes)
+	@scripts/install.sh packages
+	@$(call timed,packages,python3 Tests/packages/packages.py $(STATIC)/release/squall .build-packages/squall_*.deb)
+
+image: static ## build the image of docker/Dockerfile and use it; check the files of compose and Kubernetes (as root; 15 minutes)
+	@scripts/install.sh image
+	@$(call timed,manifests,python3 Tests/packages/manifests.py)
+	@$(call timed,image,python3 Tests/packages/image.py --build)
 
 control: build ## measure the control server: stuck connections, 10,000 changes under load, its speed (half an hour)
 	@scripts/install.sh load

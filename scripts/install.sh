@@ -2,7 +2,7 @@
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
 #     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases control-fuzz transfers
-#                                   tools load bench allocations
+#                                   tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -15,6 +15,7 @@ fi
 
 missing=()
 wants_clients=no
+wants_schemas=no
 wants_schemathesis=no
 
 # A package is there when the command that follows it succeeds.
@@ -87,6 +88,30 @@ for purpose in "$@"; do
         need libnginx-mod-stream test -e /usr/lib/nginx/modules/ngx_stream_module.so
         need socat has socat
         ;;
+    install)
+        need python3 has python3
+        need binutils has strip
+        ;;
+    deb)
+        need python3 has python3
+        need binutils has strip
+        need dpkg-dev has dpkg-shlibdeps
+        need xz-utils has xz
+        ;;
+    packages)
+        need debootstrap has debootstrap
+        need mandoc has mandoc
+        need lintian has lintian
+        ;;
+    image)
+        need python3 has python3
+        need python3-pip python3 -m pip --version
+        need debootstrap has debootstrap
+        need buildah has buildah
+        need iproute2 has ip
+        need util-linux has unshare
+        wants_schemas=yes
+        ;;
     allocations)
         need python3 has python3
         need valgrind has callgrind_control
@@ -135,4 +160,16 @@ if [[ $wants_schemathesis == yes && ! -d $schemathesis/schemathesis ]]; then
     echo "== installing schemathesis in .build/schemathesis (from PyPI)"
     python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
         --target "$schemathesis" schemathesis==4.32.5
+fi
+
+# The published schemas of Kubernetes, and what checks a manifest against them.
+schemas=$(dirname "$0")/../.build/kubernetes-validate
+if [[ $wants_schemas == yes && ! -d $schemas/kubernetes_validate ]]; then
+    echo "== installing kubernetes-validate in .build/kubernetes-validate (from PyPI)"
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
+        --target "$schemas" kubernetes-validate==1.37.0
+fi
+if [[ $wants_schemas == yes ]] && ! command -v kubectl >/dev/null; then
+    echo "$0: kubectl 1.21 or newer is missing, and Debian 12 has none: see https://kubernetes.io/docs/tasks/tools/" >&2
+    exit 1
 fi

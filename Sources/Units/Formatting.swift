@@ -89,6 +89,18 @@ package enum Formatting {
         return "\(hundredths / 100).\(digits.count < 2 ? "0" : "")\(digits) %"
     }
 
+    /// "0.50", rounded to the nearest, as by `%.2f` in C.
+    static func hundredths(_ value: Double) -> String {
+        let scaled = value.magnitude * 100
+        guard scaled < 1e15 else { return "\(value)" }
+        var number = scaled.rounded(.toNearestOrEven)
+        // What the multiplication has rounded away decides a tie.
+        let lost = (-scaled).addingProduct(value.magnitude, 100)
+        if scaled - scaled.rounded(.down) == 0.5, lost != 0 { number = scaled.rounded(lost > 0 ? .up : .down) }
+        let (whole, rest) = Int64(number).quotientAndRemainder(dividingBy: 100)
+        return "\(value < 0 ? "-" : "")\(whole).\(rest < 10 ? "0" : "")\(rest)"
+    }
+
     private static func tenths(_ value: Double) -> String {
         // Larger values exceed the precision of Double.
         let tenths = Int64(min(value * 10, 1e18).rounded(.down))

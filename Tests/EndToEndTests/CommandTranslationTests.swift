@@ -27,6 +27,11 @@ import Testing
         ("toxiproxy-server --version=false -config x", "serve --starts-anyway --config=x"),
         ("toxiproxy-server -h", "serve --starts-anyway --help"),
         ("toxiproxy-server -config", "serve --starts-anyway --config"),
+        ("/toxiproxy -host=0.0.0.0 -config=/x", "serve --starts-anyway --host=0.0.0.0 --config=/x"),
+        ("/toxiproxy", "serve --starts-anyway"),
+        ("/toxiproxy --version", "prints toxiproxy-server version 2.12.0"),
+        ("/toxiproxy run x --listen a:1", "run x --listen a:1"),
+        ("/toxiproxy serve -host=h", "serve --host=h"),
     ])
     func `Go's flags of a server become options`(given: String, expected: String) {
         #expect(translated(given) == expected)
@@ -72,6 +77,32 @@ import Testing
     func `numbers are written as by Go`(number: Double, text: String) {
         #expect(ControlOutput.goText(number) == text)
     }
+
+    @Test(arguments: [
+        (0, "0.00"), (0.5, "0.50"), (1, "1.00"), (0.005, "0.01"), (0.015, "0.01"), (0.025, "0.03"), (0.125, "0.12"),
+        (0.375, "0.38"), (1.005, "1.00"), (-0.25, "-0.25"), (12.999, "13.00"),
+    ])
+    func `a toxicity is rounded as by printf`(number: Double, text: String) {
+        #expect(Formatting.hundredths(number) == text)
+        #expect(String(format: "%.2f", number) == text)
+    }
+
+    @Test(arguments: [
+        ("{}", true, true), (" {\"a\":[1,-2.5e3,true,null,\"x\"]}\n", true, true), ("[1]", true, false),
+        ("null", true, false), ("12", true, false), ("\"a\"", true, false), ("", false, false), ("{", false, false),
+        ("{\"a\":1}x", false, false), ("200 ms", false, false), ("127.0.0.1", false, false),
+        ("1-2", false, false), ("{\"a\":1.2.3}", false, false), ("{'a':1}", false, false),
+    ])
+    func `JSON is told from other text`(text: String, isValid: Bool, isObject: Bool) {
+        #expect(JSONSyntax.isValid(text.utf8) == isValid)
+        #expect(JSONSyntax.isObject(text.utf8) == isObject)
+        // The parser of Foundation agrees.
+        let value = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+        #expect((value != nil) == isValid)
+    }
+
+    @Test(arguments: [("", ""), (" \n\t", ""), (" a b\r\n", "a b"), ("a", "a")])
+    func `white space is trimmed`(text: String, trimmed: String) { #expect(text.trimmed == trimmed) }
 
     @Test(arguments: [
         ("http://localhost:8474", "localhost:8474", ""), ("db.example:80", "db.example:80", ""),

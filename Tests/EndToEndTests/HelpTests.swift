@@ -22,7 +22,7 @@ import Testing
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
         ],
         "serve": [
-            "--host", "--port", "--config", "--state", "--profiles", "--seed", "--strict-compat", "--allow-host",
+            "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat", "--allow-host",
             "--token-file", "--threads",
         ],
         "test": [

@@ -10,7 +10,7 @@ import Testing
         async throws
     {
         let pair = try StreamPair()
-        let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
+        let live = LiveLine(output: pair.writer.fileDescriptor, isOn: true, hasEscapes: true)
         let count = 10_000
         for number in 0..<count {
             live.print("line \(number) \(String(repeating: "x", count: 100))")
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `lines and the live line are written in order, all of them before clear returns`() throws {
         let pair = try StreamPair()
-        let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: true)
+        let live = LiveLine(output: pair.writer.fileDescriptor, isOn: true, hasEscapes: true)
         live.draw("one")
         live.print("two")
         live.draw("three")
@@ -47,7 +47,7 @@ import Testing
         throws
     {
         let pair = try StreamPair()
-        let live = LiveLine(output: pair.writer, isOn: true, hasEscapes: false)
+        let live = LiveLine(output: pair.writer.fileDescriptor, isOn: true, hasEscapes: false)
         live.draw("one two")
         live.draw("one two")
         live.draw("x")

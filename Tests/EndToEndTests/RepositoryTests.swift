@@ -61,6 +61,11 @@ import Testing
         #expect(try !places(of: "[\"( “]--[a-z]", in: ["Sources/squall/Support/TransferAdvice.swift"]).isEmpty)
     }
 
+    @Test func `the command does without the part of Foundation that brings 40 MB of ICU`() throws {
+        let built = RepositoryTests.sources.filter { !$0.hasPrefix("Sources/profile-documents/") }
+        #expect(try places(of: "^\\s*(@\\w+ )?(\\w+ )?import Foundation$", in: built).isEmpty)
+    }
+
     @Test func `no file is long`() throws {
         let long = try RepositoryTests.swiftFiles.filter { try Repository.text($0).split(separator: "\n").count > 400 }
         #expect(long.isEmpty)

@@ -10,6 +10,12 @@ import Testing
         try await ToxiproxyClientTests.pass("toxiproxy_contract.py")
     }
 
+    @Test func `mounted profiles and proxies are those of docker/kubernetes, and changes of them are taken over`()
+        async throws
+    {
+        try await ToxiproxyClientTests.pass("served_profiles.py")
+    }
+
     @Test func `the published library for Python works`() async throws {
         let library = ToxiproxyClientTests.libraries.appendingPathComponent("toxiproxy").path
         try #require(

@@ -135,6 +135,7 @@ final class ManagedProxy: Sendable {
         )
         if let permissions = state.listenPermissions { configuration.listenPermissions = permissions }
         configuration.startsUnresolved = true
+        configuration.clockStart = context.clockStart
         let listen = configuration.listen
         configuration.resolve = { endpoint throws(SystemError) in
             endpoint == listen
@@ -270,6 +271,8 @@ extension ManagedProxy.State {
 struct ControlContext: Sendable {
     let loops: EventLoopGroup
     let journal: JournalHub
+    /// The start of every proxy's clock; `nil` for the start of the proxy.
+    var clockStart: Moment?
     /// Called for the problems of a proxy that aren't faults, with its name.
     let report: @Sendable (String, ProxyEvent) -> Void
 }

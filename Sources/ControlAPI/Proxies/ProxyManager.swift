@@ -3,6 +3,7 @@ import FaultProfile
 import ProxyEngine
 import Synchronization
 import Units
+import Units
 
 /// The proxies of a control server, by name.
 public final class ProxyManager: Sendable {
@@ -34,14 +35,17 @@ public final class ProxyManager: Sendable {
     ///
     /// - Parameters:
     ///   - seed: the seed of every draw of a proxy that has none of its own.
+    ///   - clockStart: the start of every proxy's clock, past or to come, so that proxies of several servers act together;
+    ///     `nil` for the start of each proxy.
     ///   - report: called for problems of proxies that aren't faults, with the proxy's name, on any thread.
     public init(
         loops: EventLoopGroup,
         seed: UInt64,
+        clockStart: Moment? = nil,
         journal: JournalHub,
         report: @escaping @Sendable (String, ProxyEvent) -> Void
     ) {
-        context = ControlContext(loops: loops, journal: journal, report: report)
+        context = ControlContext(loops: loops, journal: journal, clockStart: clockStart, report: report)
         self.seed = seed
     }
 

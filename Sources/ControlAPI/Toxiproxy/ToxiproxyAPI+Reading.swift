@@ -148,14 +148,15 @@ extension ToxiproxyAPI {
         return definitions
     }
 
-    /// Makes the proxies of a file: a list as for `/populate`, in which toxics count.
+    /// Makes the proxies of a file: a list as for `/populate`, in which toxics count, and `profile` as in `api`.
     ///
     /// - Returns: the first problem; `nil` if there is none.
-    public func load(_ text: [UInt8]) async -> String? {
+    public func load(_ text: [UInt8], with api: V1API) async -> String? {
         do throws(ControlError) {
             var definitions = try ToxiproxyAPI.definitions(text)
             let lists = try toxics(text)
             for index in definitions.indices { definitions[index].toxics = lists[index] }
+            try ToxiproxyAPI.addProfiles(to: &definitions, text, api)
             for definition in definitions {
                 do throws(ControlError) {
                     try await proxies.create(definition)
@@ -166,6 +167,24 @@ extension ToxiproxyAPI {
             return nil
         } catch {
             return error.text
+        }
+    }
+
+    /// Gives proxies of a list the profile that each has under `profile`: an object, or the name of one that `api` knows.
+    private static func addProfiles(
+        to definitions: inout [ProxyManager.Definition],
+        _ text: [UInt8],
+        _ api: V1API
+    ) throws(ControlError) {
+        let list = try read { () throws(GoJSON.Failure) in try GoJSON.value(of: text) }
+        guard case .array(let nodes) = list.value else { return }
+        for (index, node) in nodes.enumerated() {
+            let object = try read { () throws(GoJSON.Failure) in try GoJSON(node) }
+            guard let node = object.node("profile") else { continue }
+            let (profile, reference) = try api.profileOrName(at: node)
+            definitions[index].base = profile
+            definitions[index].baseReference = reference
+            definitions[index].seed = profile.seed
         }
     }
 

@@ -25,7 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Make the proxies of a JSON file at the start: a list as for POST /populate, in which toxics count.",
+            "Make the proxies of a JSON file at the start: a list as for POST /populate, in which toxics and profiles count.",
             valueName: "file"
         )
     )
@@ -57,6 +57,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: "The seed of every draw; without it a new one, which is printed.")
     var seed: UInt64?
+
+    @OptionGroup var start: StartOptions
 
     @Flag(help: "Keep quirks of Toxiproxy that a test may rely on; see docs/toxiproxy.md.")
     var strictCompat = false
@@ -91,6 +93,7 @@ struct ServeCommand: AsyncParsableCommand {
             state: state,
             profiles: profiles,
             seed: seed ?? UInt64.random(in: 0...0xFFFF_FFFF),
+            clockStart: start.moment,
             isStrict: strictCompat,
             allowedHosts: allowHost,
             token: try BearerToken.read(from: tokenFile),

@@ -18,6 +18,10 @@ enum CommandTranslation {
         let name = program.split(separator: "/").last.map(String.init) ?? ""
         switch name {
         case "toxiproxy-server": return server(arguments, isToxiproxy: true)
+        // The entry point of an image: the server with Toxiproxy's flags, or any command of squall.
+        case "toxiproxy":
+            let isServer = arguments.first?.hasPrefix("-") ?? true
+            return translate(program: isServer ? "toxiproxy-server" : "squall", arguments)
         case "toxiproxy-cli":
             if ["--version", "-version", "-v"].contains(arguments.first) {
                 return .text("toxiproxy-cli version \(toxiproxyVersion)")

@@ -1,5 +1,5 @@
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import HTTPTransport
 import Units
 
@@ -122,7 +122,7 @@ struct ControlClient {
         let detail = node?["problems"]?.elements.isEmpty == false ? nil : node?["detail"]?.cell
         let reason =
             node?["error"]?.cell ?? detail ?? node?["title"]?.cell
-            ?? text.trimmingCharacters(in: .whitespacesAndNewlines).shortened(to: 200)
+            ?? text.trimmed.shortened(to: 200)
         let problems = (node?["problems"]?.elements ?? []).map { problem in
             let place = "\(problem["line"]?.cell ?? "1"):\(problem["column"]?.cell ?? "1")"
             let remedy = problem["remedy"].map { " (\($0.cell))" } ?? ""
@@ -134,13 +134,17 @@ struct ControlClient {
 
     /// A segment or a value of a query, percent-encoded; a colon stays, since names such as `redis:6379` are usual.
     private static func encoded(_ text: String) -> String {
-        let kept = CharacterSet(charactersIn: "-._~:").union(CharacterSet.asciiLettersAndDigits)
-        return text.addingPercentEncoding(withAllowedCharacters: kept) ?? text
+        let hexadecimal = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"), UInt8(ascii: ":"):
+                bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
-}
-
-extension CharacterSet {
-    fileprivate static let asciiLettersAndDigits = CharacterSet(
-        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-    )
 }

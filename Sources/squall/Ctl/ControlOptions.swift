@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// The options of every `squall ctl` command.
 struct ControlOptions: ParsableArguments {

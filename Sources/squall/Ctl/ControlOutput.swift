@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Units
 
 /// Rows of cells: aligned columns with headings for a terminal, else lines with a tab after each cell but the last.
@@ -49,12 +49,24 @@ enum ControlOutput {
 
     /// A number as Toxiproxy's command prints it, by `%v` of Go: `1000`, but `1e+06` from a million on.
     static func goText(_ number: Double) -> String {
-        if number == 0 || (1e-4..<1e6).contains(number.magnitude) {
-            let text = "\(number)"
+        // The fewest digits from which the same number is read back, in Swift as in Go.
+        let text = "\(number)"
+        if number == 0 || (1e-4..<1e6).contains(number.magnitude) || !number.isFinite {
             return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
         }
-        // The fewest digits from which the same number is read back.
-        let texts = (0...16).lazy.map { String(format: "%.\($0)e", number) }
-        return texts.first { Double($0) == number } ?? "\(number)"
+        let parts = "\(number.magnitude)".split(separator: "e")
+        let digits = parts[0].split(separator: ".").map(String.init)
+        let (whole, fraction) = (digits[0], digits.count > 1 ? digits[1] : "")
+        var significant = Array(whole + fraction)
+        var exponent = (parts.count > 1 ? Int(parts[1]) ?? 0 : 0) + whole.count - 1
+        while significant.first == "0" {
+            significant.removeFirst()
+            exponent -= 1
+        }
+        while significant.last == "0" { significant.removeLast() }
+        let rest = significant.dropFirst()
+        let power = "\(exponent.magnitude)"
+        return (number < 0 ? "-" : "") + String(significant.prefix(1)) + (rest.isEmpty ? "" : ".\(String(rest))")
+            + (exponent < 0 ? "e-" : "e+") + (power.count < 2 ? "0" : "") + power
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The address of a control server: `http://HOST:PORT`, with a path for a server at one.
 struct ControlURL: Equatable {

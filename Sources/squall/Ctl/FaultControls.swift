@@ -1,6 +1,6 @@
 import ArgumentParser
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import Units
 
 /// `squall ctl apply`.
@@ -100,7 +100,7 @@ struct SetFaultControl: AsyncParsableCommand {
     /// The JSON of a fault: the only word if it is an object, else an object of words such as `kind=latency`.
     static func fault(_ words: ArraySlice<String>) throws -> String {
         if let word = words.first, words.count == 1, word.hasPrefix("{") {
-            guard isJSON(word) else { throw ValidationError("“\(word)” is no JSON object") }
+            guard JSONSyntax.isValid(word.utf8) else { throw ValidationError("“\(word)” is no JSON object") }
             return word
         }
         var members: [(key: String, value: JSONText)] = []
@@ -109,13 +109,9 @@ struct SetFaultControl: AsyncParsableCommand {
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw ValidationError("“\(word)” is no member of a fault: write KEY=VALUE, such as kind=latency")
             }
-            members.append((parts[0], isJSON(parts[1]) ? .literal(parts[1]) : .text(parts[1])))
+            members.append((parts[0], JSONSyntax.isValid(parts[1].utf8) ? .literal(parts[1]) : .text(parts[1])))
         }
         return JSONText.object(members).compact
-    }
-
-    private static func isJSON(_ text: String) -> Bool {
-        (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
     }
 }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import Units
 
 /// `squall ctl list`.
@@ -83,7 +83,7 @@ struct InspectControl: AsyncParsableCommand {
     static func line(_ toxic: JSONNode) -> String {
         var cells = [toxic["name"]?.cell ?? ""]
         cells += ["type", "stream"].map { "\($0)=\(toxic[$0]?.cell ?? "")" }
-        cells.append("toxicity=" + String(format: "%.2f", toxic["toxicity"]?.number ?? 0))
+        cells.append("toxicity=" + Formatting.hundredths(toxic["toxicity"]?.number ?? 0))
         cells.append("attributes=[")
         cells += attributes(of: toxic).map { "\($0.key)=\(ControlOutput.goText($0.node.number))" }
         return (cells.map(\.visibleLine) + ["]"]).joined(separator: "\t") + "\n"

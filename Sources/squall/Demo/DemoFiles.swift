@@ -1,5 +1,6 @@
 import Crypto
-import Foundation
+import EventLoop
+import FoundationEssentials
 import SystemPackage
 import Units
 
@@ -80,18 +81,27 @@ struct DemoFiles {
     /// The SHA-256 of a file, reread from disk.
     static func digest(ofFile path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            var hash = SHA256()
-            while let block = try file.read(upToCount: blockSize), !block.isEmpty { hash.update(data: block) }
-            return Array(hash.finalize())
+            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+            return try file.closeAfter {
+                var hash = SHA256()
+                while true {
+                    let block = try DescriptorReading.bytes(of: file.rawValue, limit: blockSize)
+                    if block.isEmpty { return Array(hash.finalize()) }
+                    hash.update(data: block)
+                }
+            }
         } catch {
             throw .failed("can't read \(path): \(FileProblem.reason(error))")
         }
     }
 
     private static func write(to url: URL, size: Int64, seed: UInt64) throws -> [UInt8] {
-        try Data().write(to: url)
-        let file = try FileHandle(forWritingTo: url)
+        let file = try FileDescriptor.open(
+            FilePath(url.path),
+            .writeOnly,
+            options: [.create, .truncate, .closeOnExec],
+            permissions: [.ownerReadWrite, .groupReadWrite, .otherReadWrite]
+        )
         defer { try? file.close() }
         var generator = SeededGenerator(seed: seed)
         var hash = SHA256()
@@ -107,9 +117,9 @@ struct DemoFiles {
                     word >>= 8
                 }
             }
-            let data = Data(block.prefix(count))
-            hash.update(data: data)
-            try file.write(contentsOf: data)
+            block.removeLast(block.count - count)
+            hash.update(data: block)
+            try file.writeAll(block)
             remaining -= Int64(count)
         }
         return Array(hash.finalize())

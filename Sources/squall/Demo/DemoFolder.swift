@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import SystemPackage
 
 /// The folder of `squall demo --keep`. A demo replaces files of earlier demos and touches nothing else.

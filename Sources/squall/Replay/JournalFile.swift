@@ -1,7 +1,7 @@
 import Crypto
 import FaultPlan
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import ProxyEngine
 import Replay
 import Units
@@ -219,7 +219,7 @@ struct JournalFile {
         var events: [RecordedFaultEvent] = []
         var omitted: Int64 = 0
         for line in lines {
-            if line.isOpen, (try? JSONSerialization.jsonObject(with: line.text)) == nil {
+            if line.isOpen, !JSONSyntax.isObject(line.text) {
                 Console.error("\(path):\(line.number): the last line is torn off, and left out")
                 continue
             }

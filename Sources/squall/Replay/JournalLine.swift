@@ -1,6 +1,6 @@
 import FaultPlan
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import Replay
 
 /// A problem of a journal line, with its remedy.
@@ -131,7 +131,7 @@ struct JournalLineReader {
     /// "“what” is missing", "it is no object of JSON".
     private static func reason(_ error: any Error, _ text: Data) -> String {
         if case DecodingError.keyNotFound(let key, _) = error { return "\(key.stringValue.quoted) is missing" }
-        let isObject = (try? JSONSerialization.jsonObject(with: text)) is [String: Any]
-        return isObject ? "it has a value of another type than a journal has" : "it is no object of JSON"
+        return JSONSyntax.isObject(text)
+            ? "it has a value of another type than a journal has" : "it is no object of JSON"
     }
 }

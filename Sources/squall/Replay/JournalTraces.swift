@@ -1,7 +1,7 @@
 import Crypto
 import FaultPlan
 import FaultProfile
-import Foundation
+import FoundationEssentials
 
 /// Trace file names in journals: shipped files by their path in the profiles folder, which differs between machines,
 /// and others by absolute path.

@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 import SystemPackage
 
 /// The output files of `squall shrink`.

@@ -1,7 +1,7 @@
 import EventLoop
 import FaultPlan
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import Glibc
 import ProxyEngine
 import Units

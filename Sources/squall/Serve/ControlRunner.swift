@@ -3,6 +3,7 @@ import ControlServer
 import EventLoop
 import FaultProfile
 import ProxyEngine
+import Units
 
 /// Runs the control server and its proxies in the foreground until Ctrl-C.
 struct ControlRunner {
@@ -17,6 +18,8 @@ struct ControlRunner {
     /// The path of the watched folder of profiles.
     let profiles: String?
     let seed: UInt64
+    /// The start of every clock; `nil` for the start of each proxy.
+    let clockStart: Moment?
     let isStrict: Bool
     let allowedHosts: [String]
     let token: String?
@@ -37,7 +40,7 @@ struct ControlRunner {
             }
             let warnings = Warnings()
             let journal = JournalHub()
-            let proxies = ProxyManager(loops: loops, seed: seed, journal: journal) { _, event in
+            let proxies = ProxyManager(loops: loops, seed: seed, clockStart: clockStart, journal: journal) { _, event in
                 warnings.report(event)
             }
             let toxiproxy = ToxiproxyAPI(proxies: proxies, isStrict: isStrict)
@@ -88,7 +91,7 @@ struct ControlRunner {
             let isRestored = try await file?.restore(to: api) ?? false
             if let config, !isRestored {
                 do throws(CommandFailure) {
-                    try await populate(toxiproxy, from: config)
+                    try await populate(toxiproxy, api, from: config)
                 } catch {
                     guard startsAnyway else { throw error }
                     Console.error(lines: error.lines)
@@ -108,13 +111,13 @@ struct ControlRunner {
         }
 
         /// Makes the proxies of the file.
-        private func populate(_ toxiproxy: ToxiproxyAPI, from path: String) async throws(CommandFailure) {
+        private func populate(_ toxiproxy: ToxiproxyAPI, _ api: V1API, from path: String) async throws(CommandFailure) {
             let source: ProfileSource
             switch ProfileLibrary.read(path, "list of proxies") {
             case .success(let found): source = found
             case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
             }
-            if let problem = await toxiproxy.load(source.bytes) {
+            if let problem = await toxiproxy.load(source.bytes, with: api) {
                 throw .wrongInput("the proxies of “\(path)” can't be made: \(problem)")
             }
         }

@@ -1,6 +1,6 @@
 import ControlAPI
 import FaultProfile
-import Foundation
+import FoundationEssentials
 
 /// The folder of profiles that `squall serve` watches.
 struct ProfileFolder {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The bearer token (RFC 6750) that a control server asks for.
 enum BearerToken {
@@ -15,7 +15,7 @@ enum BearerToken {
             text = String(decoding: data, as: UTF8.self)
         }
         guard let text else { return nil }
-        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let token = text.trimmed
         guard !token.isEmpty, token.unicodeScalars.allSatisfy({ $0.value > 32 && $0.value < 127 }) else {
             throw .wrongInput("the token must have one or more visible ASCII characters")
         }

@@ -1,29 +1,30 @@
-import Foundation
+import EventLoop
+import FoundationEssentials
 import SystemPackage
 
 /// File errors in the system's words.
 enum FileProblem {
     /// "No space left on device (errno 28)" for a system error wrapped by Foundation, else Foundation's description.
     static func reason(_ error: any Error) -> String {
-        if let number = error as? Errno { return "\(number) (errno \(number.rawValue))" }
-        let top = error as NSError
-        let system = [top, top.userInfo[NSUnderlyingErrorKey] as? NSError].compactMap { $0 }
-            .first { $0.domain == NSPOSIXErrorDomain }
-        guard let number = system.map({ Errno(rawValue: CInt(clamping: $0.code)) }) ?? errno(of: top) else {
-            return top.localizedDescription
-        }
+        guard let number = errno(of: error) else { return "\(error)" }
         return "\(number) (errno \(number.rawValue))"
     }
 
     /// Whether two paths refer to the same existing file.
     static func isSameFile(_ path: String, _ other: String) -> Bool {
-        func numbers(_ path: String) -> [Int]? {
-            let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-            guard let facts = try? FileManager.default.attributesOfItem(atPath: target) else { return nil }
-            return [facts[.systemNumber], facts[.systemFileNumber]].compactMap { ($0 as? NSNumber)?.intValue }
+        guard let first = try? FilePath(path).stat(), let second = try? FilePath(other).stat() else { return false }
+        return first.deviceID == second.deviceID && first.inode == second.inode
+    }
+
+    /// The error number of an error of the system, or of Foundation's.
+    private static func errno(of error: any Error) -> Errno? {
+        switch error {
+        case let number as Errno: return number
+        case let error as SystemError: return Errno(rawValue: error.code)
+        case let error as POSIXError: return Errno(rawValue: error.code.rawValue)
+        case let error as CocoaError: return error.underlying.flatMap { errno(of: $0) } ?? errno(of: error.code)
+        default: return nil
         }
-        guard let first = numbers(path), first.count == 2 else { return false }
-        return first == numbers(other)
     }
 
     /// Whether two paths name one place, at which there may be no file.
@@ -33,9 +34,8 @@ enum FileProblem {
     }
 
     /// The error number for a Foundation code without an underlying system error.
-    private static func errno(of error: NSError) -> Errno? {
-        guard error.domain == NSCocoaErrorDomain else { return nil }
-        switch CocoaError.Code(rawValue: error.code) {
+    private static func errno(of code: CocoaError.Code) -> Errno? {
+        switch code {
         case .fileNoSuchFile, .fileReadNoSuchFile: return .noSuchFileOrDirectory
         case .fileReadNoPermission, .fileWriteNoPermission: return .permissionDenied
         case .fileWriteOutOfSpace: return .noSpace

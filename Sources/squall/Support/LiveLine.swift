@@ -1,7 +1,7 @@
 import Dispatch
 import EventLoop
-import Foundation
 import Synchronization
+import SystemPackage
 import Units
 
 /// A line at the bottom of a terminal that is redrawn, with permanent lines above. Does nothing if standard error isn't
@@ -16,14 +16,14 @@ final class LiveLine: Sendable {
     let isOn: Bool
     private let screen: Screen
 
-    /// Draws on standard error by default. Without `hasEscapes` it uses only carriage returns and spaces.
+    /// Draws on the descriptor `output`, by default standard error. Without `hasEscapes` it uses only carriage returns and spaces.
     init(
-        output: FileHandle = .standardError,
+        output: Int32 = FileDescriptor.standardError.rawValue,
         isOn: Bool = Console.isTerminal,
         hasEscapes: Bool = TerminalAbilities.ofProcess.hasEscapes
     ) {
         self.isOn = isOn
-        screen = Screen(output: output, hasEscapes: hasEscapes)
+        screen = Screen(output: FileDescriptor(rawValue: output), hasEscapes: hasEscapes)
     }
 
     deinit {
@@ -70,12 +70,12 @@ private final class Screen: Sendable {
         var dropped = 0
     }
 
-    private let output: FileHandle
+    private let output: FileDescriptor
     private let hasEscapes: Bool
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "squall.live-line")
 
-    init(output: FileHandle, hasEscapes: Bool) {
+    init(output: FileDescriptor, hasEscapes: Bool) {
         self.output = output
         self.hasEscapes = hasEscapes
     }
@@ -141,6 +141,6 @@ private final class Screen: Sendable {
             return state.waiting
         }
         // Errors of a closed terminal can't be reported.
-        if !text.isEmpty { try? output.write(contentsOf: Data(text.utf8)) }
+        if !text.isEmpty { _ = try? output.writeAll(text.utf8) }
     }
 }

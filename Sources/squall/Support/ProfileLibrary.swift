@@ -1,5 +1,5 @@
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import Units
 
 /// Finds profiles: files by path, shipped ones by name.
@@ -118,7 +118,7 @@ enum ProfileLibrary {
             guard data.firstRange(of: quoted) != nil else { continue }
             source.preset = name
             if PresetFile(source)?.names.contains(name) == true { return source }
-            if (try? JSONSerialization.jsonObject(with: data)) == nil { unreadable = source }
+            if !JSONSyntax.isValid(data) { unreadable = source }
         }
         return unreadable
     }

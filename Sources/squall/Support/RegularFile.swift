@@ -1,4 +1,4 @@
-import Foundation
+import EventLoop
 import SystemPackage
 
 /// Reads input files without blocking.
@@ -10,17 +10,17 @@ enum RegularFile {
         let path = FilePath(path)
         // Opening a device may have side effects.
         try check(path) { try path.stat() }
-        let descriptor: SystemPackage.FileDescriptor
+        let descriptor: FileDescriptor
         do {
             // Non-blocking, in case the file was replaced since the check.
             descriptor = try .open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
         } catch {
             throw .system(FileProblem.reason(error))
         }
-        let file = FileHandle(fileDescriptor: descriptor.rawValue, closeOnDealloc: true)
+        defer { try? descriptor.close() }
         try check(path) { try descriptor.stat() }
-        do {
-            return Array(try file.read(upToCount: limit) ?? Data())
+        do throws(SystemError) {
+            return try DescriptorReading.bytes(of: descriptor.rawValue, limit: limit)
         } catch {
             throw .system(FileProblem.reason(error))
         }

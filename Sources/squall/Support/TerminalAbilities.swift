@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 
 /// The capabilities of the terminal, from the environment.
 struct TerminalAbilities: Hashable {
