@@ -90,7 +90,7 @@ package enum Formatting {
     }
 
     /// "0.50", rounded to the nearest, as by `%.2f` in C.
-    static func hundredths(_ value: Double) -> String {
+    package static func hundredths(_ value: Double) -> String {
         let scaled = value.magnitude * 100
         guard scaled < 1e15 else { return "\(value)" }
         var number = scaled.rounded(.toNearestOrEven)

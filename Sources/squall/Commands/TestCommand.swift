@@ -2,7 +2,6 @@ import ArgumentParser
 import ChaosStage
 import EventLoop
 import FaultProfile
-import Foundation
 import Units
 
 /// `squall test`: a command behind bad networks, judged.
@@ -132,7 +131,7 @@ struct TestCommand: AsyncParsableCommand {
     private func given(_ setup: StageSetup) throws(CommandFailure) -> Scenario {
         let proxies = try setup.proxies(upstream)
         return Scenario(
-            name: (command[0] as NSString).lastPathComponent,
+            name: command[0].split(separator: "/").last.map(String.init) ?? command[0],
             proxies: proxies,
             profiles: try profile.map { reference throws(CommandFailure) in try setup.profile(reference) },
             seeds: try StageSetup.seeds(seed ?? Scenario.defaultSeeds),

@@ -1,6 +1,6 @@
 import ChaosStage
 import EventLoop
-import Foundation
+import FoundationEssentials
 import ProxyEngine
 import Synchronization
 import Units
@@ -110,8 +110,11 @@ struct Stage {
         on loops: EventLoopGroup
     ) async throws -> RunReport {
         let start = MonotonicClock.now
-        let outcome = try await stageRun(stageCase, artifacts: reports.artifacts.map { artifactPath(of: stageCase, in: $0) })
-            .run(on: loops)
+        let outcome = try await stageRun(
+            stageCase,
+            artifacts: reports.artifacts.map { artifactPath(of: stageCase, in: $0) }
+        )
+        .run(on: loops)
         var measurements = outcome.measurements
         measurements.reference = reference?.figures
         return RunReport(

@@ -1,6 +1,6 @@
 import ChaosStage
 import EventLoop
-import Foundation
+import FoundationEssentials
 import ProxyEngine
 
 /// What a command of `squall test` is told of its run: environment variables, and words in braces in its arguments.

@@ -3,11 +3,12 @@ import Crypto
 import EventLoop
 import FaultPlan
 import FaultProfile
-import Foundation
+import FoundationEssentials
 import Glibc
 import ProxyEngine
 import Replay
 import Synchronization
+import SystemPackage
 import Units
 
 /// Runs the command of a stage once, through proxies of its own.
@@ -310,14 +311,33 @@ private struct RunFiles {
 private final class RunLog: Sendable {
     private static let limit = 16 << 20
 
+    private struct State {
+        let file: SystemPackage.FileDescriptor
+        var room = RunLog.limit
+        var failure: String?
+
+        mutating func write(_ bytes: some Sequence<UInt8>) {
+            do {
+                try file.writeAll(bytes)
+            } catch {
+                failure = FileProblem.reason(error)
+            }
+        }
+    }
+
     private let path: String
-    private let state: Mutex<(file: FileHandle, room: Int, failure: String?)>
+    private let state: Mutex<State>
 
     init(_ path: String) throws(CommandFailure) {
         self.path = path
         do {
-            try Data().write(to: URL(fileURLWithPath: path))
-            state = Mutex((try FileHandle(forWritingTo: URL(fileURLWithPath: path)), RunLog.limit, nil))
+            let file = try SystemPackage.FileDescriptor.open(
+                FilePath(path),
+                .writeOnly,
+                options: [.create, .truncate, .closeOnExec],
+                permissions: [.ownerReadWrite, .groupRead, .otherRead]
+            )
+            state = Mutex(State(file: file))
         } catch {
             throw .failed("can't write “\(path)”: \(FileProblem.reason(error))")
         }
@@ -328,12 +348,8 @@ private final class RunLog: Sendable {
             let part = bytes.prefix(state.room)
             guard !part.isEmpty, state.failure == nil else { return }
             state.room -= part.count
-            do {
-                try state.file.write(contentsOf: Data(part))
-                if state.room == 0 { try state.file.write(contentsOf: Data("\n… the rest is left out\n".utf8)) }
-            } catch {
-                state.failure = FileProblem.reason(error)
-            }
+            state.write(part)
+            if state.room == 0 { state.write("\n… the rest is left out\n".utf8) }
         }
     }
 

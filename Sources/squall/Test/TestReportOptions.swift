@@ -1,7 +1,8 @@
 import ArgumentParser
 import ChaosStage
 import EventLoop
-import Foundation
+import FoundationEssentials
+import SystemPackage
 import Units
 
 /// The reports of `squall test`.
@@ -90,12 +91,13 @@ struct TestReportOptions: ParsableArguments {
         }
         guard let path = environment["GITHUB_STEP_SUMMARY"], !path.isEmpty else { return }
         do {
-            let data = Data(GitHubReport.summary(of: report).utf8)
-            if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
-            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-            defer { try? file.close() }
-            try file.seekToEnd()
-            try file.write(contentsOf: data)
+            let file = try SystemPackage.FileDescriptor.open(
+                FilePath(path),
+                .writeOnly,
+                options: [.create, .append, .closeOnExec],
+                permissions: [.ownerReadWrite, .groupRead, .otherRead]
+            )
+            try file.closeAfter { _ = try file.writeAll(GitHubReport.summary(of: report).utf8) }
         } catch {
             throw .failed("can't write the summary “\(path)”: \(FileProblem.reason(error)) (GITHUB_STEP_SUMMARY)")
         }
