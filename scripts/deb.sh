@@ -3,7 +3,8 @@
 #
 #     scripts/deb.sh PROGRAM FOLDER     PROGRAM: the built command; FOLDER gets squall_VERSION_ARCHITECTURE.deb
 #
-# What it depends on is computed by dpkg-shlibdeps. The date of the files is SOURCE_DATE_EPOCH, or that of the last commit.
+# What it depends on is computed by dpkg-shlibdeps. The date of the files is SOURCE_DATE_EPOCH, the maintainer DEBFULLNAME and
+# DEBEMAIL; else both are those of the last commit.
 set -euo pipefail
 if [[ $# -ne 2 ]]; then
     sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
@@ -13,9 +14,11 @@ program=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 cd "$(dirname "$0")/.."
-version=$("$program" --version)
+upstream=$("$program" --version)
+version=$upstream-1
 architecture=$(dpkg --print-architecture)
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+maintainer="${DEBFULLNAME:-$(git log -1 --format=%an)} <${DEBEMAIL:-$(git log -1 --format=%ae)}>"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -32,25 +35,27 @@ install -d -m 0755 "$documents"
     echo "Upstream-Name: squall"
     echo
     echo "Files: *"
-    echo "Copyright: the authors of Squall"
+    echo "Copyright: 2026 the authors of Squall"
     echo "License: Apache-2.0"
     echo " On Debian systems the text is in /usr/share/common-licenses/Apache-2.0."
     echo " The notices of the libraries that are linked in are in libraries.txt.gz."
 } >"$documents/copyright"
 scripts/notices.sh "$(dirname "$program")" | gzip -9n >"$documents/libraries.txt.gz"
 gzip -9nc CHANGELOG.md >"$documents/changelog.gz"
+printf 'squall (%s) unstable; urgency=medium\n\n  * Version %s, see changelog.gz.\n\n -- %s  %s\n' \
+    "$version" "$upstream" "$maintainer" "$(date -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$documents/changelog.Debian.gz"
 chmod 0644 "$documents"/*
 
 # dpkg-shlibdeps reads the name of the package in debian/control.
-mkdir "$work/debian"
+mkdir "$work/debian" "$root/DEBIAN"
 printf 'Source: squall\n\nPackage: squall\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && dpkg-shlibdeps -O "$root/usr/bin/squall" | sed -n 's/^shlibs:Depends=//p')
-install -d -m 0755 "$root/DEBIAN"
+depends=$(cd "$work" && dpkg-shlibdeps --warnings=0 -O "$root/usr/bin/squall" | sed -n 's/^shlibs:Depends=//p')
+chmod 0755 "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<END
 Package: squall
 Version: $version
 Architecture: $architecture
-Maintainer: The authors of Squall <squall@localhost>
+Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
 Depends: $depends
 Recommends: ca-certificates

@@ -98,6 +98,8 @@ def install(arguments):
         output(sys.executable, os.path.join(SOURCES, "scripts/manuals.py"), program, folder)
         for name in sorted(os.listdir(folder)):
             target.copy(os.path.join(folder, name), f"share/man/man1/{name}")
+    for name, page in (("toxiproxy-cli", "squall-ctl"), ("toxiproxy-server", "squall-serve")):
+        target.write(f"share/man/man1/{name}.1", f".so man1/{page}.1\n".encode())
     for shell, name in SHELLS.items():
         script = output(program, "--generate-completion-script", shell)
         target.write(name.format(zsh=arguments.zsh), script.rstrip(b"\n") + b"\n")
