@@ -95,8 +95,9 @@ class Server:
             for name in json.loads(self.call("GET", "/proxies")[1]):
                 self.call("DELETE", "/v1/proxies/" + quote(name, safe=""))
 
-    def descriptors(self, wanted=None, patience=10):
-        """Its descriptors, once they are as few as `wanted`, or after a while."""
+    def descriptors(self, wanted=None, patience=70):
+        """Its descriptors, once they are as few as `wanted`, or when those that wait for a peer have gone as well: a
+        connection of which nothing is heard lives for 60 s (docs/limits.md)."""
         end = time.monotonic() + patience
         while True:
             count = machine.descriptors(self.process.pid)
