@@ -222,7 +222,9 @@ public final class StreamReader {
     }
 
     private func noteResumptions(_ marks: [Mark]) {
-        for case .message(let message, _) in marks where (message.resourceStart ?? 0) > 0 { resumptions.append(message) }
+        for case .message(let message, _) in marks where (message.resourceStart ?? 0) > 0 {
+            resumptions.append(message)
+        }
     }
 
     private static func scan(

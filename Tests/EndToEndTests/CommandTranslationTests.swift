@@ -1,6 +1,7 @@
 import FaultProfile
 import Foundation
 import Testing
+import Units
 
 @testable import squall
 

@@ -22,12 +22,14 @@ import Testing
             "--upstream", "--name", "--link-memory", "--connection-limit", "--runs", "--patience", "--output",
         ],
         "serve": [
-            "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat", "--allow-host",
+            "--host", "--port", "--config", "--state", "--profiles", "--seed", "--start-at", "--strict-compat",
+            "--allow-host",
             "--token-file", "--threads",
         ],
         "test": [
             "--profile", "--upstream", "--seed", "--expect", "--time-limit", "--jobs", "--allow-vacuous", "--shrink",
-            "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory", "--connection-limit",
+            "--show-output", "--junit", "--tap", "--html", "--svg", "--artifacts", "--link-memory",
+            "--connection-limit",
         ],
         "ctl": [],
         "check": [],

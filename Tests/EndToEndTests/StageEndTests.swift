@@ -46,7 +46,9 @@ import Testing
                 let line = try await child.line(with: " all")
                 let processes = line.split(separator: " ").compactMap { pid_t($0) }
                 #expect(processes.count == 4, "\(line)")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).count == 1)
+                if options.isEmpty {
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).count == 1)
+                }
                 try await end(child)
                 var (rounds, isLeft) = (0, true)
                 while isLeft, rounds < 20_000_000 {
@@ -79,10 +81,10 @@ import Testing
     }
 
     @Test func `a command beyond the time limit is stopped with all that it started`() async throws {
-        try await check(["--time-limit", "2s", "--allow-vacuous"]) { child in
+        try await check(["--time-limit", "5s", "--allow-vacuous"]) { child in
             let outcome = await child.finish()
             #expect(outcome.status == 1)
-            #expect(outcome.output.contains("the command didn't end within 2 s"))
+            #expect(outcome.output.contains("the command didn't end within 5 s"))
         }
     }
 

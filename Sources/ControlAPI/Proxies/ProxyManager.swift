@@ -3,7 +3,6 @@ import FaultProfile
 import ProxyEngine
 import Synchronization
 import Units
-import Units
 
 /// The proxies of a control server, by name.
 public final class ProxyManager: Sendable {

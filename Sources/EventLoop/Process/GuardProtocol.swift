@@ -63,7 +63,7 @@ enum GuardProtocol {
         var bytes = [UInt8](repeating: 0, count: count)
         var offset = 0
         while offset < count {
-            let read = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + offset, count - offset, 0) }
+            let read = bytes[offset...].withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             if read < 0, errno == EINTR { continue }
             guard read > 0 else { return nil }
             offset += read

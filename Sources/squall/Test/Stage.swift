@@ -46,7 +46,7 @@ struct Stage {
         if scenario.needsReference {
             let found = try await measureReference(on: loops)
             guard found.failures.isEmpty else {
-                printOutput(found.output)
+                tellOutput(found.output)
                 let reasons = found.failures.joined(separator: "; ")
                 throw CommandFailure.failed(
                     "the command fails without faults as well, so nothing is judged: \(reasons)"
@@ -68,7 +68,7 @@ struct Stage {
             runs: runs,
             expectations: scenario.expectations.map(\.text)
         )
-        StageOutput.printSummary(of: report)
+        StageOutput.tellSummary(of: report)
         try reports.write(report)
         guard report.hasPassed else {
             throw CommandFailure.failed("\(report.failures) of \(runs.count) run\(runs.count == 1 ? "" : "s") failed")
@@ -95,8 +95,8 @@ struct Stage {
             for _ in 0..<scenario.jobs { add() }
             while let (index, report) = try await group.next() {
                 results[index] = report
-                StageOutput.print(report)
-                if !report.hasPassed, !showsOutput { printOutput((report.output, report.droppedOutput)) }
+                StageOutput.tell(report)
+                if !report.hasPassed, !showsOutput { tellOutput((report.output, report.droppedOutput)) }
                 add()
             }
             return results.compactMap { $0 }
@@ -201,7 +201,7 @@ struct Stage {
         runs[index].notes += try await shrinking.run(on: loops)
     }
 
-    private func printOutput(_ output: (text: String, dropped: Int64)) {
-        if !showsOutput { StageOutput.printOutput(output.text, dropped: output.dropped) }
+    private func tellOutput(_ output: (text: String, dropped: Int64)) {
+        if !showsOutput { StageOutput.tellOutput(output.text, dropped: output.dropped) }
     }
 }

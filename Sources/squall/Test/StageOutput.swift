@@ -7,7 +7,7 @@ enum StageOutput {
     private static let lineLimit = 40
 
     /// The line of a run, and why it failed.
-    static func print(_ run: RunReport) {
+    static func tell(_ run: RunReport) {
         let figures = run.measurements
         let waste = figures.waste.map { ", waste \(percent($0))" } ?? ""
         Console.print(
@@ -19,7 +19,7 @@ enum StageOutput {
     }
 
     /// The end of a command's output, indented.
-    static func printOutput(_ text: String, dropped: Int64) {
+    static func tellOutput(_ text: String, dropped: Int64) {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             .reversed().drop { $0.isEmpty }.reversed()
         guard !lines.isEmpty else { return }
@@ -29,7 +29,7 @@ enum StageOutput {
     }
 
     /// The failed runs with the lines that repeat them, and the result.
-    static func printSummary(of report: StageReport) {
+    static func tellSummary(of report: StageReport) {
         for run in report.runs where !run.hasPassed {
             Console.print("")
             Console.print("\(run.name) failed: \(run.reasons.joined(separator: "; "))")
