@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -123,6 +123,10 @@ control-fuzz: build ## put 100,000 broken and generated requests to the control 
 databases: build ## change faults while pgbench and redis-benchmark run: is the journal right? (a minute)
 	@scripts/install.sh databases
 	@python3 Benchmarks/databases.py
+
+stage: build ## run `squall test` on PostgreSQL, Redis and gRPC, and kill it 50 times: is it right? (about 2 minutes)
+	@scripts/install.sh stage
+	@python3 Benchmarks/stage.py
 
 page: ## visit the page of `squall serve` and the reports of a stage with a headless Chromium (two minutes)
 	@scripts/install.sh build page

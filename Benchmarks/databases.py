@@ -24,9 +24,9 @@ process has) and the time have to be right, and every connection on which the cl
 Exits 1 if something doesn't hold.
 """
 import argparse, collections, contextlib, datetime, http.client, json, os, re, shutil, signal, socket, subprocess, sys
-import tempfile, threading, time
+import threading, time
 
-from kit import postgres, programs
+from kit import postgres, programs, redis as cache
 
 CLIENTS, SLACK, EARLY = 4, 0.5, 0.05
 failures = []
@@ -204,29 +204,6 @@ class RedisBenchmark(Client):
     def lost(self):
         """It ends at a connection that it can't read from, which ends the others, and drops those that it can't write to."""
         return CLIENTS - len(sockets_of(self.process.pid))
-
-
-class Redis:
-    """A Redis of its own, which keeps nothing, with one value of 1,000 bytes."""
-
-    def __enter__(self):
-        self.folder, self.port = tempfile.mkdtemp(prefix="squall-redis-"), programs.free_port()
-        self.process = programs.start(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
-                                       "no", "--dir", self.folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 10
-        while not programs.machine.is_listening(self.port) and time.monotonic() < end:
-            time.sleep(0.05)
-        value = b"v" * 1_000
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as link:
-            # The key that `redis-benchmark -t get` asks for.
-            link.sendall(b"*3\r\n$3\r\nSET\r\n$16\r\nkey:__rand_int__\r\n$1000\r\n" + value + b"\r\n")
-            if link.recv(100) != b"+OK\r\n":
-                raise programs.Failure("Redis doesn't take a value")
-        return self
-
-    def __exit__(self, *_):
-        programs.end(self.process)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Suite:
@@ -485,7 +462,7 @@ def main():
     programs.need_squall()
     if missing := [name for name in ("pgbench", "psql", "redis-server", "redis-benchmark") if not shutil.which(name)]:
         raise SystemExit(f"missing: {', '.join(missing)} (scripts/install.sh databases installs them)")
-    with postgres.Postgres() as database, Redis() as redis:
+    with postgres.Postgres() as database, cache.Redis() as redis:
         subprocess.run(["pgbench", "-i", "-q", "-s", "2", "-h", "127.0.0.1", "-p", str(database.port), "-U", "squall", "postgres"],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with Server({"postgres": database.port, "redis": redis.port}) as server:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases control-fuzz transfers
+#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases stage control-fuzz transfers
 #                                   tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
@@ -16,6 +16,7 @@ fi
 missing=()
 wants_clients=no
 wants_schemas=no
+wants_grpc=no
 wants_schemathesis=no
 
 # A package is there when the command that follows it succeeds.
@@ -60,6 +61,16 @@ for purpose in "$@"; do
         need postgresql-client has pgbench
         need redis-server has redis-server
         need redis-tools has redis-benchmark
+        ;;
+    stage)
+        need python3 has python3
+        need python3-pip python3 -m pip --version
+        need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
+        need postgresql-client has pgbench
+        need redis-server has redis-server
+        need redis-tools has redis-benchmark
+        need util-linux has setsid
+        wants_grpc=yes
         ;;
     control-fuzz)
         need python3 has python3
@@ -172,4 +183,12 @@ fi
 if [[ $wants_schemas == yes ]] && ! command -v kubectl >/dev/null; then
     echo "$0: kubectl 1.21 or newer is missing, and Debian 12 has none: see https://kubernetes.io/docs/tasks/tools/" >&2
     exit 1
+fi
+
+# gRPC for `make stage`: its service and its client.
+grpc=$(dirname "$0")/../.build/grpc
+if [[ $wants_grpc == yes && ! -d $grpc/grpc ]]; then
+    echo "== installing grpcio in .build/grpc (from PyPI)"
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
+        --target "$grpc" grpcio==1.85.1
 fi
