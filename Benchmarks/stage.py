@@ -104,8 +104,8 @@ def of_postgres():
 def of_redis():
     with cache.Redis() as server:
         benchmark = ["redis-benchmark", "-h", "{proxy.host}", "-p", "{proxy.port}", "-c", "1", "-t", "get", "-q", "-n"]
-        # Behind wifi-roam, 1,800 of its requests last 21 s.
-        yield both("redis", server.port, "redis-benchmark", [*benchmark, "300"], [*benchmark, "1100"])
+        # Behind wifi-roam a round trip has two delays of 3 ms in the mean: 1,600 of them last 9.6 s at least, silence aside.
+        yield both("redis", server.port, "redis-benchmark", [*benchmark, "300"], [*benchmark, "1600"])
 
 
 @contextlib.contextmanager
