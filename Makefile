@@ -101,6 +101,7 @@ uninstall: ## remove what make install has put below PREFIX
 
 deb: static ## make a Debian package of the command: .build-packages/squall_*.deb
 	@scripts/install.sh deb
+	@rm -f .build-packages/squall_*.deb
 	@scripts/deb.sh $(STATIC)/release/squall .build-packages
 
 packages: deb ## install, use and remove the command: by make install, and by its package in a fresh Debian (as root; 5 minutes)
