@@ -255,7 +255,7 @@ def check_authorities(container):
         "/usr/bin/squall", "origin", "/usr/share/squall", "--port", "8443", "--tls-self-signed", stdout=subprocess.PIPE
     )
     try:
-        trust = origin.stdout.readline().split(": ", 1)[1].strip()
+        trust = origin.stdout.readline().split()[1]
         origin.stdout.readline()
         get = ["/usr/bin/squall", "get", "https://localhost:8443/profiles/wifi-roam.json", "--output", "/data/roam.json"]
         code, text = container.output(*get)
