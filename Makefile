@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -137,6 +137,11 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
 		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
+
+action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
+	@scripts/install.sh build action
+	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@SQUALL=.build/debug/squall python3 Tests/action/action.py
 
 acceptance: build ## measure what is promised, between stock programs (a few minutes)
 	@scripts/install.sh acceptance

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test page acceptance databases stage control-fuzz transfers
+#     scripts/install.sh PURPOSE...     the purposes: build test page action acceptance databases stage control-fuzz transfers
 #                                   tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
@@ -46,6 +46,11 @@ for purpose in "$@"; do
     page)
         need python3 has python3
         need chromium has chromium
+        ;;
+    action)
+        need python3 has python3
+        need python3-yaml python3 -c 'import yaml'
+        need curl has curl
         ;;
     acceptance)
         need python3 has python3
