@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Lays out the files of the image: the program, the libraries that it needs, and what they look for.
 #
-#     docker/root.sh PROGRAM FOLDER     PROGRAM: a static build of squall; FOLDER: a new folder, the image's root
+#     docker/root.sh PROGRAM FOLDER     PROGRAM: a static build of squall; FOLDER: a new folder
+#
+# FOLDER/root is the image's root, FOLDER/user what is its user's in it.
 #
 # There is no shell in the image, nor anything else that the program doesn't use.
 set -euo pipefail
@@ -10,7 +12,8 @@ if [[ $# -ne 2 || -e $2 ]]; then
     exit 2
 fi
 program=$1
-root=$2
+root=$2/root
+user=$2/user
 cd "$(dirname "$0")/.."
 
 install -D -m 0755 --strip "$program" "$root/usr/bin/squall"
@@ -34,7 +37,7 @@ printf '%s\n' root:x:0:0:root:/:/sbin/nologin squall:x:10001:10001:squall:/data:
 printf '%s\n' root:x:0: squall:x:10001: >"$root/etc/group"
 
 # Where the command writes: its user's folder, and temporary files.
-install -d -m 0755 "$root/data"
+install -d -m 0755 "$user/data"
 install -d -m 1777 "$root/tmp"
 find "$root" -type f -exec chmod u+rw,go=rX {} +
 du -sk --apparent-size "$root" | awk '{ printf "== the image has %.1f MB\n", $1 * 1024 / 1e6 }'

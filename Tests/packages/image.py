@@ -39,7 +39,7 @@ def local_mirrors():
 
 
 def build():
-    """Builds the image; returns its configuration and the folder of its files."""
+    """Builds the image; returns its configuration, the folder of its files, and the container that holds it."""
     base = "docker.io/library/swift:6.2-bookworm"
     root = roots.debian("bookworm", SWIFT_PACKAGES)
     with open("/etc/gitconfig", "rb") if os.path.exists("/etc/gitconfig") else open(os.devnull, "rb") as file:
@@ -54,13 +54,13 @@ def build():
     options = [option for volume in volumes for option in ("--volume", volume)]
     start = time.monotonic()
     roots.run(
-        "buildah", "bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--network", "host", *options,
+        "buildah", "bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--layers", "--network", "host", *options,
         "-f", "docker/Dockerfile", "-t", "squall", ".", cwd=TOP,
     )
     print(f"== buildah took {time.monotonic() - start:.0f} s", flush=True)
     described = json.loads(roots.run("buildah", "inspect", "--type", "image", "squall"))["Docker"]["config"]
     container = roots.run("buildah", "from", "--pull-never", "squall").strip()
-    return described, roots.run("buildah", "mount", container).strip()
+    return described, roots.run("buildah", "mount", container).strip(), container
 
 
 def written():
@@ -210,8 +210,12 @@ def check_size(image):
     packed = subprocess.run(f"tar -C '{files}' -c . | gzip -6 | wc -c", shell=True, capture_output=True, text=True).stdout
     print(f"== the root file system has {total / 1e6:.1f} MB, packed {int(packed) / 1e6:.1f} MB", flush=True)
     check(total < LIMIT_BYTES, "the whole root file system is below 60 MB")
-    ports = {f"{port}/tcp" for port in [8474, *range(8666, 8698)]}
-    check(ports <= set(configuration["ExposedPorts"]), "the ports of Toxiproxy and Testcontainers are exposed")
+    exposed = set()
+    for port in configuration["ExposedPorts"]:
+        # A builder may keep a range as it is.
+        first, _, last = port.removesuffix("/tcp").partition("-")
+        exposed.update(range(int(first), int(last or first) + 1))
+    check({8474, *range(8666, 8698)} == exposed, "the ports of Toxiproxy and Testcontainers are exposed", str(exposed))
     check(configuration["Cmd"] == ["-host=0.0.0.0"], "the default command is Toxiproxy's")
     check(configuration["User"].split(":")[0] not in ("", "0", "root"), "the user isn't root")
 
@@ -354,13 +358,16 @@ def main():
     if os.geteuid() != 0:
         sys.exit("this mounts file systems: run it as root")
     if not arguments.isolated:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as after:
             if arguments.build:
-                configuration, files = build()
+                configuration, files, container = build()
+                after.callback(roots.run, "buildah", "rm", container)
             else:
-                files = os.path.join(folder, "root")
-                print(roots.run(os.path.join(TOP, "docker/root.sh"), os.path.abspath(arguments.root), files).strip(), flush=True)
+                files = os.path.join(folder, "image/root")
+                made = os.path.join(folder, "image")
+                print(roots.run(os.path.join(TOP, "docker/root.sh"), os.path.abspath(arguments.root), made).strip(), flush=True)
                 # As the Dockerfile's COPY --chown.
+                shutil.copytree(os.path.join(made, "user"), files, dirs_exist_ok=True)
                 os.chown(os.path.join(files, "data"), 10001, 10001)
                 os.chmod(folder, 0o755)
                 configuration = written()
