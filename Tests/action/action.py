@@ -134,6 +134,9 @@ def check_form():
         if "run" in step:
             assert step["shell"] == "bash", step
             assert "${{" not in step["run"], f"step {step['id']}: an expression in a script"
+    names = [step.get("id") or step["uses"].split("@")[0] for step in STEPS]
+    assert names == ["sources", "cache", "build", "actions/cache/save", "stage"], names
+    assert STEPS[1]["with"] == STEPS[3]["with"], "what is saved isn't what is restored"
     used = set(re.findall(r"inputs\.([a-z-]+)", (REPOSITORY / "action.yml").read_text()))
     assert used == set(ACTION["inputs"]), f"inputs that no step reads, or that aren't declared: {used}"
 
