@@ -20,6 +20,8 @@ let package = Package(
         .executable(name: "squall", targets: ["squall"]),
         .library(name: "HummingbirdResumableUploads", targets: ["HummingbirdResumableUploads"]),
         .library(name: "ResumableUploads", targets: ["ResumableUploads"]),
+        .library(name: "SquallProxy", targets: ["SquallProxy"]),
+        .library(name: "SquallTesting", targets: ["SquallTesting"]),
         .library(name: "SquallTransfer", targets: ["SquallTransfer"]),
     ],
     traits: [
@@ -81,6 +83,24 @@ let package = Package(
             dependencies: ["EventLoop", "FaultPlan", "FaultProfile", "StreamReading", "Units"],
             swiftSettings: strictAndSafe
         ),
+        // Profiles is a symbolic link, because resources lie in the folder of their target.
+        .target(
+            name: "ShippedProfiles",
+            dependencies: ["FaultProfile", "Units"],
+            exclude: ["Profiles/presets.schema.json", "Profiles/profile.schema.json"],
+            resources: [.embedInCode("Profiles")],
+            swiftSettings: strictAndSafe
+        ),
+        .target(
+            name: "SquallProxy",
+            dependencies: [
+                "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "ShippedProfiles", "Units",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strictAndSafe
+        ),
+        .target(name: "SquallTesting", dependencies: ["SquallProxy"], swiftSettings: strictAndSafe),
         .target(
             name: "ControlAPI",
             dependencies: [
@@ -377,6 +397,16 @@ let package = Package(
                 "EventLoop", "FaultPlan", "FaultProfile", "ProxyEngine", "StreamReading", "TestProtocols",
                 "TestSockets", "Units",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SquallProxyTests",
+            dependencies: ["FaultProfile", "ShippedProfiles", "SquallProxy", "TestSockets", "Units"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SquallTestingTests",
+            dependencies: ["EventLoop", "OriginServer", "SquallTesting", "SquallTransfer", "TestSockets"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,0 +1,61 @@
+extension ShippedProfiles {
+    /// A file by its path in the folder `Profiles` of the repository.
+    struct File: Sendable {
+        let path: String
+        let bytes: @Sendable () -> [UInt8]
+    }
+
+    /// The files of the folder `Profiles`, without the schemas. A test compares them with the folder.
+    static let files: [File] = [
+        File(path: "ad-injection.json") { PackageResources.ad_injection_json },
+        File(path: "broken-middlebox.json") { PackageResources.broken_middlebox_json },
+        File(path: "bufferbloat.json") { PackageResources.bufferbloat_json },
+        File(path: "busy-cell.json") { PackageResources.busy_cell_json },
+        File(path: "cell-edge.json") { PackageResources.cell_edge_json },
+        File(path: "cut-every-mebibyte.json") { PackageResources.cut_every_mebibyte_json },
+        File(path: "dead-server.json") { PackageResources.dead_server_json },
+        File(path: "elevator.json") { PackageResources.elevator_json },
+        File(path: "first-two-fail.json") { PackageResources.first_two_fail_json },
+        File(path: "flaky-api.json") { PackageResources.flaky_api_json },
+        File(path: "flapping.json") { PackageResources.flapping_json },
+        File(path: "full-server.json") { PackageResources.full_server_json },
+        File(path: "half-open.json") { PackageResources.half_open_json },
+        File(path: "lost-answer.json") { PackageResources.lost_answer_json },
+        File(path: "slow-3g.json") { PackageResources.slow_3g_json },
+        File(path: "slow-accept.json") { PackageResources.slow_accept_json },
+        File(path: "slow-reader.json") { PackageResources.slow_reader_json },
+        File(path: "slow-start-stall.json") { PackageResources.slow_start_stall_json },
+        File(path: "small-writes.json") { PackageResources.small_writes_json },
+        File(path: "wifi-edge-loss.json") { PackageResources.wifi_edge_loss_json },
+        File(path: "wifi-roam.json") { PackageResources.wifi_roam_json },
+        File(path: "wifi-walkaway.json") { PackageResources.wifi_walkaway_json },
+        File(path: "presets/android-5.1.json") { PackageResources.android_5_1_json },
+        File(path: "presets/android.json") { PackageResources.android_json },
+        File(path: "presets/augmented-traffic-control.json") { PackageResources.augmented_traffic_control_json },
+        File(path: "presets/chrome.json") { PackageResources.chrome_json },
+        File(path: "presets/comcast.json") { PackageResources.comcast_json },
+        File(path: "presets/devtools.json") { PackageResources.devtools_json },
+        File(path: "presets/lighthouse.json") { PackageResources.lighthouse_json },
+        File(path: "presets/loadero.json") { PackageResources.loadero_json },
+        File(path: "presets/mahimahi.json") { PackageResources.mahimahi_json },
+        File(path: "presets/network-link-conditioner.json") { PackageResources.network_link_conditioner_json },
+        File(path: "presets/quic-interop-runner.json") { PackageResources.quic_interop_runner_json },
+        File(path: "presets/sitespeed.json") { PackageResources.sitespeed_json },
+        File(path: "presets/traces/att-lte-2016-down.trace") { PackageResources.att_lte_2016_down_trace },
+        File(path: "presets/traces/att-lte-2016-up.trace") { PackageResources.att_lte_2016_up_trace },
+        File(path: "presets/traces/att-lte-driving-down.trace") { PackageResources.att_lte_driving_down_trace },
+        File(path: "presets/traces/att-lte-driving-up.trace") { PackageResources.att_lte_driving_up_trace },
+        File(path: "presets/traces/tmobile-lte-short-down.trace") { PackageResources.tmobile_lte_short_down_trace },
+        File(path: "presets/traces/tmobile-lte-short-up.trace") { PackageResources.tmobile_lte_short_up_trace },
+        File(path: "presets/traces/tmobile-umts-down.trace") { PackageResources.tmobile_umts_down_trace },
+        File(path: "presets/traces/tmobile-umts-up.trace") { PackageResources.tmobile_umts_up_trace },
+        File(path: "presets/traces/verizon-evdo-down.trace") { PackageResources.verizon_evdo_down_trace },
+        File(path: "presets/traces/verizon-evdo-up.trace") { PackageResources.verizon_evdo_up_trace },
+        File(path: "presets/traces/verizon-lte-short-down.trace") { PackageResources.verizon_lte_short_down_trace },
+        File(path: "presets/traces/verizon-lte-short-up.trace") { PackageResources.verizon_lte_short_up_trace },
+        File(path: "presets/webpagetest.json") { PackageResources.webpagetest_json },
+        File(path: "presets/wifi.json") { PackageResources.wifi_json },
+        File(path: "traces/12mbit.trace") { PackageResources._12mbit_trace },
+        File(path: "traces/cell-edge.trace") { PackageResources.cell_edge_trace },
+    ]
+}

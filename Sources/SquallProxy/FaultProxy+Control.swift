@@ -1,0 +1,66 @@
+internal import FaultProfile
+internal import ProxyEngine
+internal import Synchronization
+
+extension FaultProxy {
+    /// Replaces the faults, on open connections as well. It waits for no connection, and no connection loses a byte.
+    ///
+    /// An unchanged fault keeps its state. A new one starts at the current position of each connection: a cut at an offset
+    /// that has passed never acts. The seed and the clock of the phases go on.
+    ///
+    /// - Throws: A `FaultProxyError`; nothing has changed then.
+    public func apply(_ profile: NetworkProfile) async throws {
+        let next = try profile.read().narrowed(to: name)
+        let generation = following.withLock { following in
+            following.generation += 1
+            following.profile = profile.description
+            following.hasHadFaults = following.hasHadFaults || !next.allFaults.isEmpty
+            return following.generation
+        }
+        recorder.noteProfile(next.inJournal, digest: ProfileDigest.text(of: next.inJournal), generation: generation)
+        try await changing { () throws(ProxyError) in try await proxy.apply(next) }
+    }
+
+    /// Moves the clock to the first time at which a phase begins. A paused clock stays paused.
+    ///
+    /// - Throws: A `FaultProxyError` with the code `.unknownPhase` or `.stopped`; nothing has changed then.
+    public func enter(phase: String) async throws {
+        try await changing { () throws(ProxyError) in try await proxy.setClock(.step(phase: phase)) }
+    }
+
+    /// Stops the clock of the phases: the current one goes on until `resumePhases`. Nothing if it is stopped.
+    public func pausePhases() async throws {
+        try await changing { () throws(ProxyError) in try await proxy.setClock(.pause) }
+    }
+
+    /// Lets the clock of the phases run on. Nothing if it runs.
+    public func resumePhases() async throws {
+        try await changing { () throws(ProxyError) in try await proxy.setClock(.resume) }
+    }
+
+    /// Sets the clock of the phases to zero and lets it run.
+    public func restartPhases() async throws {
+        try await changing { () throws(ProxyError) in try await proxy.setClock(.restart) }
+    }
+
+    /// The name of the current phase; `nil` outside all phases.
+    public var phase: String? { proxy.clock.phase }
+
+    /// Ends an open connection in both directions: by RST with `reset`, else by FIN after the bytes that were handed over.
+    ///
+    /// - Returns: `false` if no open connection has the number.
+    @discardableResult
+    public func endConnection(_ number: UInt64, reset: Bool = true) async -> Bool {
+        await proxy.endConnection(number, reset: reset)
+    }
+
+    private func changing<Result>(
+        _ change: () async throws(ProxyError) -> Result
+    ) async throws(FaultProxyError) {
+        do throws(ProxyError) {
+            _ = try await change()
+        } catch {
+            throw FaultProxyError(error)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import EventLoop
+internal import FaultProfile
+internal import ProxyEngine
+
+/// Why a proxy doesn't start or change.
+public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of an error. Later versions may have more.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the constant.
+        public let rawValue: String
+
+        /// A code by the name of its constant.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public var description: String { rawValue }
+
+        /// The profile has problems, which `problems` lists.
+        public static let invalidProfile = Code(rawValue: "invalidProfile")
+        /// A text is no address.
+        public static let invalidAddress = Code(rawValue: "invalidAddress")
+        /// A name has no address.
+        public static let unresolved = Code(rawValue: "unresolved")
+        /// The address can't be listened on.
+        public static let cannotListen = Code(rawValue: "cannotListen")
+        /// Connections would come back to the proxy.
+        public static let forwardsToItself = Code(rawValue: "forwardsToItself")
+        /// The profile has no phase of the name, or never reaches it.
+        public static let unknownPhase = Code(rawValue: "unknownPhase")
+        /// The proxy has been stopped.
+        public static let stopped = Code(rawValue: "stopped")
+        /// The system has no thread or descriptor left.
+        public static let system = Code(rawValue: "system")
+    }
+
+    /// The kind.
+    public let code: Code
+    /// The problem and the remedy. A profile has a line for each problem: `file:line:column: problem (remedy)`.
+    public let message: String
+    /// The problems of a profile, 100 at most; empty for other errors.
+    public let problems: [ProfileProblem]
+
+    public var description: String { message }
+
+    init(_ code: Code, _ message: String) { (self.code, self.message, problems) = (code, message, []) }
+
+    init(_ error: ProfileProblems) {
+        (code, message) = (.invalidProfile, error.description)
+        problems = error.problems.map(ProfileProblem.init)
+    }
+
+    init(_ error: ProxyError) {
+        let code: Code =
+            switch error {
+            case .unresolved: .unresolved
+            case .cannotListen: .cannotListen
+            case .forwardsToItself: .forwardsToItself
+            case .unknownPhase: .unknownPhase
+            case .stopped: .stopped
+            }
+        self.init(code, error == .stopped ? "the proxy has been stopped" : error.description)
+    }
+}
+
+/// A problem of a profile, with its place.
+public struct ProfileProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The path of the file, or the place of the text.
+    public let file: String
+    /// The line, from 1.
+    public let line: Int
+    /// The column, from 1, in characters.
+    public let column: Int
+    /// What is wrong.
+    public let what: String
+    /// What to do about it.
+    public let remedy: String
+    /// `file:line:column: problem (remedy)`.
+    public let description: String
+
+    init(_ problem: Problem) {
+        (file, line, column) = (problem.file, problem.line, problem.column)
+        (what, remedy, description) = (problem.what, problem.remedy, problem.description)
+    }
+}

@@ -1,0 +1,77 @@
+internal import Foundation
+public import SquallProxy
+internal import Synchronization
+internal import Testing
+
+/// Runs `body` with a network: a proxy on a free port of 127.0.0.1, which is stopped afterwards. For XCTest, for programs, and
+/// for parts of a test.
+///
+/// ```swift
+/// func testDownload() async throws {
+///     try await withNetwork(.profile("first-two-fail"), to: "127.0.0.1:8080") { network in
+///         let file = try await download(network.url("/file"))
+///         XCTAssertEqual(file, expected, "\(network)")
+///     }
+/// }
+/// ```
+///
+/// When `body` throws, a line on standard error names the seed, and a test of Swift Testing gets the journal as an
+/// attachment. Elsewhere, the environment variable `SQUALL_JOURNALS` names a folder to which every journal is written.
+///
+/// - Parameters:
+///   - profile: The faults.
+///   - upstream: The server: `host:port`, `[::1]:port` or `unix:PATH`.
+///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
+///     replaces it.
+///   - expectation: What must have happened when `body` returns.
+///   - body: Is given the network, which `Network.current` names as well.
+/// - Returns: What `body` returns.
+/// - Throws: What `body` throws, a `FaultProxyError`, or a `NetworkError` if the expectation isn't met.
+public func withNetwork<Result>(
+    _ profile: NetworkProfile,
+    to upstream: String,
+    seed: UInt64? = nil,
+    expecting expectation: NetworkExpectation = .faults,
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (Network) async throws -> Result
+) async throws -> Result {
+    let scope = NetworkScope(profile, seed: try NetworkEnvironment.seed() ?? seed)
+    let network = try await scope.connect(to: upstream)
+    do {
+        let result = try await NetworkScope.$current.withValue(scope) { try await body(network) }
+        try await scope.check(expectation)
+        await scope.stop()
+        if Test.current == nil { try await JournalFiles.write(scope) }
+        return result
+    } catch {
+        await scope.stop()
+        FileHandle.standardError.write(Data("\(scope.advice)\n".utf8))
+        if Test.current == nil {
+            // The failure of the test counts more than that of its journal.
+            try? await JournalFiles.write(scope)
+        } else {
+            for journal in await scope.journals() { Attachment.record(journal.text, named: journal.name) }
+        }
+        throw error
+    }
+}
+
+/// The journals of tests that don't have attachments.
+private enum JournalFiles {
+    private static let count = Atomic<Int>(0)
+
+    /// Writes the journals of a scope to the folder of `SQUALL_JOURNALS`, if it is set, each to a file of its own.
+    static func write(_ scope: NetworkScope) async throws(NetworkError) {
+        guard let folder = NetworkEnvironment.journals else { return }
+        for journal in await scope.journals() {
+            let number = count.add(1, ordering: .relaxed).newValue
+            let process = ProcessInfo.processInfo.processIdentifier
+            let path = "\(folder)/\(process)-\(number)-\(journal.name)"
+            do {
+                try Data(journal.text.utf8).write(to: URL(fileURLWithPath: path))
+            } catch {
+                throw NetworkError(.journal, "SQUALL_JOURNALS: the journal “\(path)” can't be written: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import SquallProxy
+import TestSockets
+import Testing
+
+/// The journal of a proxy in memory.
+@Suite(.timeLimit(.minutes(2))) struct JournalTests {
+    private struct Header: Decodable {
+        struct Entry: Decodable {
+            var name: String
+            var seed: UInt64
+        }
+
+        struct Trace: Decodable { var file: String }
+
+        var digest: String
+        var event: String
+        var proxies: [Entry]
+        var traces: [Trace]?
+        var version: String
+    }
+
+    private func header(_ profile: NetworkProfile) async throws -> Header {
+        let proxy = try await FaultProxy.start(profile, to: "127.0.0.1:9", name: "web", seed: 3)
+        let journal = await proxy.journal
+        await proxy.stop()
+        #expect(journal.hasSuffix("\n"))
+        let line = try #require(journal.split(separator: "\n").first)
+        return try JSONDecoder().decode(Header.self, from: Data(line.utf8))
+    }
+
+    @Test func `begins with a header, whose version is that of the command`() async throws {
+        let header = try await header(.profile("wifi-roam"))
+        #expect(header.event == "journal" && header.digest.count == 64 && header.traces == nil)
+        #expect(header.proxies.map(\.name) == ["web"] && header.proxies.map(\.seed) == [3])
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let command = try String(contentsOf: root.appendingPathComponent("Sources/squall/Squall.swift"), encoding: .utf8)
+        #expect(command.contains("static let current = \"\(header.version)\""))
+    }
+
+    @Test func `names a shipped trace by its path in the folder of profiles`() async throws {
+        #expect(try await header(.profile("cell-edge")).traces?.map(\.file) == ["traces/cell-edge.trace"])
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import SquallProxy
+import Testing
+
+/// The ways to say what a network does.
+@Suite struct NetworkProfileTests {
+    /// The error of a profile that can't be read.
+    private func error(of profile: NetworkProfile) -> FaultProxyError? {
+        #expect(throws: FaultProxyError.self) { try profile.check() }
+    }
+
+    @Test func `every problem of a text is told with its line and column`() throws {
+        let text = """
+            { "name": "x",
+              "faults": [ { "kind": "latency", "delay": "20" },
+                          { "kind": "cut", "at": "-1 B" } ] }
+            """
+        let error = try #require(error(of: .json(text, file: "Module/Tests.swift", line: 12)))
+        #expect(error.code == .invalidProfile)
+        #expect(error.problems.map(\.line) == [2, 3])
+        #expect(error.problems.first?.column == 48)
+        #expect(error.message.hasPrefix("profile of Tests.swift line 12:2:48: "), "\(error)")
+        #expect(error.message.split(separator: "\n").count == 2)
+    }
+
+    @Test func `a text may extend a shipped profile`() throws {
+        try NetworkProfile.json(#"{ "name": "x", "extends": "slow-3g" }"#).check()
+        try NetworkProfile.json(#"{ "name": "x", "extends": "cell-edge" }"#).check()
+        let error = try #require(error(of: .json(#"{ "name": "x", "extends": "slow-3h" }"#)))
+        #expect(error.message.contains("did you mean “slow-3g”?"), "\(error)")
+    }
+
+    @Test func `a file is read with what it names, and one that can't be read says why`() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("squall-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let text = #"{ "name": "x", "faults": [ { "kind": "trace", "file": "link.trace" } ] }"#
+        try Data(text.utf8).write(to: folder.appendingPathComponent("x.json"))
+        let profile = NetworkProfile.profile(folder.appendingPathComponent("x.json").path)
+        let missing = try #require(error(of: profile))
+        #expect(missing.message.contains("link.trace”: No such file or directory (errno 2)"), "\(missing)")
+        #expect(missing.problems.first?.line == 1)
+        try Data("1\n5\n10\n".utf8).write(to: folder.appendingPathComponent("link.trace"))
+        try profile.check()
+        let none = try #require(error(of: .profile("./none.json")))
+        #expect(none.message.hasPrefix("./none.json:1:1: can't read the profile “./none.json”: "), "\(none)")
+        let other = try #require(error(of: .profile(folder.path + "/")))
+        #expect(other.message.contains("it is no regular file (name a regular file)"), "\(other)")
+    }
+
+    @Test func `faults made in Swift are those of a profile, and are checked like them`() throws {
+        let faults: [NetworkFault] = [
+            .latency(.milliseconds(80), jitter: .milliseconds(20)),
+            .bandwidth(1_000_000, shared: true).on(.downstream),
+            .cut(at: 0, by: .close).connections(1...2),
+            .cut(every: 300_000).named("often"),
+            .cut(after: .seconds(2), by: .silence),
+            .stall(at: 1_000, for: .microseconds(1_500)).on(.upstream).chance(percent: 12.5),
+            .loss(percent: 2, burst: 3, roundTrip: .milliseconds(40)),
+            .outage(.refuse),
+            .json(#"{ "kind": "slow-close", "for": "1 s" }"#),
+        ]
+        try NetworkProfile.faults(faults).check()
+        try NetworkProfile.clear.check()
+        let wrong: [NetworkFault] = [
+            .latency(.milliseconds(-1)), .bandwidth(0), .cut(at: -5), .stall(at: 0, for: .zero),
+            .loss(percent: 100, roundTrip: .seconds(1)), .outage(.refuse).on(.upstream), .json("{ \"kind\": \"late\" }"),
+            .latency(.seconds(1)).chance(percent: 101), .cut(every: 0),
+        ]
+        for fault in wrong {
+            let error = error(of: .faults([fault]))
+            #expect(error?.problems.isEmpty == false, "\(fault)")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import SquallTesting
+import Testing
+
+/// Tests that fail on purpose: `FailureTests` runs them in a process of their own.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["SQUALL_FAILING_TESTS"] == "1"), .timeLimit(.minutes(2)))
+struct FailingTests {
+    private static let cut = NetworkProfile.faults([.cut(at: 40_000).on(.downstream)])
+
+    @Test(.network(cut, upstream: server.address, seeds: 7...8))
+    func expects() async throws {
+        let network = try Network.current
+        let count = received(from: network)?.bytes.count
+        #expect(network.seed == 8 || count == 100_000)
+    }
+
+    @Test(.network(cut, upstream: server.address, seeds: 7...8))
+    func requires() async throws {
+        let network = try Network.current
+        #expect(received(from: network) != nil)
+        try #require(await network.statistics.accepted == 2)
+    }
+
+    @Test(.network(cut, upstream: server.address))
+    func throwsError() async throws {
+        _ = received(from: try Network.current)
+        throw CocoaError(.fileNoSuchFile)
+    }
+
+    @Test(.network(cut, upstream: server.address))
+    func noConnection() {}
+
+    @Test(.network(.faults([.cut(at: 1_000_000)]), upstream: server.address))
+    func noFault() throws { _ = received(from: try Network.current) }
+
+    @Test(.network(cut))
+    func notConnected() {}
+
+    @Test(.network(.json(#"{ "name": "x", "faults": [ { "kind": "cat" } ] }"#), upstream: server.address))
+    func wrongProfile() {}
+
+    @Test(.network(cut, upstream: "nowhere"))
+    func wrongAddress() {}
+
+    @Test(.network(cut, upstream: server.address, seeds: [] as [UInt64]))
+    func noSeeds() {}
+
+    @Test(.network(cut, upstream: server.address))
+    func passes() throws { _ = received(from: try Network.current) }
+
+    @Test(.network(cut, upstream: server.address))
+    func isKnown() throws {
+        _ = received(from: try Network.current)
+        withKnownIssue { Issue.record("known") }
+    }
+}

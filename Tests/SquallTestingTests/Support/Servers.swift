@@ -1,0 +1,13 @@
+import SquallTesting
+import TestSockets
+
+/// 100,000 bytes without a period.
+let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
+
+/// A server of the process that sends `content` to each client.
+let server = ByteServer(content)
+
+/// What a client of the network receives, and how it ended.
+func received(from network: Network) -> (bytes: [UInt8], ending: StreamEnding)? {
+    TestSockets.received(from: network.host, network.port)
+}
