@@ -101,7 +101,11 @@ enum ProfileFiles {
             return .failure(ResolutionError(what: "can't read the \(what) “\(shown)”: \(reason)", remedy: remedy))
         }
         do {
-            let file = try SystemPackage.FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
+            let file = try SystemPackage.FileDescriptor.open(
+                FilePath(path),
+                .readOnly,
+                options: [.closeOnExec, .nonBlocking]
+            )
             let handle = FileHandle(fileDescriptor: file.rawValue, closeOnDealloc: true)
             guard try file.stat().type == .regular else {
                 return failure("it is no regular file", "name a regular file")

@@ -1,6 +1,6 @@
+import SquallProxy
 internal import Synchronization
 internal import Testing
-import SquallProxy
 
 /// One run of a test of Swift Testing with one seed.
 final class NetworkRun: Sendable {

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import Synchronization
 import SquallProxy
+internal import Synchronization
 
 /// The networks of one run of a test with one seed.
 final class NetworkScope: Sendable {

@@ -11,12 +11,12 @@ public struct NetworkTrait: TestTrait, SuiteTrait, TestScoping {
 
     private let profile: NetworkProfile
     private let upstream: String?
-    /// The seeds, one after the other; `nil` for the profile's, or 1.
-    private let seeds: [UInt64]?
+    /// The seeds in digits, one after the other; `nil` for the profile's, or 1.
+    private let seeds: [String]?
     private let expectation: NetworkExpectation
     private let identity = Identity()
 
-    init(_ profile: NetworkProfile, _ upstream: String?, _ seeds: [UInt64]?, _ expectation: NetworkExpectation) {
+    init(_ profile: NetworkProfile, _ upstream: String?, _ seeds: [String]?, _ expectation: NetworkExpectation) {
         self.profile = profile
         self.upstream = upstream
         self.seeds = seeds
@@ -53,7 +53,12 @@ public struct NetworkTrait: TestTrait, SuiteTrait, TestScoping {
             let remedy = "give from 1 to \(NetworkTrait.seedLimit), such as 1...3"
             throw NetworkError(.invalidSeed, "the test has \(seeds.isEmpty ? "no" : "too many") seeds: \(remedy)")
         }
-        return seeds
+        return try seeds.map { text throws(NetworkError) in
+            guard let seed = UInt64(text) else {
+                throw NetworkError(.invalidSeed, "the seed \(text) is none: give a number from 0 to 2⁶⁴ − 1")
+            }
+            return seed
+        }
     }
 }
 
@@ -87,7 +92,7 @@ extension Trait where Self == NetworkTrait {
         seed: UInt64? = nil,
         expecting expectation: NetworkExpectation = .faults
     ) -> Self {
-        NetworkTrait(profile, upstream, seed.map { [$0] }, expectation)
+        NetworkTrait(profile, upstream, seed.map { ["\($0)"] }, expectation)
     }
 
     /// Runs the test once for each seed, one after the other: for `seeds: 1...3` with three networks in turn.
@@ -97,15 +102,16 @@ extension Trait where Self == NetworkTrait {
     /// - Parameters:
     ///   - profile: The faults.
     ///   - upstream: The server; without one, the test calls `Network.connect(to:)`.
-    ///   - seeds: The seeds, from 1 to 1,000 of them. The environment variable `SQUALL_SEED` replaces them all.
+    ///   - seeds: The seeds, from 1 to 1,000 of them, each from 0 to 2⁶⁴ − 1. The environment variable `SQUALL_SEED` replaces them all.
     ///   - expectation: What must have happened with each seed, else a passed test fails as vacuous.
     public static func network(
         _ profile: NetworkProfile,
         upstream: String? = nil,
-        seeds: some Sequence<UInt64>,
+        seeds: some Sequence<some BinaryInteger>,
         expecting expectation: NetworkExpectation = .faults
     ) -> Self {
         // One more than allowed tells that there are too many.
-        NetworkTrait(profile, upstream, Array(seeds.prefix(NetworkTrait.seedLimit + 1)), expectation)
+        let seeds = seeds.prefix(NetworkTrait.seedLimit + 1).map { "\($0)" }
+        return NetworkTrait(profile, upstream, seeds, expectation)
     }
 }

@@ -35,7 +35,10 @@ import Testing
         #expect(header.proxies.map(\.name) == ["web"] && header.proxies.map(\.seed) == [3])
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let command = try String(contentsOf: root.appendingPathComponent("Sources/squall/Squall.swift"), encoding: .utf8)
+        let command = try String(
+            contentsOf: root.appendingPathComponent("Sources/squall/Squall.swift"),
+            encoding: .utf8
+        )
         #expect(command.contains("static let current = \"\(header.version)\""))
     }
 

@@ -5,7 +5,7 @@ import Testing
 /// The ways to say what a network does.
 @Suite struct NetworkProfileTests {
     /// The error of a profile that can't be read.
-    private func error(of profile: NetworkProfile) -> FaultProxyError? {
+    private func failure(of profile: NetworkProfile) -> FaultProxyError? {
         #expect(throws: FaultProxyError.self) { try profile.check() }
     }
 
@@ -15,7 +15,7 @@ import Testing
               "faults": [ { "kind": "latency", "delay": "20" },
                           { "kind": "cut", "at": "-1 B" } ] }
             """
-        let error = try #require(error(of: .json(text, file: "Module/Tests.swift", line: 12)))
+        let error = try #require(failure(of: .json(text, file: "Module/Tests.swift", line: 12)))
         #expect(error.code == .invalidProfile)
         #expect(error.problems.map(\.line) == [2, 3])
         #expect(error.problems.first?.column == 48)
@@ -26,7 +26,7 @@ import Testing
     @Test func `a text may extend a shipped profile`() throws {
         try NetworkProfile.json(#"{ "name": "x", "extends": "slow-3g" }"#).check()
         try NetworkProfile.json(#"{ "name": "x", "extends": "cell-edge" }"#).check()
-        let error = try #require(error(of: .json(#"{ "name": "x", "extends": "slow-3h" }"#)))
+        let error = try #require(failure(of: .json(#"{ "name": "x", "extends": "slow-3h" }"#)))
         #expect(error.message.contains("did you mean “slow-3g”?"), "\(error)")
     }
 
@@ -37,14 +37,14 @@ import Testing
         let text = #"{ "name": "x", "faults": [ { "kind": "trace", "file": "link.trace" } ] }"#
         try Data(text.utf8).write(to: folder.appendingPathComponent("x.json"))
         let profile = NetworkProfile.profile(folder.appendingPathComponent("x.json").path)
-        let missing = try #require(error(of: profile))
+        let missing = try #require(failure(of: profile))
         #expect(missing.message.contains("link.trace”: No such file or directory (errno 2)"), "\(missing)")
         #expect(missing.problems.first?.line == 1)
         try Data("1\n5\n10\n".utf8).write(to: folder.appendingPathComponent("link.trace"))
         try profile.check()
-        let none = try #require(error(of: .profile("./none.json")))
+        let none = try #require(failure(of: .profile("./none.json")))
         #expect(none.message.hasPrefix("./none.json:1:1: can't read the profile “./none.json”: "), "\(none)")
-        let other = try #require(error(of: .profile(folder.path + "/")))
+        let other = try #require(failure(of: .profile(folder.path + "/")))
         #expect(other.message.contains("it is no regular file (name a regular file)"), "\(other)")
     }
 
@@ -64,11 +64,12 @@ import Testing
         try NetworkProfile.clear.check()
         let wrong: [NetworkFault] = [
             .latency(.milliseconds(-1)), .bandwidth(0), .cut(at: -5), .stall(at: 0, for: .zero),
-            .loss(percent: 100, roundTrip: .seconds(1)), .outage(.refuse).on(.upstream), .json("{ \"kind\": \"late\" }"),
+            .loss(percent: 100, roundTrip: .seconds(1)), .outage(.refuse).on(.upstream),
+            .json("{ \"kind\": \"late\" }"),
             .latency(.seconds(1)).chance(percent: 101), .cut(every: 0),
         ]
         for fault in wrong {
-            let error = error(of: .faults([fault]))
+            let error = failure(of: .faults([fault]))
             #expect(error?.problems.isEmpty == false, "\(fault)")
         }
     }

@@ -22,7 +22,9 @@ import Testing
         var variables = ProcessInfo.processInfo.environment
         for name in ["SQUALL_SEED", "SQUALL_JOURNALS"] { variables[name] = nil }
         // Those that the runner of this process has set are about this process.
-        for name in variables.keys where name.hasPrefix("SWT_") || name.hasPrefix("SWIFT_TESTING") { variables[name] = nil }
+        for name in variables.keys where name.hasPrefix("SWT_") || name.hasPrefix("SWIFT_TESTING") {
+            variables[name] = nil
+        }
         variables.merge(environment) { $1 }
         variables["SQUALL_FAILING_TESTS"] = "1"
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

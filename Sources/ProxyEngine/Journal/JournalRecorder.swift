@@ -1,6 +1,6 @@
+import EventLoop
 import FaultPlan
 import FaultProfile
-import EventLoop
 import Synchronization
 import Units
 

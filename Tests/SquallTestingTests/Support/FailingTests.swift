@@ -42,7 +42,7 @@ struct FailingTests {
     @Test(.network(cut, upstream: "nowhere"))
     func wrongAddress() {}
 
-    @Test(.network(cut, upstream: server.address, seeds: [] as [UInt64]))
+    @Test(.network(cut, upstream: server.address, seeds: [Int]()))
     func noSeeds() {}
 
     @Test(.network(cut, upstream: server.address))
