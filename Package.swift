@@ -87,7 +87,9 @@ let package = Package(
         .target(
             name: "ShippedProfiles",
             dependencies: ["FaultProfile", "Units"],
-            exclude: ["Profiles/presets.schema.json", "Profiles/profile.schema.json"],
+            exclude: [
+                "Profiles/presets.schema.json", "Profiles/profile.schema.json", "Profiles/scenario.schema.json",
+            ],
             resources: [.embedInCode("Profiles")],
             swiftSettings: strictAndSafe
         ),
