@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page action-check simulate planted crashes example photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -66,6 +66,13 @@ example: ## build the package of docs/examples that downloads and uploads with t
 	@rm -f .build-example/debug.yaml # the plan, which doesn't notice new files of a package beside it
 	@$(call timed,example,swift build --package-path docs/examples/transfer --scratch-path .build-example)
 
+example-testing: ## test the package of docs/examples with SquallTesting, which depends on this checkout by version (3 minutes at first)
+	@scripts/install.sh build
+	@scripts/tagged.sh .build-tagged
+	@rm -f docs/examples/testing/Package.resolved
+	@$(call timed,example-testing,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged" \
+		swift test --package-path docs/examples/testing --scratch-path .build-example-testing)
+
 photos: ## build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)
 	@scripts/install.sh build
 	@rm -f .build-photos/debug.yaml
@@ -75,7 +82,7 @@ docs: ## write the schema and the tables of pages from the code, and the referen
 	@scripts/install.sh build
 	@swift run profile-documents
 	@rm -rf .build-docs && mkdir .build-docs
-	@for target in SquallTransfer ResumableUploads; do \
+	@for target in SquallTransfer SquallProxy SquallTesting ResumableUploads; do \
 		SQUALL_DOCS=1 swift package --allow-writing-to-directory .build-docs \
 			generate-documentation --target $$target --output-path .build-docs/$$target \
 			--warnings-as-errors --transform-for-static-hosting --hosting-base-path $$target; \

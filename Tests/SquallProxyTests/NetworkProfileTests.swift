@@ -18,8 +18,8 @@ import Testing
         let error = try #require(failure(of: .json(text, file: "Module/Tests.swift", line: 12)))
         #expect(error.code == .invalidProfile)
         #expect(error.problems.map(\.line) == [2, 3])
-        #expect(error.problems.first?.column == 48)
-        #expect(error.message.hasPrefix("profile of Tests.swift line 12:2:48: "), "\(error)")
+        #expect(error.problems.first?.column == 45)
+        #expect(error.message.hasPrefix("profile of Tests.swift line 12:2:45: "), "\(error)")
         #expect(error.message.split(separator: "\n").count == 2)
     }
 
@@ -58,7 +58,7 @@ import Testing
             .stall(at: 1_000, for: .microseconds(1_500)).on(.upstream).chance(percent: 12.5),
             .loss(percent: 2, burst: 3, roundTrip: .milliseconds(40)),
             .outage(.refuse),
-            .json(#"{ "kind": "slow-close", "for": "1 s" }"#),
+            .json(#"{ "kind": "slow-close", "by": "1 s" }"#),
         ]
         try NetworkProfile.faults(faults).check()
         try NetworkProfile.clear.check()
