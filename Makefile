@@ -68,9 +68,9 @@ example: ## build the package of docs/examples that downloads and uploads with t
 
 example-testing: ## test the package of docs/examples with SquallTesting, which depends on this checkout by version (3 minutes at first)
 	@scripts/install.sh build
-	@scripts/tagged.sh .build-tagged
+	@scripts/tagged.sh .build-tagged/squall
 	@rm -f docs/examples/testing/Package.resolved
-	@$(call timed,example-testing,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged" \
+	@$(call timed,example-testing,SQUALL_REPOSITORY="$(CURDIR)/.build-tagged/squall" \
 		swift test --package-path docs/examples/testing --scratch-path .build-example-testing)
 
 photos: ## build and test the package of docs/examples that takes uploads with Hummingbird (about 5 minutes at first)

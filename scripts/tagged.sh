@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a git repository with the files of this checkout, committed or not, and one version. An example package that
-# depends on it by version is built as a package of somebody else.
+# depends on it by version is built as a package of somebody else. SwiftPM calls a package as its folder: squall.
 #
 #     scripts/tagged.sh FOLDER     prints nothing; the version is 1.0.N, with another N at each run
 set -euo pipefail

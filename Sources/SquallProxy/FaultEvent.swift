@@ -20,6 +20,7 @@ public struct FaultEvent: Hashable, Sendable, CustomStringConvertible {
         /// An effect by the journal's word.
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The journal's word.
         public var description: String { rawValue }
 
         /// Bytes are delayed from here on.

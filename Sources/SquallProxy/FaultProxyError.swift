@@ -12,6 +12,7 @@ public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertibl
         /// A code by the name of its constant.
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The name of the constant.
         public var description: String { rawValue }
 
         /// The profile has problems, which `problems` lists.
@@ -39,6 +40,7 @@ public struct FaultProxyError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The problems of a profile, 100 at most; empty for other errors.
     public let problems: [ProfileProblem]
 
+    /// The message.
     public var description: String { message }
 
     init(_ code: Code, _ message: String) { (self.code, self.message, problems) = (code, message, []) }
