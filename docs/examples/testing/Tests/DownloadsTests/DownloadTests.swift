@@ -9,7 +9,7 @@ private let server = FileServer(file)
 @Suite(.timeLimit(.minutes(2))) struct DownloadTests {
     @Test(
         .network(
-            .faults([.cut(at: 20_000).on(.downstream).chance(percent: 30)]),
+            .faults([.cut(at: 20_000).on(.downstream).chance(percent: 60)]),
             upstream: server.address,
             seeds: 1...3
         )
@@ -17,7 +17,7 @@ private let server = FileServer(file)
     func `a download survives connections that break`() async throws {
         let network = try Network.current
         let url = try #require(URL(string: network.url("/file")))
-        #expect(try await download(url, attempts: 10) == file)
+        #expect(try await download(url, attempts: 30) == file)
         #expect(await network.faults.allSatisfy { $0.effect == .resets })
     }
 
