@@ -10,7 +10,7 @@ internal import Units
 /// ```swift
 /// let proxy = try await FaultProxy.start(.profile("wifi-roam"), to: "127.0.0.1:8080", seed: 7)
 /// let body = try await client.get(proxy.url("/file"))
-/// print(await proxy.faults)
+/// let faults = await proxy.faults
 /// await proxy.stop()
 /// ```
 ///
