@@ -24,6 +24,7 @@ internal import Testing
 ///   - seed: The seed of every draw. The default is the profile's seed, or 1. The environment variable `SQUALL_SEED`
 ///     replaces it.
 ///   - expectation: What must have happened when `body` returns.
+///   - isolation: The actor of `body`, which is that of the caller.
 ///   - body: Is given the network, which `Network.current` names as well.
 /// - Returns: What `body` returns.
 /// - Throws: What `body` throws, a `FaultProxyError`, or a `NetworkError` if the expectation isn't met.
