@@ -138,7 +138,7 @@ import Testing
                     "--seed",
                     "1..2",
                     "--expect",
-                    "resumptions == 2 && connections == 3 && faults == 2",
+                    "resumptions == 2 && connections == 3 && faults == 2 && sha256(\"{folder}/file.bin\") != \"00\"",
                     "--expect",
                     "waste < 5 % && time < 60 s && bytes(downstream) >= 400 KB && bytes(upstream) < 10 KB",
                     "--",

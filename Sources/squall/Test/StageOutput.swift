@@ -25,7 +25,7 @@ enum StageOutput {
         guard !lines.isEmpty else { return }
         let shown = lines.suffix(lineLimit)
         if dropped > 0 || shown.count < lines.count { Console.print("      | …") }
-        for line in shown { Console.print("      | \(line)") }
+        for line in shown { Console.print(lines: "      | \(line)") }
     }
 
     /// The failed runs with the lines that repeat them, and the result.

@@ -155,7 +155,7 @@ struct StageRun {
         return Outcome(
             ending: StageRun.ending(end, isLate: isLate.withLock { $0 }, limit),
             measurements: await measurements(end, ended - started, proxies, recorder),
-            digests: digests(),
+            digests: digests(environment),
             timeline: recorder.timeline(proxies, end: ended),
             output: recorder.output,
             events: scenario.proxies.map { recorder.events(of: $0.name) }
@@ -211,13 +211,13 @@ struct StageRun {
         return Measurements(exit: exit, time: time, proxies: figures)
     }
 
-    /// The SHA-256 of each file that an expectation is about.
-    private func digests() -> [String: Result<String, Expectation.DigestFailure>] {
+    /// The SHA-256 of each file that an expectation is about. `{folder}` and `{seed}` count in a path.
+    private func digests(_ environment: StageEnvironment) -> [String: Result<String, Expectation.DigestFailure>] {
         let paths = Set(scenario.expectations.flatMap(\.files))
         return Dictionary(
             uniqueKeysWithValues: paths.map { path in
                 do throws(CommandFailure) {
-                    return (path, .success(try DemoFiles.digest(ofFile: path).hexadecimal))
+                    return (path, .success(try DemoFiles.digest(ofFile: environment.filled(path)).hexadecimal))
                 } catch {
                     let reason = error.lines.trimmingPrefix("squall: ")
                     return (path, .failure(Expectation.DigestFailure(reason: String(reason))))
