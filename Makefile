@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # The tests run in parts: those that only compute would keep the others from the processor for minutes, and a test of a
 # socket or of a program would wait for its turn instead of for what it tests. Each module with sockets is a part.
-PURE := ^(Units|ChaosStage|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|HTTPSemantics|TransferProtocol|DurableFiles|ResumableUploads|Simulation)Tests[.]|^TransferClientTests[.]CrashTests
+PURE := ^(Units|QRCode|ChaosStage|FaultProfile|FaultPlan|Forecast|Replay|StreamReading|HTTPSemantics|TransferProtocol|DurableFiles|ResumableUploads|Simulation)Tests[.]|^TransferClientTests[.]CrashTests
 # TLS is half of the first build, and the demo has no use for it; a command that was built with it keeps it.
 DEMO_TRAITS = $(if $(wildcard .build/release/NIOSSL.build),,--disable-default-traits)
 # How a target says how long it took: `$(call timed,NAME,COMMAND)`.

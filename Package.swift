@@ -55,6 +55,7 @@ let package = Package(
         .target(name: "CNetlink"),
         .target(name: "CProcess"),
         .target(name: "Units", swiftSettings: strictAndSafe),
+        .target(name: "QRCode", swiftSettings: strictAndSafe),
         .target(name: "FaultProfile", dependencies: ["Units"], swiftSettings: strictAndSafe),
         .target(name: "FaultPlan", dependencies: ["FaultProfile", "Units"], swiftSettings: strictAndSafe),
         .target(
@@ -283,6 +284,7 @@ let package = Package(
                 .target(name: "LocalAuthority", condition: .when(traits: ["TLS"])),
                 "OriginServer",
                 "ProxyEngine",
+                "QRCode",
                 "Replay",
                 "ResumableUploads",
                 "TransferClient",
@@ -331,6 +333,7 @@ let package = Package(
             swiftSettings: strictAndSafe
         ),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
+        .testTarget(name: "QRCodeTests", dependencies: ["QRCode"], swiftSettings: strict),
         .testTarget(
             name: "FaultProfileTests",
             dependencies: ["FaultProfile", "ProfileDocuments", "Units"],

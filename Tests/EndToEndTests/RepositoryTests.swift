@@ -4,7 +4,8 @@ import Testing
 /// Checks of the repository's files.
 @Suite struct RepositoryTests {
     private static let pureModules = [
-        "Units", "ChaosStage", "FaultProfile", "FaultPlan", "Forecast", "Replay", "HTTPSemantics", "TransferProtocol",
+        "Units", "QRCode", "ChaosStage", "FaultProfile", "FaultPlan", "Forecast", "Replay", "HTTPSemantics",
+        "TransferProtocol",
         "ResumableUploads/Core",
     ]
     private static let sources = Repository.files(in: "Sources", ending: ".swift")
