@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test readme page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -144,6 +144,10 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 	@samples=$$(mktemp -d); trap 'rm -rf "$$samples"' EXIT; \
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
 		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
+
+readme: build ## type the commands of the README: does each reader reach the goal? (two minutes)
+	@scripts/install.sh readme
+	@python3 Tests/readme/roles.py
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test page action acceptance databases stage control-fuzz transfers
+#     scripts/install.sh PURPOSE...     the purposes: build test readme page action acceptance databases stage control-fuzz transfers
 #                                   tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
@@ -76,6 +76,12 @@ for purpose in "$@"; do
         need redis-tools has redis-benchmark
         need util-linux has setsid
         wants_grpc=yes
+        ;;
+    readme)
+        need python3 has python3
+        need curl has curl
+        need postgresql compgen -G '/usr/lib/postgresql/*/bin/initdb'
+        need postgresql-client has psql
         ;;
     control-fuzz)
         need python3 has python3
