@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test readme page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -148,6 +148,10 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 readme: build ## type the commands of the README: does each reader reach the goal? (two minutes)
 	@scripts/install.sh readme
 	@python3 Tests/readme/roles.py
+
+forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (two minutes)
+	@scripts/install.sh forward
+	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme page action acceptance databases stage control-fuzz transfers
+#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page action acceptance databases stage control-fuzz transfers
 #                                   tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
@@ -76,6 +76,13 @@ for purpose in "$@"; do
         need redis-tools has redis-benchmark
         need util-linux has setsid
         wants_grpc=yes
+        ;;
+    forward)
+        need python3 has python3
+        need python3-pip python3 -m pip --version
+        need curl has curl
+        need openssl has openssl
+        need chromium has chromium
         ;;
     readme)
         need python3 has python3

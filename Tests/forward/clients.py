@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Sends real programs through `squall run PROFILE --forward-proxy`: Chromium, curl and pip, and then garbage.
+
+    make forward                             about two minutes
+    SQUALL=.build/debug/squall python3 Tests/forward/clients.py chromium curl pip host garbage
+
+chromium  a page over HTTP and one over HTTPS from local servers, through wifi-roam
+curl      HTTPS_PROXY, http_proxy and socks5h://, each file whole
+pip       a wheel from a local index, through slow-3g
+host      a fault that is narrowed to one name leaves the other alone
+garbage   10,000 handshakes of nonsense: the proxy answers afterwards, and has no more memory or descriptors
+
+Every server is one of Python's on a free port of loopback. Exits 1 if something doesn't hold.
+"""
+import argparse, contextlib, functools, hashlib, http.server, json, os, random, re, select, shutil, socket, ssl, subprocess
+import sys, tempfile, threading, time, zipfile
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+sys.path[:0] = [os.path.join(TOP, "Tests/page"), os.path.join(TOP, "Tests/Clients")]
+from browser import Browser
+from server import SQUALL
+
+HANDSHAKES, ABREAST = 10_000, 50
+# What the proxy may have grown by: buffers that it keeps.
+GROWTH = 16 << 20
+failures = []
+
+
+def verdict(step, holds, text):
+    print(f"{'ok ' if holds else 'BAD'} {step:9} {text}", flush=True)
+    if not holds:
+        failures.append(step)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder, certificate=None):
+    """A server of a folder on a free port, over TLS with a certificate."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+    server.daemon_threads = True
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextlib.contextmanager
+def forwarding(profile, *options):
+    """`squall run` as a forward proxy on a free port: the process and its port."""
+    environment = {**os.environ, "SQUALL_PROFILES": os.path.join(TOP, "Profiles")}
+    process = subprocess.Popen([SQUALL, "run", profile, "--forward-proxy", "127.0.0.1:0", *options], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+    try:
+        said = ""
+        while not (ready := re.search(r"^ready: 127\.0\.0\.1:(\d+)", said, re.MULTILINE)):
+            line = process.stdout.readline() if select.select([process.stdout], [], [], 20)[0] else ""
+            if not line:
+                raise SystemExit(f"{SQUALL} isn't ready: {said}")
+            said += line
+        yield process, int(ready[1])
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+def curl(*arguments, **environment):
+    plain = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run(["curl", "-sS", "-f", "--max-time", "60", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env={**plain, **environment})
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def check_chromium(folder, certificate):
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not executable:
+        return verdict("chromium", False, "Chromium is missing; scripts/install.sh forward installs it")
+    with served(folder) as plain, served(folder, certificate) as secure, forwarding("wifi-roam") as (_, port):
+        # Chromium sends loopback past a proxy unless it is told otherwise.
+        browser = Browser(executable, arguments=[
+            f"--proxy-server=http://127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>", "--ignore-certificate-errors"])
+        try:
+            for scheme, server in (("http", plain), ("https", secure)):
+                browser.open(f"{scheme}://localhost:{server}/page.html")
+                browser.until("document.images[0].naturalWidth === 1", f"the picture of the page over {scheme}", 30)
+                title = browser.evaluate("document.title")
+                verdict("chromium", title == "through the proxy", f"a page and its picture over {scheme}: “{title}”")
+            browser.open(f"http://localhost:{plain}/page.html?again")
+            verdict("chromium", browser.evaluate("document.title") == "through the proxy", "a page at the first server again")
+        finally:
+            browser.close()
+
+
+def check_curl(folder, certificate):
+    with open(os.path.join(folder, "file.bin"), "rb") as file:
+        wanted = hashlib.sha256(file.read()).digest()
+    with served(folder) as plain, served(folder, certificate) as secure, forwarding("wifi-roam") as (_, port):
+        proxy = f"http://127.0.0.1:{port}"
+        cases = [
+            ("HTTPS_PROXY", ["--cacert", certificate, f"https://localhost:{secure}/file.bin"], {"HTTPS_PROXY": proxy}),
+            ("http_proxy", [f"http://localhost:{plain}/file.bin"], {"http_proxy": proxy}),
+            ("socks5h", ["--proxy", f"socks5h://127.0.0.1:{port}", f"http://localhost:{plain}/file.bin"], {}),
+            ("socks5h and TLS", ["--proxy", f"socks5h://127.0.0.1:{port}", "--cacert", certificate,
+                                 f"https://localhost:{secure}/file.bin"], {}),
+        ]
+        for name, arguments, environment in cases:
+            code, data, problem = curl(*arguments, **environment)
+            verdict("curl", code == 0 and hashlib.sha256(data).digest() == wanted,
+                    f"{name}: {len(data):,} bytes, exit code {code} {problem.strip()}".rstrip())
+        code, _, problem = curl("--proxy", proxy, f"http://localhost:{plain}/missing")
+        verdict("curl", code == 22 and "404" in problem, f"the server's own 404 arrives: {problem.strip()}")
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            target = f"localhost:{closed.getsockname()[1]}"
+            code, _, problem = curl("--proxy", proxy, f"http://{target}/")
+            verdict("curl", code == 22 and "502" in problem, f"a closed port is a 502: {problem.strip()}")
+            code, _, problem = curl("--proxy", f"socks5h://127.0.0.1:{port}", f"http://{target}/")
+            verdict("curl", code == 97, f"and an error of SOCKS: {problem.strip()}")
+
+
+def check_pip(folder, _):
+    index = os.path.join(folder, "simple", "squall-sample")
+    os.makedirs(index, exist_ok=True)
+    wheel = "squall_sample-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(index, wheel), "w") as archive:
+        archive.writestr("squall_sample.py", f"DATA = {random.Random(1).randbytes(40_000).hex()!r}\n")
+        archive.writestr("squall_sample-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: squall-sample\nVersion: 1.0\n")
+        archive.writestr("squall_sample-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("squall_sample-1.0.dist-info/RECORD", "")
+    with open(os.path.join(index, "index.html"), "w") as file:
+        file.write(f'<a href="{wheel}">{wheel}</a>')
+    with served(folder) as plain, forwarding("slow-3g") as (_, port), tempfile.TemporaryDirectory() as target:
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--isolated", "--no-cache-dir", "--no-deps", "--disable-pip-version-check",
+             "--proxy", f"http://127.0.0.1:{port}", "--index-url", f"http://127.0.0.1:{plain}/simple", "--trusted-host",
+             "127.0.0.1", "--target", target, "squall-sample"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+        took = time.monotonic() - began
+        installed = os.path.exists(os.path.join(target, "squall_sample.py"))
+        verdict("pip", done.returncode == 0 and installed,
+                f"a wheel in {took:.1f} s" + ("" if installed else f": {done.stdout[-500:]}"))
+        # Two round trips of 400 ms, at the least, and some 80 KB at 500 kbit/s.
+        verdict("pip", took > 2, "and the faults acted")
+
+
+def check_host(folder, certificate):
+    profile = os.path.join(folder, "narrow.json")
+    with open(profile, "w") as file:
+        json.dump({"name": "narrow", "faults": [
+            {"kind": "cut", "stream": "downstream", "at": "64 KiB", "when": {"host": "localhost"}}]}, file)
+    with served(folder) as plain, served(folder, certificate) as secure, forwarding(profile) as (_, port):
+        for scheme, server in (("http", plain), ("https", secure)):
+            for way in ("http", "socks5h"):
+                proxy = ["--proxy", f"{way}://127.0.0.1:{port}", "-k"]
+                code, data, _ = curl(*proxy, f"{scheme}://localhost:{server}/file.bin")
+                other, whole, _ = curl(*proxy, f"{scheme}://127.0.0.1:{server}/file.bin")
+                verdict("host", code in (18, 35, 56) and len(data) < 65_536 and other == 0 and len(whole) == 1 << 20,
+                        f"{scheme} by {way}: localhost is cut at {len(data):,} bytes, 127.0.0.1 has all {len(whole):,}")
+
+
+def memory(process):
+    with open(f"/proc/{process.pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1]) << 10
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+def nonsense(draws):
+    """A handshake that is none: noise, a beginning of something, or something real with wrong bytes in it."""
+    real = draws.choice([
+        b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost:1\r\n\r\n", b"GET http://localhost:1/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x05\x01\x00\x05\x01\x00\x03\x09localhost\x00\x01", b"\x05\x02\x00\x02\x01\x01a\x01b\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x01",
+        b"\x04\x01\x00\x01\x7f\x00\x00\x01\x00", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ])
+    kind = draws.randrange(5)
+    if kind == 0:
+        return draws.randbytes(draws.randrange(1, 400))
+    if kind == 1:
+        return real[: draws.randrange(len(real))]
+    if kind == 2:
+        return b"GET http://" + b"a" * draws.choice([1, 300, 20_000]) + b" HTTP/1.1\r\n" + b"X: y\r\n" * draws.randrange(5_000)
+    changed = bytearray(real)
+    for _ in range(draws.randrange(1, 4)):
+        changed[draws.randrange(len(changed))] = draws.randrange(256)
+    return bytes(changed)
+
+
+def check_garbage(folder, _):
+    draws = random.Random(9)
+    with served(folder) as plain, forwarding("first-two-fail") as (process, port):
+        proxy = ["--proxy", f"http://127.0.0.1:{port}"]
+        for _ in range(3):
+            curl(*proxy, f"http://localhost:{plain}/page.html")
+        before = memory(process), descriptors(process)
+        began = time.monotonic()
+        for _ in range(HANDSHAKES // ABREAST):
+            clients = []
+            for _ in range(ABREAST):
+                client = socket.create_connection(("127.0.0.1", port), timeout=5)
+                with contextlib.suppress(OSError):
+                    client.sendall(nonsense(draws))
+                    client.shutdown(socket.SHUT_WR)
+                clients.append(client)
+            for client in clients:
+                with contextlib.suppress(OSError):
+                    while client.recv(65_536):
+                        pass
+                client.close()
+        took = time.monotonic() - began
+        code, data, problem = curl(*proxy, f"http://localhost:{plain}/page.html")
+        verdict("garbage", code == 0 and b"through the proxy" in data and process.poll() is None,
+                f"{HANDSHAKES:,} handshakes in {took:.0f} s; the next request is answered {problem.strip()}".rstrip())
+        deadline = time.monotonic() + 15
+        while descriptors(process) > before[1] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        grown, left = memory(process) - before[0], descriptors(process) - before[1]
+        verdict("garbage", grown < GROWTH and left <= 0, f"{grown / (1 << 20):.1f} MiB more, {left} descriptors more")
+
+
+CHECKS = {"chromium": check_chromium, "curl": check_curl, "pip": check_pip, "host": check_host, "garbage": check_garbage}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checks", nargs="*", choices=[*CHECKS, []], default=[])
+    wanted = parser.parse_args().checks or list(CHECKS)
+    with tempfile.TemporaryDirectory(prefix="squall-forward-") as folder:
+        with open(os.path.join(folder, "page.html"), "w") as file:
+            file.write('<!doctype html><title>through the proxy</title><link rel="icon" href="data:,"><img src="dot.svg">')
+        with open(os.path.join(folder, "dot.svg"), "w") as file:
+            file.write('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><rect width="1" height="1"/></svg>')
+        with open(os.path.join(folder, "file.bin"), "wb") as file:
+            file.write(random.Random(3).randbytes(1 << 20))
+        certificate = os.path.join(folder, "certificate.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        "-keyout", certificate, "-out", certificate + ".crt"], check=True, stderr=subprocess.DEVNULL)
+        with open(certificate, "a") as file, open(certificate + ".crt") as issued:
+            file.write(issued.read())
+        for name in wanted:
+            CHECKS[name](folder, certificate)
+    if failures:
+        raise SystemExit(f"not all hold: {', '.join(sorted(set(failures)))}")
+    print("all hold")
+
+
+main()
