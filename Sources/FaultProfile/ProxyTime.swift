@@ -12,6 +12,41 @@ public struct ClockWindow: Hashable, Sendable {
         self.from = from
         self.until = until
     }
+
+    /// Reads an interval: "5 s" or "5 s.." (from then on), "5 s..10 s" or "..10 s".
+    ///
+    /// Throws for anything else, and for one that ends where it begins, or before.
+    public init(parsing text: String) throws(UnitError) {
+        try self.init(parsing: text, noun: "time", article: "a")
+    }
+
+    /// Reads an interval whose ends are called `noun` in errors.
+    init(parsing text: String, noun: String, article: String) throws(UnitError) {
+        let (first, last) = ProfileDecoder.rangeEnds(of: text) ?? (text, "")
+        let isTooLong = text.unicodeScalars.count > ProfileLimits.valueLength
+        if isTooLong || (first.isEmpty && last.isEmpty) {
+            throw UnitError(problem: "\(text.quoted) is not \(article) \(noun)", remedy: ClockWindow.remedy)
+        }
+        self.init()
+        if !first.isEmpty { from = try Duration(parsing: first) }
+        if !last.isEmpty { until = try Duration(parsing: last) }
+        if let until, until <= from {
+            throw UnitError(
+                problem: "the \(noun) \(text.quoted) ends where it begins, or before",
+                remedy: "write the smaller \(noun) first"
+            )
+        }
+    }
+
+    /// How to write an interval.
+    static let remedy = "write “5 s” (from then on), “5 s..10 s” or “..10 s”"
+
+    /// The interval as people write it: "5 s", "5 s..10 s", "..10 s". `ClockWindow(parsing:)` reads it back to the same
+    /// value.
+    public var text: String {
+        guard let until else { return from.text }
+        return from > .zero ? "\(from.text)..\(until.text)" : "..\(until.text)"
+    }
 }
 
 /// A cycle of on and off times on the proxy's clock.

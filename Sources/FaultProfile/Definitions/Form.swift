@@ -110,6 +110,11 @@ extension Form<Duration> {
     }
 }
 
+extension Form<DurationSpread> {
+    /// A duration, perhaps with its jitter.
+    static var durationSpread: Form { measure(.durationSpread, "250 ms", DurationSpread.init(parsing:)) { $0.text } }
+}
+
 extension Form<ByteCount> {
     static var size: Form { measure(.size, "64 KiB", ByteCount.init(parsing:)) { $0.text } }
     static var offset: Form { size.described("offset") }

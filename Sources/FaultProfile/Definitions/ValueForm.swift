@@ -99,8 +99,8 @@ private enum Pattern {
         #"unix:(?![0-9]+$)(@[^\u0000-\u001F\u007F-\u009F]{1,107}"#
         + #"|(?!@)[^\u0000-\u001F\u007F-\u009F]{0,106}[^/\u0000-\u001F\u007F-\u009F])"#
 
-    /// A Unix socket, or a host and one of the ports of a pattern.
-    static func address(port: String) -> String { "(\(unix)|(?!unix:)\(host):(\(port)))" }
+    /// A Unix socket, or one of the ports of a pattern, perhaps with a host.
+    static func address(port: String) -> String { "(\(unix)|(?!unix:)\(host)?:(\(port)))" }
 
     /// At least `ProfileLimits.shortestPeriod`, in every unit.
     static let period =
@@ -162,6 +162,12 @@ extension ValueForm {
     static let duration = measure("duration", "duration", "250 ms", "\(Pattern.number) *\(Pattern.time)")
     static let positiveDuration =
         measure("positiveDuration", "duration above zero", "250 ms", "\(Pattern.positive) *\(Pattern.time)")
+    static let durationSpread = measure(
+        "durationSpread",
+        #"duration, or one with its jitter: `"200 ms ± 50 ms"`"#,
+        "250 ms",
+        #"\#(Pattern.number) *\#(Pattern.time)( *(\u00B1|\+-) *\#(Pattern.number) *\#(Pattern.time))?"#
+    )
     static let period = measure("period", "duration, at least `\"1 ms\"`", "250 ms", Pattern.period)
     static let size = measure("size", "size", "64 KiB", "\(Pattern.number) *\(Pattern.bytes)")
     static let positiveSize = measure(

@@ -83,10 +83,10 @@ extension Latency: FaultDefinition {
         rules: [("if", .requires("quantiles")), ("else", .requires("delay"))],
         writtenFirst: ["quantiles"],
         [
-            .part("delay", .duration, fallback: "`\"0 s\"` with `quantiles`, else it has to be given") {
+            .part("delay", .durationSpread, fallback: "`\"0 s\"` with `quantiles`, else it has to be given") {
                 $0.writtenDelay
             } set: {
-                $0.delay = $1
+                ($0.delay, $0.jitter) = ($1.middle, $1.deviation ?? .zero)
             },
             .optional("jitter", \.jitter, .duration, default: .zero),
             .part("distribution", .choice, fallback: "`uniform`") {
@@ -122,7 +122,7 @@ extension Latency: FaultDefinition {
         }
     }
 
-    private var writtenDelay: Duration? { delay > .zero || quantiles == nil ? delay : nil }
+    private var writtenDelay: DurationSpread? { delay > .zero || quantiles == nil ? DurationSpread(delay) : nil }
     private var word: Word? { Word.allCases.first { $0 != .uniform && $0.distribution == distribution } }
     private var quantiles: [Duration]? { if case .quantiles(let table) = distribution { table } else { nil } }
 
@@ -176,6 +176,7 @@ extension Latency: FaultDefinition {
                 at: object.place
             )
         }
+        checkDeviation(of: object, &decoder)
         // One that can't be read has been reported.
         let isUnread = context.unread.contains("delay")
         if object["quantiles"] != nil {
@@ -200,6 +201,20 @@ extension Latency: FaultDefinition {
                 at: object.place(of: "delay")
             )
         }
+    }
+}
+
+extension Latency {
+    /// Reports a jitter in `delay` beside another one, or beside quantiles.
+    fileprivate func checkDeviation(of object: CheckedObject, _ decoder: inout ProfileDecoder) {
+        guard case .text(let text) = object["delay"]?.value, (try? DurationSpread(parsing: text))?.deviation != nil,
+            let key = ["jitter", "quantiles"].first(where: { object[$0] != nil })
+        else { return }
+        decoder.report(
+            "the delay \(text.quoted) has its jitter, and \(key.quoted) gives another",
+            remedy: "delete one of them",
+            at: object.place(of: key)
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 import Units
 
 extension ProfileDecoder {
-    /// A network address, `host:port`, or a Unix socket, `unix:path`. `lowestPort` is 0 where a free port may be taken,
+    /// A network address, `host:port` or `:port` on loopback, or a Unix socket, `unix:path`. `lowestPort` is 0 where a free port may be taken,
     /// else 1.
     mutating func address(_ object: CheckedObject, _ key: String, lowestPort: Int) -> String? {
         guard let node = object[key] else { return nil }
@@ -12,7 +12,7 @@ extension ProfileDecoder {
         }
         do {
             try AddressText.check(text, lowestPort: lowestPort, example: example)
-            return text
+            return LoopbackAddress.completing(text)
         } catch {
             report(error, at: node.place)
             return nil
@@ -66,14 +66,9 @@ enum AddressText {
                 remedy: "write host and port alone, such as \(example.quoted)"
             )
         }
-        if host.isEmpty {
-            throw UnitError(
-                problem: "\(text.quoted) has no host",
-                remedy: "write one, such as \(example.quoted), or “0.0.0.0” for every interface"
-            )
-        }
         try check(port: port, in: text, lowestPort: lowestPort)
-        try check(host: host, in: text, example: example)
+        // Without a host it is on loopback.
+        if !host.isEmpty { try check(host: host, in: text, example: example) }
     }
 
     /// An address that is one, in the one way of writing it: the same for “[::1]:80” and “[0::1]:80”.

@@ -54,10 +54,7 @@ extension Form<ClockWindow> {
         Form(
             .age,
             read: { $2.window($0, key: $1, noun: noun, article: article) },
-            write: { window in
-                guard let until = window.until else { return .text(window.from.text) }
-                return .text(window.from > .zero ? "\(window.from.text)..\(until.text)" : "..\(until.text)")
-            }
+            write: { .text($0.text) }
         )
     }
 }
@@ -87,7 +84,7 @@ extension ProfileDecoder {
     }
 
     private mutating func ordinalRange(_ text: String, key: String, at place: SourcePlace) -> ConnectionSelection? {
-        guard let (first, last) = rangeEnds(of: text), let lower = connectionNumber(first),
+        guard let (first, last) = ProfileDecoder.rangeEnds(of: text), let lower = connectionNumber(first),
             let upper = last.isEmpty ? UInt64.max : connectionNumber(last)
         else {
             report("\(text.quoted) is not a range of \(key)s", remedy: ProfileDecoder.ordinalRemedy, at: place)
@@ -112,38 +109,20 @@ extension ProfileDecoder {
         noun: String,
         article: String
     ) -> ClockWindow? {
-        let remedy = "write “5 s” (from then on), “5 s..10 s” or “..10 s”"
         let text: String
         switch node.value {
         case .text(let given), .number(let given): text = given
         case .object, .array, .boolean, .null, .unreadable:
-            reportType(of: node, expected: "a text with a unit", key: key, remedy: remedy)
+            reportType(of: node, expected: "a text with a unit", key: key, remedy: ClockWindow.remedy)
             return nil
         }
-        let (first, last) = rangeEnds(of: text) ?? (text, "")
-        let isTooLong = text.unicodeScalars.count > ProfileLimits.valueLength
-        if isTooLong || (first.isEmpty && last.isEmpty) {
-            report("\(text.quoted) is not \(article) \(noun)", remedy: remedy, at: node.place)
-            return nil
+        return parsed(text, at: node.place) { text throws(UnitError) in
+            try ClockWindow(parsing: text, noun: noun, article: article)
         }
-        var window = ClockWindow()
-        do throws(UnitError) {
-            if !first.isEmpty { window.from = try Duration(parsing: first) }
-            if !last.isEmpty { window.until = try Duration(parsing: last) }
-        } catch {
-            report(error, at: node.place)
-            return nil
-        }
-        if let until = window.until, until <= window.from {
-            let what = "the \(noun) \(text.quoted) ends where it begins, or before"
-            report(what, remedy: "write the smaller \(noun) first", at: node.place)
-            return nil
-        }
-        return window
     }
 
     /// What stands before and after the first "..".
-    private func rangeEnds(of text: String) -> (first: String, last: String)? {
+    static func rangeEnds(of text: String) -> (first: String, last: String)? {
         let scalars = Array(text.unicodeScalars)
         let starts = scalars.indices.dropLast()
         guard let dots = starts.first(where: { scalars[$0] == "." && scalars[$0 + 1] == "." }) else { return nil }

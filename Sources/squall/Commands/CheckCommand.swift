@@ -8,7 +8,12 @@ struct CheckCommand: ParsableCommand {
         abstract: "Name every problem of one or more profiles, with file, line, column and what to do."
     )
 
-    @Argument(help: "Profiles: paths, or names of shipped ones. A file of presets is checked with all of them.")
+    @Argument(
+        help: """
+            Profiles: paths, names of shipped ones, or - for standard input. A file of presets is checked with all of \
+            them.
+            """
+    )
     var profiles: [String]
 
     func run() throws {

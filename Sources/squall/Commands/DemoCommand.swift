@@ -18,8 +18,15 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The profile: a path, or the name of a shipped one.")
-    var profile = "wifi-walkaway"
+    @Argument(
+        help: """
+            The profile: a path, the name of a shipped one, or - for standard input. (default: wifi-walkaway, unless \
+            options give faults)
+            """
+    )
+    var profile: String?
+
+    @OptionGroup var faults: FaultOptions
 
     @Option(
         help: "The size of the file with its unit, from 1 B to 16 GiB. (default: 64 MiB)",
@@ -64,7 +71,9 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let profile = try ProfileLibrary.profile(profile).narrowed(to: "demo")
+        let whole = try faults.chosen(profile ?? (faults.faults.isEmpty ? "wifi-walkaway" : nil)).read()
+        if faults.printProfile { return faults.write(whole, seed: seed) }
+        let profile = whole.narrowed(to: "demo")
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         ProcessLimits.raiseOpenFiles()
         let loops: EventLoopGroup

@@ -17,11 +17,14 @@ struct PlanCommand: ParsableCommand {
             or 10 % with loss. What is assumed is told at the end; the machines and the real network cost no time in it.
 
             Example: squall plan wifi-walkaway --size 64MiB --seed 7 --svg walkaway.svg
+            Example: squall plan --latency 80ms --loss 1% --size 16MiB
             """
     )
 
-    @Argument(help: "The profile: a path, or the name of a shipped one.")
-    var profile: String
+    @Argument(help: "The profile: a path, the name of a shipped one, or - for standard input.")
+    var profile: String?
+
+    @OptionGroup var faults: FaultOptions
 
     @Option(
         help: "The size of the file with its unit, from 1 B to 16384 GiB. (default: 64 MiB)",
@@ -69,6 +72,7 @@ struct PlanCommand: ParsableCommand {
     var events = EventFormat.text
 
     func validate() throws {
+        try faults.check(profile)
         if name != nil, proxy != nil { throw ValidationError("--name is for a proxy that the profile doesn't define") }
         guard size.bytes > 0, size <= .mebibytes(16 << 20) else {
             throw ValidationError("--size is from 1 B to 16384 GiB, such as 64MiB")
@@ -83,7 +87,8 @@ struct PlanCommand: ParsableCommand {
 
     func run() throws {
         let inputs = InputFiles()
-        let whole = try ProfileLibrary.profile(profile, noting: inputs)
+        let whole = try faults.chosen(profile).read(noting: inputs)
+        if faults.printProfile { return faults.write(whole, seed: seed) }
         let name = try proxyName(in: whole)
         let profile = whole.narrowed(to: name)
         if let svg { try inputs.check(writing: "the drawing", to: svg) }

@@ -14,12 +14,18 @@ struct RunCommand: AsyncParsableCommand {
             At SIGHUP, and with --watch when a file of the profile changes, the profile is read again. Live connections \
             continue with it at their positions and lose no byte. A profile with a problem is reported and changes nothing.
 
+            --latency, --down, --up, --loss, --cut-at and --outage are the everyday faults without a file. They are added \
+            to those of the profile, and stay when it is read again.
+
             Example: squall run cut-every-mebibyte --listen 127.0.0.1:8081 --upstream 127.0.0.1:8080
+            Example: squall run --latency 200ms±50ms --listen :5433 --upstream :5432
             """
     )
 
-    @Argument(help: "The profile: a path, or the name of a shipped one.")
-    var profile: String
+    @Argument(help: "The profile: a path, the name of a shipped one, or - for standard input.")
+    var profile: String?
+
+    @OptionGroup var faults: FaultOptions
 
     @OptionGroup var proxy: ProxyOptions
 
@@ -36,18 +42,24 @@ struct RunCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...256).contains(threads) else { throw ValidationError("--threads is from 0 to 256") }
+        try faults.check(profile)
+        if watch, let (what, remedy) = faults.chosen(profile).reasonAgainstReload {
+            throw ValidationError("--watch: \(what): \(remedy)")
+        }
     }
 
     func run() async throws {
         let inputs = InputFiles()
-        let read = try ProfileLibrary.profile(profile, noting: inputs)
+        let chosen = faults.chosen(profile)
+        let read = try chosen.read(noting: inputs)
+        if faults.printProfile { return faults.write(read, seed: proxy.seed) }
         let configurations = try proxy.configurations(for: read, clockStart: start.moment)
         var runner = ProxyRunner(configurations: configurations, journal: journal, threads: threads, inputs: inputs)
         // Each proxy runs its own part of the profile.
         runner.recorded = read
         runner.watches = watch
         runner.reloader = ProfileReloader(
-            profile,
+            chosen,
             profile: read,
             files: inputs.wanted,
             addresses: proxy.addresses,

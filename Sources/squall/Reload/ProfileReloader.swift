@@ -16,8 +16,8 @@ actor ProfileReloader {
         case poll
     }
 
-    /// The profile as named on the command line.
-    private let reference: String
+    /// The profile as given on the command line.
+    private let chosen: ChosenProfile
     private let addresses: ProxyAddresses
     /// Whether the command line gives the seed, which overrides the profile's.
     private let hasSeed: Bool
@@ -29,14 +29,14 @@ actor ProfileReloader {
 
     /// A reloader of a profile that was read from `files`.
     init(
-        _ reference: String,
+        _ chosen: ChosenProfile,
         profile: Profile,
         files: [String],
         addresses: ProxyAddresses,
         hasSeed: Bool,
         globalBuckets: GlobalBuckets?
     ) {
-        self.reference = reference
+        self.chosen = chosen
         self.profile = profile
         self.files = Set(files).sorted()
         self.addresses = addresses
@@ -53,6 +53,10 @@ actor ProfileReloader {
         report: @Sendable (String) -> Void
     ) async {
         for await reason in reasons {
+            if let (what, remedy) = chosen.reasonAgainstReload {
+                Console.warn("\(what): nothing has changed (\(remedy))")
+                continue
+            }
             let reportsProblems: Bool
             switch (reason, watch.poll(files.map { FileStamp($0) })) {
             case (.poll, .nothing): continue
@@ -69,7 +73,7 @@ actor ProfileReloader {
             } catch {
                 guard reportsProblems else { continue }
                 Console.warn(lines: error.lines)
-                Console.warn("the profile “\(reference)” can't be used, and nothing has changed")
+                Console.warn("the profile “\(chosen.reference ?? "")” can't be used, and nothing has changed")
             }
         }
     }
@@ -78,7 +82,7 @@ actor ProfileReloader {
     private func read() throws(CommandFailure) -> Profile {
         let inputs = InputFiles()
         do throws(CommandFailure) {
-            let next = try ProfileLibrary.profile(reference, noting: inputs)
+            let next = try chosen.read(noting: inputs)
             follow(inputs.wanted)
             return next
         } catch {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import FaultProfile
 import Units
 
 /// Parses command-line values, with errors that say how to write them.
@@ -25,7 +26,22 @@ enum ArgumentReading {
         return rate
     }
 
-    /// A host and port, "127.0.0.1:8080", or a Unix socket, "unix:/run/app.sock".
+    /// A duration, perhaps with its deviation, such as "200ms±50ms".
+    static func spread(_ argument: String) throws -> DurationSpread {
+        try value(argument) { text throws(UnitError) in try DurationSpread(parsing: text) }
+    }
+
+    /// A chance with its percent sign, such as "1%".
+    static func chance(_ argument: String) throws -> Probability {
+        try value(argument) { text throws(UnitError) in try Probability(parsing: text) }
+    }
+
+    /// An interval of the proxy's clock, such as "10s..15s".
+    static func window(_ argument: String) throws -> ClockWindow {
+        try value(argument) { text throws(UnitError) in try ClockWindow(parsing: text) }
+    }
+
+    /// A host and port, "127.0.0.1:8080", a port on loopback, ":8080", or a Unix socket, "unix:/run/app.sock".
     static func endpoint(_ argument: String) throws -> Endpoint {
         if argument.hasPrefix("*:") {
             throw ValidationError("for all addresses write 0.0.0.0 or [::] in place of *")
@@ -34,9 +50,9 @@ enum ArgumentReading {
             let name = try value(argument) { text throws(UnitError) in try UnixSocketName(parsing: text) }
             return Endpoint(unix: name)
         }
-        guard let endpoint = Endpoint(argument) else {
+        guard let endpoint = Endpoint(LoopbackAddress.completing(argument)) else {
             throw ValidationError(
-                "write a host and a port up to 65535, such as 127.0.0.1:8080, localhost:80 or [::1]:80"
+                "write a host and a port up to 65535, such as 127.0.0.1:8080, localhost:80, [::1]:80 or :8080"
             )
         }
         return endpoint

@@ -21,6 +21,9 @@ final class InputFiles {
         return noted(source)
     }
 
+    /// Notes a file that was read.
+    func note(_ path: String) { paths.append(path) }
+
     /// Notes the file of a source that was read.
     func noted<Problem>(_ source: Result<ProfileSource, Problem>) -> Result<ProfileSource, Problem> {
         if case .success(let source) = source { paths.append(source.file) }

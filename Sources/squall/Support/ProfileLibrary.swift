@@ -42,11 +42,13 @@ enum ProfileLibrary {
             .map { String($0.dropLast(".json".count)) }.sorted()
     }
 
-    /// The source of `reference`: a path (with a slash, or ending in .json), or the name of a shipped profile.
+    /// The source of `reference`: a path (with a slash, or ending in .json), the name of a shipped profile, or "-" for
+    /// standard input.
     static func source(
         _ reference: String,
         noting inputs: InputFiles = InputFiles()
     ) throws(CommandFailure) -> ProfileSource {
+        if reference == StandardInput.reference { return try StandardInput.source(noting: inputs) }
         let reference = ProfileReference(reference, in: "")
         switch inputs.noted(reference, resolve(reference)) {
         case .success(let source): return source

@@ -12,7 +12,10 @@ extension V1API {
     func createProxy(_ request: V1Request) async throws(ControlError) -> APIResponse {
         let keys = ["name", "listen", "upstream", "enabled", "seed", "mode", "profile", "faults"]
         let object = try V1Object(try request.document(), keys: keys)
-        let definition = try definition(object)
+        var definition = try definition(object)
+        // A snapshot may hold addresses of Toxiproxy's API, where no host means every interface.
+        definition.listen = LoopbackAddress.completing(definition.listen)
+        definition.upstream = LoopbackAddress.completing(definition.upstream)
         // Toxiproxy's API has no such limit, so that a snapshot has none either.
         guard definition.name.unicodeScalars.count <= ProfileLimits.nameLength else {
             throw .invalid("the name has more than \(ProfileLimits.nameLength) characters")
@@ -61,8 +64,8 @@ extension V1API {
         let proxy = try proxies.proxy(request["name"])
         let object = try request.object("enabled", "listen", "upstream")
         try await proxy.update(
-            listen: try object.text("listen"),
-            upstream: try object.text("upstream"),
+            listen: try object.text("listen").map(LoopbackAddress.completing),
+            upstream: try object.text("upstream").map(LoopbackAddress.completing),
             isEnabled: try object.flag("enabled")
         )
         return .json(await json(of: proxy))

@@ -1,0 +1,36 @@
+import FaultProfile
+
+/// The profile of a command: a named one, the faults of options, or both.
+struct ChosenProfile: Sendable {
+    /// The profile as the command line names it, if it does.
+    let reference: String?
+    /// The faults in addition to it.
+    let faults: EverydayFaults
+
+    /// Reads the profile, and adds the faults. Notes its files in `inputs`.
+    func read(noting inputs: InputFiles = InputFiles()) throws(CommandFailure) -> Profile {
+        guard let reference else {
+            try check(faults.profile)
+            return faults.profile
+        }
+        let profile = faults.added(to: try ProfileLibrary.profile(reference, noting: inputs))
+        if !faults.isEmpty { try check(profile) }
+        return profile
+    }
+
+    /// Why the profile can't be read again while the command runs, with a remedy; `nil` if it can.
+    var reasonAgainstReload: (what: String, remedy: String)? {
+        switch reference {
+        case nil: ("the faults of options have no file to read again", "write them to a file with --print-profile")
+        case StandardInput.reference?: ("standard input can't be read again", "name a file")
+        case _?: nil
+        }
+    }
+
+    private func check(_ profile: Profile) throws(CommandFailure) {
+        guard profile.allFaults.count > ProfileLimits.faults else { return }
+        throw .wrongInput(
+            "the profile has more than \(ProfileLimits.faults) faults with those of the options: give fewer options"
+        )
+    }
+}
