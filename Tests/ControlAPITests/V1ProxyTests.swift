@@ -30,6 +30,17 @@ import Testing
         }
     }
 
+    @Test func `an address without a host is on loopback`() async throws {
+        try await withV1 { api in
+            let made = try await api.send(.post, "/v1/proxies", #"{"name":"db","listen":":0","upstream":":9"}"#)
+            #expect(made.status == 201 && made.string("upstream") == "127.0.0.1:9")
+            #expect(made.string("listen").hasPrefix("127.0.0.1:"))
+            let moved = try await api.send(.patch, "/v1/proxies/db", #"{"listen":":0","upstream":":10"}"#)
+            #expect(moved.status == 200 && moved.string("upstream") == "127.0.0.1:10")
+            #expect(moved.string("listen").hasPrefix("127.0.0.1:"))
+        }
+    }
+
     @Test func `of a proxy that can't be created nothing stays`() async throws {
         try await withV1 { api in
             try await api.create("db")

@@ -3,14 +3,18 @@ import Testing
 
 /// The help texts.
 @Suite(.timeLimit(.minutes(5))) struct HelpTests {
+    private static let everyday = [
+        "--latency", "--down", "--up", "--loss", "--cut-at", "--outage", "--print-profile",
+    ]
+
     /// Every subcommand and its options.
     static let options: [String: [String]] = [
-        "demo": ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port"],
-        "run": [
+        "demo": everyday + ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port"],
+        "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
             "--journal", "--start-at", "--threads", "--watch",
         ],
-        "plan": [
+        "plan": everyday + [
             "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until", "--svg",
             "--events",
         ],
@@ -109,6 +113,10 @@ import Testing
         ["plan", "slow-3g", "--direction", "both"],
         ["plan", "slow-3g", "--until", "0s"], ["plan", "slow-3g", "--head", "1MiB"],
         ["plan", "slow-3g", "--head", "0B"],
+        ["run", "--latency", "5"], ["run", "--latency", "5ms±5"], ["run", "--loss", "100%"], ["run", "--loss", "1"],
+        ["run", "--outage", "5s..4s"], ["run", "--down", "0B/s"], ["run", "--cut-at", "-1B"],
+        ["plan", "--up", "1mbps"],
+        ["run", "--watch", "-"], ["run", "--watch", "--latency", "1ms"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0"], ["run", "slow-3g", "--listen", "nonsense", "--upstream", "a:1"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:0"],
         ["run", "slow-3g", "--listen", "127.0.0.1:0", "--upstream", "a:1", "--threads", "257"],

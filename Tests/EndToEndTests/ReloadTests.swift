@@ -97,6 +97,39 @@ import Testing
         }
     }
 
+    @Test func `the faults of options stay when the profile is read again`() async throws {
+        let options = ["--latency", "1ms", "--outage", "1h..2h"]
+        try await withChangingProxy(options, profile(status: nil)) { proxy, address, file in
+            try replace(file, profile(status: 501))
+            proxy.signal(SIGHUP)
+            let line = try await proxy.line(with: "reloaded: ")
+            #expect(line == "reloaded: profile “changing” (generation 2): added answer")
+            #expect(try await status(address) == "501")
+        }
+    }
+
+    @Test func `without a file SIGHUP changes nothing, and says why`() async throws {
+        for (given, reason) in [
+            (["--latency", "1ms"], "the faults of options have no file to read again"),
+            (["-"], "standard input can't be read again"),
+        ] {
+            try await withFolder { folder in
+                let file = folder.appendingPathComponent("changing.json")
+                try replace(file, profile(status: nil))
+                let script = #"input=$1; shift; exec "$0" run "$@" --listen :0 --upstream :9 < "$input""#
+                let arguments = ["-c", script, Programs.squall.path, file.path] + given
+                try await withChild(Programs.find("sh"), arguments) { proxy in
+                    _ = try await proxy.line(with: "ready: ")
+                    proxy.signal(SIGHUP)
+                    let line = try await proxy.errorLine(with: "again")
+                    #expect(line.hasPrefix("squall: \(reason): nothing has changed ("))
+                    proxy.signal(SIGTERM)
+                    #expect(await proxy.finish().status == 0)
+                }
+            }
+        }
+    }
+
     @Test func `what can't change while proxies run is told, and changes nothing`() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("two.json")

@@ -30,7 +30,26 @@ import Units
         )
     }
 
+    @Test func `a delay may have its jitter`() throws {
+        let read = try profile(
+            """
+            { "name": "x", "faults": [
+              { "kind": "latency", "delay": "40 ms ± 8 ms" }, { "kind": "latency", "delay": "40ms+-8ms" } ] }
+            """
+        )
+        let latency = FaultKind.latency(Latency(delay: .milliseconds(40), jitter: .milliseconds(8)))
+        #expect(read.faults.map(\.kind) == [latency, latency])
+    }
+
     @Test(arguments: [
+        (
+            #""delay": "1 s ± 1 s", "jitter": "2 s""#,
+            ["the delay “1 s ± 1 s” has its jitter, and “jitter” gives another (delete one of them)"]
+        ),
+        (
+            #""delay": "1 s ± 1 s", "quantiles": ["1 s", "2 s"]"#,
+            ["the delay “1 s ± 1 s” has its jitter, and “quantiles” gives another (delete one of them)"]
+        ),
         (
             #""delay": "1 s", "quantiles": ["1 s", "2 s"], "jitter": "1 s", "distribution": "normal""#,
             [

@@ -125,11 +125,7 @@ import Testing
 
     @Test(arguments: [
         ("\"listen\": \"localhost\"", "1:40: “localhost” has no port (write host and port, such as “127.0.0.1:8080”)"),
-        (
-            "\"listen\": \":8080\"",
-            "1:40: “:8080” has no host (write one, such as “127.0.0.1:8080”, or “0.0.0.0” for "
-                + "every interface)"
-        ),
+        ("\"listen\": \":80808\"", "1:40: “:80808” has the port “80808” (write a port from 0 to 65535)"),
         (
             "\"listen\": \"localhost:65536\"",
             "1:40: “localhost:65536” has the port “65536” (write a port from 0 to 65535)"

@@ -10,7 +10,8 @@ struct ProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The address to listen on: port 0 is any free port, a name all of its addresses, unix:PATH a Unix socket.
+            The address to listen on: port 0 is any free port, :PORT is on 127.0.0.1, a name all of its addresses, \
+            unix:PATH a Unix socket.
             """,
             valueName: "host:port"
         ),
