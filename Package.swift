@@ -287,6 +287,7 @@ let package = Package(
                 "QRCode",
                 "Replay",
                 "ResumableUploads",
+                "StreamReading",
                 "TransferClient",
                 "TransferProtocol",
                 "Units",

@@ -43,6 +43,10 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isReaderGone: Bool { code == EPIPE }
     /// Whether the process or the system has run out of descriptors.
     public var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+    /// Whether the peer refuses connections.
+    public var isRefused: Bool { code == ECONNREFUSED }
+    /// Whether no route leads to the peer's network.
+    public var isNetworkUnreachable: Bool { code == ENETUNREACH || code == ENETDOWN }
     /// Whether the server's backlog is full, which connect(2) reports for Unix-domain sockets only.
     public var isQueueFull: Bool { call == "connect" && code == EAGAIN }
     /// Whether a bind to `address` failed because the machine has switched its family off: no socket of the family, or no

@@ -37,7 +37,7 @@ extension Connection {
     func summary(at now: Moment) -> ConnectionSummary {
         let stage: ConnectionSummary.State =
             switch state.phase {
-            case .accepted, .hanging, .delayed, .retrying, .connecting: .dialing
+            case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying: .dialing
             case .flowing: .open
             case .lingering, .blackholed, .closed: .draining
             }

@@ -37,8 +37,9 @@ public final class Proxy: Sendable {
     /// - Parameters:
     ///   - journal: called for every event of a fault, on any loop; it must not block.
     ///   - report: called for every other problem, on any loop; it must not block.
-    /// - Throws: `ProxyError` when a name has no address, the address can't be listened on, or connections would come
-    ///   back to the proxy, through other proxies of the process or not. Nothing is left behind then.
+    /// - Throws: `ProxyError` when a name has no address, the address can't be listened on, connections would come
+    ///   back to the proxy, through other proxies of the process or not, or other machines could use an explicit proxy
+    ///   without being asked for anything. Nothing is left behind then.
     public static func start(
         _ configuration: ProxyConfiguration,
         on group: EventLoopGroup,
@@ -48,11 +49,16 @@ public final class Proxy: Sendable {
         let listenAddresses = try await resolve(configuration.listen, for: configuration)
         var upstreamAddresses: [SocketAddress] = []
         var failure: SystemError?
-        do throws(ProxyError) {
-            upstreamAddresses = try await resolve(configuration.upstream, for: configuration)
-        } catch {
-            guard configuration.startsUnresolved, case .unresolved(_, let reason) = error else { throw error }
-            failure = reason
+        switch configuration.destination {
+        case .requested(let policy):
+            if policy.isOpen(at: listenAddresses) { throw .openToAnybody(configuration.listen) }
+        case .upstream(let endpoint):
+            do throws(ProxyError) {
+                upstreamAddresses = try await resolve(endpoint, for: configuration)
+            } catch {
+                guard configuration.startsUnresolved, case .unresolved(_, let reason) = error else { throw error }
+                failure = reason
+            }
         }
         let plan = Plan(configuration)
         let context = try ProxyContext(

@@ -11,9 +11,8 @@ public struct ProxyConfiguration: Sendable {
     public var listen: Endpoint
     /// The permissions of the file of a Unix-domain socket; clients need write permission. Owner only by default.
     public var listenPermissions = SocketPermissions.ownerOnly
-    /// The endpoint to forward to. A name is looked up again every 30 s while connections come, and when none of its addresses
-    /// can be reached; if that fails, the addresses stay.
-    public var upstream: Endpoint
+    /// Where to forward to: one server, or the targets that clients name.
+    public var destination: Destination
     /// Whether the proxy starts although the upstream's name has no address. Connections are reset until a lookup finds one;
     /// each causes a lookup, at most one a second. By default `false`: `Proxy.start` throws.
     public var startsUnresolved = false
@@ -36,6 +35,9 @@ public struct ProxyConfiguration: Sendable {
     /// Looks up the names to listen on and to forward to, off every loop.
     package var resolve: @Sendable (Endpoint) async throws(SystemError) -> [SocketAddress] = Resolver.resolve
 
+    /// Looks up the targets of clients on simulated loops, at once.
+    package var simulatedNames: (@Sendable (Endpoint) -> Result<[SocketAddress], SystemError>)?
+
     /// The rates shared with other proxies; by default `nil`, and global rates belong to this proxy.
     public var globalBuckets: GlobalBuckets?
 
@@ -47,11 +49,16 @@ public struct ProxyConfiguration: Sendable {
     /// only.
     public var resumed: (@Sendable (Resumption) -> Void)?
 
-    /// A configuration with defaults.
+    /// A configuration with defaults, for one server.
     public init(name: String, listen: Endpoint, upstream: Endpoint, profile: Profile, seed: UInt64) {
+        self.init(name: name, listen: listen, destination: .upstream(upstream), profile: profile, seed: seed)
+    }
+
+    /// A configuration with defaults.
+    public init(name: String, listen: Endpoint, destination: Destination, profile: Profile, seed: UInt64) {
         self.name = name
         self.listen = listen
-        self.upstream = upstream
+        self.destination = destination
         self.profile = profile
         self.seed = seed
     }

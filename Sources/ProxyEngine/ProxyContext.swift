@@ -8,7 +8,10 @@ final class ProxyContext: Sendable {
     let configuration: ProxyConfiguration
     /// The addresses of the proxy at its start, and its number in the process.
     let route: ProxyRoute
+    /// The addresses of the only server; none where clients name their targets.
     private let upstream: UpstreamAddresses
+    /// The lookups of targets.
+    let lookups = TargetLookups()
     /// The duties that find connections which lead back to the proxy.
     let duties: ProxyRegistry.Duties
     let openConnections = Atomic<Int>(0)
@@ -40,7 +43,7 @@ final class ProxyContext: Sendable {
         (route, duties) = try configuration.registry.add(configuration.name, listen: listen, upstream: upstream)
         self.upstream = UpstreamAddresses(
             route.upstream,
-            of: configuration.upstream,
+            of: configuration.destination.upstream,
             failure: failure,
             at: MonotonicClock.now
         )
@@ -58,17 +61,19 @@ final class ProxyContext: Sendable {
     /// Looks up the upstream's name again, off every loop, if it is due. Connections use the known addresses meanwhile. Those
     /// stay if none is found, or if the new ones lead back to the proxy.
     func renewUpstream(because reason: LookupSchedule.Reason, at now: Moment) {
-        guard upstream.beginLookup(because: reason, at: now) else { return }
+        guard let endpoint = configuration.destination.upstream, upstream.beginLookup(because: reason, at: now) else {
+            return
+        }
         Task {
-            await lookUpUpstream()
+            await lookUp(endpoint)
             upstream.endLookup()
         }
     }
 
-    private func lookUpUpstream() async {
+    private func lookUp(_ endpoint: Endpoint) async {
         let found: [SocketAddress]
         do {
-            found = try await configuration.resolve(configuration.upstream)
+            found = try await configuration.resolve(endpoint)
         } catch {
             return upstream.note(error)
         }
@@ -76,7 +81,7 @@ final class ProxyContext: Sendable {
             guard let addresses = try registry.replaceUpstream(of: route.id, by: found) else { return }
             upstream.replace(by: addresses)
         } catch {
-            report(.upstreamLeadsBack(configuration.upstream))
+            report(.upstreamLeadsBack(endpoint))
         }
     }
 

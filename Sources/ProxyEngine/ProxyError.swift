@@ -4,6 +4,8 @@ import EventLoop
 public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name to listen on, or to forward to, has no address.
     case unresolved(Endpoint, SystemError)
+    /// Anybody who reaches the address could use the proxy as their own.
+    case openToAnybody(Endpoint)
     /// The address can't be listened on.
     case cannotListen(Endpoint, SystemError)
     /// Connections would return to the first of these proxies, through the others in order.
@@ -18,6 +20,9 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unresolved(let endpoint, let error):
             "can't find the address of “\(endpoint.host)”: \(error); check the spelling, or give a numeric address"
+        case .openToAnybody(let endpoint):
+            "on \(endpoint) other machines could use this proxy to reach any host: name those that may with "
+                + "--allow-client, ask for a password with --proxy-password-file, or listen on 127.0.0.1"
         case .cannotListen(let endpoint, let error) where error.isAddressInUse && endpoint.unix != nil:
             "can't listen on \(endpoint): \(error); stop the program that listens there, or take another name"
         case .cannotListen(let endpoint, let error) where error.isAddressInUse:

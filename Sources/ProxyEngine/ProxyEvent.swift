@@ -5,6 +5,12 @@ import Units
 public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
     /// The upstream could not be connected to; the client was reset.
     case upstreamUnreachable(Endpoint, SystemError)
+    /// The target that a client has named, `host:port`, could not be connected to; the client was told.
+    case targetUnreachable(String, SystemError)
+    /// The policy forbids the target that a client has named, `host:port`; the client was told.
+    case targetForbidden(String)
+    /// The policy doesn't admit a client with this address; it was reset.
+    case clientNotAllowed(String)
     /// Connections can't be accepted for the moment, for want of descriptors or memory.
     case cannotAccept(SystemError)
     /// The limit of connections was reached; a client was reset.
@@ -27,6 +33,13 @@ public enum ProxyEvent: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .upstreamUnreachable(let endpoint, let error):
             "can't reach the upstream \(endpoint): \(error); the client was reset"
+        case .targetUnreachable(let target, let error):
+            "can't reach \(target): \(error); the client was told"
+        case .targetForbidden(let target):
+            "\(target) is an address of this machine or a link-local one; the client was refused "
+                + "(--allow-local-targets lets it through)"
+        case .clientNotAllowed(let host):
+            "a client at \(host) is not among those of --allow-client; it was reset"
         case .cannotAccept(let error):
             "can't accept connections: \(error); trying again every 100 ms"
         case .connectionLimitReached(let limit):

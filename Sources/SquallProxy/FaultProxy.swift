@@ -57,7 +57,7 @@ public final class FaultProxy: Sendable, CustomStringConvertible {
         _ notices: NoticeList
     ) {
         let configuration = proxy.configuration
-        (name, seed, upstream) = (configuration.name, configuration.seed, "\(configuration.upstream)")
+        (name, seed, upstream) = (configuration.name, configuration.seed, "\(configuration.destination)")
         (address, host, port) = ("\(proxy.address)", proxy.address.host, Int(proxy.address.port))
         (self.proxy, self.header, self.recorder, noticeList) = (proxy, header, recorder, notices)
         let hasFaults = !configuration.profile.allFaults.isEmpty

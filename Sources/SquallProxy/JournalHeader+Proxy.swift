@@ -21,7 +21,7 @@ extension JournalHeader {
                 ProxyEntry(
                     name: configuration.name,
                     seed: configuration.seed,
-                    upstream: "\(configuration.upstream)"
+                    upstream: "\(configuration.destination)"
                 )
             ],
             traces: profile.traces.filter { known.insert($0.file).inserted }.map { trace in

@@ -16,6 +16,8 @@ public final class StreamReader {
     private var readsMessages: Bool
     /// Whether the client sent something that isn't a request. Only the responses to earlier requests are still read.
     private var hasLostRequests = false
+    /// The end of the only request that may be forwarded; `nil` without that limit.
+    private var boundary: RequestBoundary?
     /// Whether nothing needs to be read.
     public private(set) var isIdle: Bool
     /// The messages since the last `takeResumptions` whose content begins inside its resource, if the interest is in them.
@@ -107,8 +109,20 @@ public final class StreamReader {
     private func rest() {
         isIdle =
             !readsMessages && upstream.finders.isEmpty && downstream.finders.isEmpty && upstream.held.isEmpty
-            && downstream.held.isEmpty
+            && downstream.held.isEmpty && boundary == nil
     }
+
+    /// Has `admit` find the end of the only request that may be forwarded, whose head has been read.
+    public func forwardOnly(_ boundary: RequestBoundary) {
+        self.boundary = boundary
+        isIdle = false
+    }
+
+    /// Whether the client has sent something after the only request that may be forwarded.
+    public var hasExcess: Bool { boundary?.isExceeded ?? false }
+
+    /// The number of `bytes` of a client, none of them held before, that may be forwarded; the others must be dropped.
+    public func admit(_ bytes: Span<UInt8>) -> Int { boundary?.admit(bytes) ?? bytes.count }
 
     /// The held bytes of an unfinished head, to be put in front of the next read.
     public func held(_ direction: Direction) -> [UInt8] {

@@ -31,7 +31,7 @@ struct ConnectionStateTests {
             _ = state.started(at: ConnectionStateTests.start)
         case .flowing:
             _ = state.started(at: ConnectionStateTests.start)
-            _ = state.connected()
+            _ = state.connected(at: .zero)
         case .lingering(let peer):
             (plan, state) = machine(in: .flowing, faults)
             let direction = peer == .server ? Direction.upstream : .downstream
@@ -57,7 +57,7 @@ struct ConnectionStateTests {
         #expect(state.started(at: Self.start) == ConnectionActions(timer: .distantFuture, .dial(address: 0)))
         #expect(state.phase == .connecting(address: 0))
         #expect(state.ready(.server, at: Self.start).next == .finishDialing)
-        #expect(state.connected() == ConnectionActions(timer: .distantFuture))
+        #expect(state.connected(at: .zero) == ConnectionActions(timer: .distantFuture))
         #expect(state.isFlowing)
     }
 

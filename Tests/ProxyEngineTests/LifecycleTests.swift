@@ -179,7 +179,7 @@ struct LifecycleTests {
         )
         let inUse = await #expect(throws: ProxyError.self) { try await Proxy.start(configuration, on: loops) }
         #expect(inUse?.description.contains("stop what has the port, or take another") == true)
-        configuration.upstream = Endpoint(host: "nonexistent.invalid", port: 1)
+        configuration.destination = .upstream(Endpoint(host: "nonexistent.invalid", port: 1))
         let unresolved = await #expect(throws: ProxyError.self) { try await Proxy.start(configuration, on: loops) }
         #expect(unresolved?.description.contains("“nonexistent.invalid”") == true)
         await loops.stop()

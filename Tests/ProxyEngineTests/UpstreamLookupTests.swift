@@ -205,7 +205,7 @@ import Units
         }
         #expect(failures > 0)
         let event = try await blocking { try events.next() }
-        #expect(event == .upstreamUnreachable(configuration.upstream, SystemError(call: "connect", code: ECONNREFUSED)))
+        #expect(event == .upstreamUnreachable(try #require(configuration.destination.upstream), SystemError(call: "connect", code: ECONNREFUSED)))
         await proxy.stop()
         await loops.stop()
     }
@@ -251,7 +251,7 @@ import Units
         }
         #expect(failures > 1)
         let event = try await blocking { try events.next() }
-        #expect(event == .upstreamUnreachable(configuration.upstream, unknown))
+        #expect(event == .upstreamUnreachable(try #require(configuration.destination.upstream), unknown))
         #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 3)
         await proxy.stop()
         await loops.stop()

@@ -31,7 +31,7 @@ enum ControlError: Error, Sendable {
         switch error {
         case .cannotListen(let endpoint, let error): self = .cannotListen(endpoint, error)
         case .unresolved(let endpoint, let error): self = .cannotListen(endpoint, error)
-        case .forwardsToItself, .unknownPhase: self = .invalid(error.description)
+        case .forwardsToItself, .openToAnybody, .unknownPhase: self = .invalid(error.description)
         case .stopped: self = .stopped
         }
     }

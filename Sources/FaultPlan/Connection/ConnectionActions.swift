@@ -17,6 +17,14 @@ public struct ConnectionActions: Hashable, Sendable {
     public enum Next: Hashable, Sendable {
         /// None.
         case proceed
+        /// The handshake is read.
+        case negotiate
+        /// The name of the target is looked up.
+        case resolve
+        /// The reply to the handshake is sent.
+        case sendReply
+        /// The failure to reach the target is reported, and sent to the client as the reply to its handshake.
+        case refuse
         /// The server's address of this index is dialed.
         case dial(address: Int)
         /// The result of dialing is read.

@@ -4,6 +4,10 @@ extension ConnectionState {
     /// The phase of a connection.
     public enum Phase: Hashable, Sendable {
         case accepted
+        /// The handshake in which the client names its target is read, until the moment at most.
+        case negotiating(until: Moment)
+        /// The name of the target is looked up, until the moment at most.
+        case resolving(until: Moment)
         /// Accepted by the kernel alone: not read, and no server dialed.
         case hanging
         /// A fault delays dialing until the moment.
@@ -12,6 +16,8 @@ extension ConnectionState {
         case retrying(at: Moment)
         /// The server's address of this index is being dialed.
         case connecting(address: Int)
+        /// The client is sent the end of the handshake, until the moment at most.
+        case replying(HandshakeReply, until: Moment)
         /// Bytes are forwarded.
         case flowing
         /// One end is left, and takes the rest.
@@ -19,6 +25,14 @@ extension ConnectionState {
         /// Nothing passes any more, and neither end learns of it.
         case blackholed
         case closed
+    }
+
+    /// The end of a handshake.
+    public enum HandshakeReply: Hashable, Sendable, CaseIterable {
+        /// The target is connected; bytes are forwarded after the reply.
+        case connected
+        /// The connection ends after the reply.
+        case refused
     }
 
     /// The reason why the server can't be reached.

@@ -9,9 +9,12 @@ import Units
 /// | phase | left on |
 /// |---|---|
 /// | accepted | `started` |
+/// | negotiating | the end of the handshake; its time limit |
+/// | resolving | `resolved`, the time limit |
 /// | hanging | a change of the fault that leaves the connection to the kernel |
 /// | delayed, retrying | the timer |
 /// | connecting | `connected`, `dialFailed`, `dialTimedOut` |
+/// | replying | `replySent`, the time limit |
 /// | flowing | the end of a link, a broken socket, a terminator |
 /// | lingering, blackholed | the drain policy |
 public struct ConnectionState: Sendable {
@@ -23,7 +26,9 @@ public struct ConnectionState: Sendable {
     static let queuePause: Int64 = 5_000_000
 
     /// The phase.
-    public private(set) var phase = Phase.accepted
+    public internal(set) var phase = Phase.accepted
+    /// Whether the client names its target in a handshake before anything is dialed.
+    let negotiates: Bool
     /// Whether a fault may end the connection. A copy, because access to `faults` is reference-counted.
     public private(set) var mayTerminate: Bool
     private var faults: ConnectionFaults
@@ -45,9 +50,11 @@ public struct ConnectionState: Sendable {
         init(request: Int64, answer: HTTPAnswer) { (self.request, self.answer) = (request, answer) }
     }
 
-    /// The state of a connection that was accepted at `opened`.
-    public init(_ faults: ConnectionFaults, opened: Moment) {
+    /// The state of a connection that was accepted at `opened`. With `negotiates` its client names the target in a
+    /// handshake.
+    public init(_ faults: ConnectionFaults, opened: Moment, negotiates: Bool = false) {
         self.faults = faults
+        self.negotiates = negotiates
         mayTerminate = faults.terminators.arePossible
         passed = (0, opened)
     }
@@ -62,6 +69,13 @@ public struct ConnectionState: Sendable {
 
     /// The client's socket is watched.
     public mutating func started(at now: Moment) -> ConnectionActions {
+        negotiates ? negotiate(at: now) : begin(at: now)
+    }
+
+    /// The target is known: the faults of the connection's beginning act, then it is dialed.
+    mutating func begin(at now: Moment) -> ConnectionActions {
+        // Idleness doesn't count from before the handshake's end.
+        if negotiates { passed = (0, now) }
         if let end = terminated(at: now) { return end }
         guard let event = faults.hang.event(at: now) else { return dialLater(at: now) }
         phase = .hanging
@@ -72,9 +86,11 @@ public struct ConnectionState: Sendable {
     public mutating func ready(_ peer: Peer, at now: Moment) -> ConnectionActions {
         switch phase {
         case .accepted, .closed: ConnectionActions()
+        case .negotiating: ConnectionActions(.negotiate)
+        case .replying: peer == .client ? ConnectionActions(.sendReply) : ConnectionActions()
         case .hanging: hangOn(at: now)
         case .connecting where peer == .server: ConnectionActions(.finishDialing)
-        case .delayed, .retrying, .connecting, .blackholed: ConnectionActions(.checkEnds)
+        case .resolving, .delayed, .retrying, .connecting, .blackholed: ConnectionActions(.checkEnds)
         case .flowing: ConnectionActions(.run)
         case .lingering(let last): ConnectionActions(.keepLingering(last))
         }
@@ -85,12 +101,14 @@ public struct ConnectionState: Sendable {
         switch phase {
         case .accepted, .closed:
             return ConnectionActions()
+        case .negotiating(let deadline), .resolving(let deadline), .replying(_, let deadline):
+            return now < deadline ? ConnectionActions(timer: deadline) : negotiationTimedOut(at: now)
         case .hanging:
             return hangOn(at: now)
         case .delayed(let moment), .retrying(let moment):
             if let end = terminated(at: now) { return end }
             if now < moment { return ConnectionActions(timer: min(moment, nextTermination(after: now))) }
-            return faults.connectDelay?.isFailure == true ? fail() : dial(at: now)
+            return faults.connectDelay?.isFailure == true ? fail(at: now) : dial(at: now)
         case .connecting:
             return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
         case .flowing:
@@ -111,8 +129,9 @@ public struct ConnectionState: Sendable {
         attemptDeadline = now.advanced(byNanoseconds: (deadline - now).nanoseconds / Int64(max(1, count - address)))
     }
 
-    /// The server's socket is connected.
-    public mutating func connected() -> ConnectionActions {
+    /// The server's socket is connected. A client that waits for it gets a reply first.
+    public mutating func connected(at now: Moment) -> ConnectionActions {
+        if negotiates { return reply(.connected, .sendReply, at: now) }
         phase = .flowing
         return ConnectionActions(timer: .distantFuture)
     }
@@ -126,7 +145,7 @@ public struct ConnectionState: Sendable {
         case .queueIsFull where hasTime: return retry(after: ConnectionState.queuePause, at: now)
         case .outOfDescriptors, .queueIsFull, .refused, .timedOut: break
         }
-        return address + 1 < count ? dial(address + 1, at: now) : fail()
+        return address + 1 < count ? dial(address + 1, at: now) : fail(at: now)
     }
 
     /// Whether the address that is being dialed has had its share of the time.
@@ -222,9 +241,10 @@ public struct ConnectionState: Sendable {
         switch (how, phase) {
         case (.silence, _):
             actions = blackhole()
-        case (.close, .connecting), (.close, .flowing):
+        case (.close, .connecting), (.close, .replying), (.close, .flowing):
             actions = linger(.client, .closure, after: ConnectionActions(server: .close, client: .endStream))
-        case (.close, .accepted), (.close, .hanging), (.close, .delayed), (.close, .retrying):
+        case (.close, .accepted), (.close, .negotiating), (.close, .resolving), (.close, .hanging), (.close, .delayed),
+            (.close, .retrying):
             actions = linger(.client, .closure, after: ConnectionActions(client: .endStream))
         case (.reset, _), (.close, .lingering), (.close, .blackholed), (.close, .closed):
             actions = close(both: .reset)
@@ -257,7 +277,7 @@ public struct ConnectionState: Sendable {
             return terminated(at: now) ?? ConnectionActions(timer: nextTermination(after: now))
         case .flowing:
             return ConnectionActions(.runSoon)
-        case .accepted, .lingering, .blackholed, .closed:
+        case .accepted, .negotiating, .resolving, .replying, .lingering, .blackholed, .closed:
             return ConnectionActions()
         }
     }
@@ -322,7 +342,8 @@ public struct ConnectionState: Sendable {
         return ConnectionActions(timer: min(next, nextTermination(after: now)))
     }
 
-    private mutating func fail() -> ConnectionActions {
+    private mutating func fail(at now: Moment) -> ConnectionActions {
+        if negotiates { return reply(.refused, .refuse, at: now) }
         phase = .closed
         return ConnectionActions(client: .reset, .fail)
     }
@@ -332,7 +353,7 @@ public struct ConnectionState: Sendable {
         linger(peer.other, .acknowledgement, after: ConnectionActions(peer, .reset))
     }
 
-    private mutating func linger(_ peer: Peer, _ goal: Linger.Goal, after actions: ConnectionActions)
+    mutating func linger(_ peer: Peer, _ goal: Linger.Goal, after actions: ConnectionActions)
         -> ConnectionActions
     {
         phase = .lingering(peer)
@@ -346,7 +367,7 @@ public struct ConnectionState: Sendable {
         return ConnectionActions(timer: .distantFuture, .blackhole)
     }
 
-    private mutating func close(both action: ConnectionActions.SocketAction) -> ConnectionActions {
+    mutating func close(both action: ConnectionActions.SocketAction) -> ConnectionActions {
         defer { phase = .closed }
         switch phase {
         case .closed:
@@ -354,9 +375,9 @@ public struct ConnectionState: Sendable {
         case .lingering(let last):
             // What the end hasn't taken is still delivered.
             return ConnectionActions(last, .close, .finish)
-        case .accepted, .hanging, .delayed, .retrying:
+        case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying:
             return ConnectionActions(client: action, .finish)
-        case .connecting, .flowing, .blackholed:
+        case .connecting, .replying, .flowing, .blackholed:
             return ConnectionActions(server: action, client: action, .finish)
         }
     }

@@ -10,7 +10,7 @@ extension Connection {
     /// - Parameter last: the plan so far.
     func apply(_ change: PlanChange, after last: Plan, at now: Moment) {
         switch state.phase {
-        case .accepted, .hanging, .delayed, .retrying, .connecting, .flowing: break
+        case .accepted, .negotiating, .resolving, .hanging, .delayed, .retrying, .connecting, .replying, .flowing: break
         case .lingering, .blackholed, .closed: return
         }
         // Their faults may be gone afterwards. Most have none, and a plan is costly to pass as an optional.

@@ -7,7 +7,7 @@ extension Connection {
     func dial(_ address: Int) {
         // The policy of a connection that had no server begins anew.
         drain = nil
-        let addresses = shard.context.upstreamAddresses
+        let addresses = dialAddresses
         state.dialBegan(of: addresses.count, timeout: shard.context.configuration.connectTimeout, at: loop.now)
         if addresses.isEmpty {
             return dialFailed(shard.context.upstreamFailure ?? SystemError(call: "connect", code: SystemError.timedOut))
@@ -22,6 +22,9 @@ extension Connection {
         }
     }
 
+    /// The addresses to dial, in order.
+    private var dialAddresses: [SocketAddress] { negotiation?.addresses ?? shard.context.upstreamAddresses }
+
     private func connectServer(to address: SocketAddress) throws(SystemError) {
         guard let trail, shard.context.duties.keepsFlows.load(ordering: .relaxed) else {
             return try server.connect(to: address, receiveBuffer: serverWindow)
@@ -35,8 +38,9 @@ extension Connection {
     func finishDialing() {
         if let error = server.connectionError() { return dialFailed(error) }
         shard.connectWatch.remove(self)
-        perform(state.connected())
-        flow(at: loop.now)
+        negotiation?.handshake.succeed()
+        perform(state.connected(at: loop.now))
+        if negotiation == nil { flow(at: loop.now) }
     }
 
     /// Gives up an address that has not answered in its share of the time.
@@ -55,7 +59,7 @@ extension Connection {
         } else {
             failure = error.code == SystemError.timedOut ? .timedOut : .refused
         }
-        let count = shard.context.upstreamAddresses.count
+        let count = dialAddresses.count
         perform(state.dialFailed(failure, of: count, at: loop.now), error: error)
     }
 }

@@ -18,7 +18,7 @@ extension Connection {
     private var drainView: DrainPolicy.View? {
         let view: DrainPolicy.View
         switch state.phase {
-        case .accepted, .hanging, .delayed, .retrying:
+        case .accepted, .resolving, .hanging, .delayed, .retrying:
             view = DrainPolicy.View(.unconnected, client: end(of: client), server: .absent)
         case .connecting:
             let clientEnd = end(of: client)
@@ -39,7 +39,8 @@ extension Connection {
                 client: end(of: client),
                 server: server.isOpen ? end(of: server) : .absent
             )
-        case .lingering, .closed:
+        case .negotiating, .replying, .lingering, .closed:
+            // Their time is bounded.
             return nil
         }
         return view.isOfConcern ? view : nil

@@ -40,6 +40,8 @@ final class Connection: LoopHandler {
     var drain: DrainRecord?
     /// The proxies that the connection has come through, where one of them might accept its own; `nil` elsewhere.
     var trail: Trail?
+    /// The handshake of a client that names its target, until the bytes flow; `nil` elsewhere.
+    private(set) var negotiation: Negotiation?
     /// The names of the faults that have acted on it, see `ConnectionSummary.faults`.
     private(set) var actedFaults: [String] = []
 
@@ -52,7 +54,10 @@ final class Connection: LoopHandler {
         opened = plan.opened
         server = StreamSocket(closedOn: loop)
         serverWindow = plan.receiveWindow[.downstream].map { Int($0.bytes) }
-        state = ConnectionState(plan.faults, opened: plan.opened)
+        negotiation = shard.context.configuration.destination.policy.map { policy in
+            Negotiation(ProxyHandshake(password: policy.password))
+        }
+        state = ConnectionState(plan.faults, opened: plan.opened, negotiates: negotiation != nil)
         let reading = shard.interest(plan.reading)
         reader = reading.isNone ? shard.idleReader : StreamReader(reading)
         up = LinkPump(plan.upstream)
@@ -129,6 +134,10 @@ final class Connection: LoopHandler {
         if let moment = actions.timer { setTimer(to: moment) }
         switch actions.next {
         case .proceed: break
+        case .negotiate: negotiate()
+        case .resolve: resolve()
+        case .sendReply: sendReply()
+        case .refuse: refuse(error)
         case .dial(let address): dial(address)
         case .finishDialing: finishDialing()
         case .run: run()
@@ -141,7 +150,9 @@ final class Connection: LoopHandler {
         case .checkEnds: _ = isDrained(at: loop.now)
         case .fail:
             shard.noteFailure()
-            shard.context.tell(.upstreamUnreachable(shard.context.configuration.upstream, error))
+            if let upstream = shard.context.configuration.destination.upstream {
+                shard.context.tell(.upstreamUnreachable(upstream, error))
+            }
             finish()
         case .finish:
             finish()
@@ -222,7 +233,12 @@ final class Connection: LoopHandler {
         down.link.begin(at: now)
         if isTerminated(at: now) { return }
         // A cut in front of the first byte acts before a byte goes the other way.
-        if move(.downstream, at: now) { run() }
+        guard move(.downstream, at: now) else { return }
+        if let negotiation {
+            self.negotiation = nil
+            guard beginStream(after: negotiation, at: now) else { return }
+        }
+        run()
     }
 
     private func run() {
@@ -250,6 +266,11 @@ final class Connection: LoopHandler {
             case .upstream: up.run(from: client, to: server, reader: reader, now: now)
             case .downstream: down.run(from: server, to: client, reader: reader, now: now)
             }
+        return follow(outcome, direction, at: now)
+    }
+
+    /// Goes on after a run of one direction; returns whether the connection still flows.
+    func follow(_ outcome: LinkPump.Outcome, _ direction: Direction, at now: Moment) -> Bool {
         recordEvents(of: direction, at: now)
         if shard.watchesTransfers { recordResumptions(at: now) }
         switch outcome {
@@ -288,8 +309,12 @@ final class Connection: LoopHandler {
 
     /// Has the reader look for `interest` from here on.
     func read(_ interest: StreamInterest) {
-        // The shard's idle reader is shared.
+        readerOfOwn().follow(shard.interest(interest), upstream: up.link.taken, downstream: down.link.taken)
+    }
+
+    /// The connection's own reader: the shard's idle one is shared.
+    func readerOfOwn() -> StreamReader {
         if reader === shard.idleReader { reader = StreamReader(StreamInterest()) }
-        reader.follow(shard.interest(interest), upstream: up.link.taken, downstream: down.link.taken)
+        return reader
     }
 }

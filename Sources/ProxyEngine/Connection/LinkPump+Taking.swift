@@ -35,6 +35,24 @@ extension LinkPump {
         return taken
     }
 
+    /// The number of the `count` bytes received at `offset` of the scratch buffer that may be forwarded; the others are
+    /// dropped.
+    func admit(_ count: Int, behind offset: Int, _ reader: StreamReader, in loop: EventLoop) -> Int {
+        guard link.direction == .upstream else { return count }
+        return loop.withScratch(offset + count) { reader.admit($0.extracting(offset...)) }
+    }
+
+    /// Takes `bytes` as the first of the stream, in place of the source, and passes on those that may leave.
+    mutating func begin(with bytes: [UInt8], _ reader: StreamReader, to sink: StreamSocket, now: Moment) -> Outcome? {
+        if !reader.isIdle { reader.timeAdvanced(to: now, link.direction) }
+        sink.loop.fillScratch(with: bytes)
+        let taken = take(bytes.count, reader, in: sink.loop, now: now)
+        let arrival = link.countsFromArrival ? now : nil
+        let outcome = pass(taken, available: 0, to: sink, now: now, arrival: arrival)
+        guard reader.hasExcess, outcome == nil else { return outcome }
+        return end(.finish, reader, to: sink, now: now)
+    }
+
     /// Puts the bytes that the reader holds at the start of the scratch buffer; returns their number.
     func putHeldInFront(_ reader: StreamReader, of loop: EventLoop) -> Int {
         let count = reader.heldCount(link.direction)

@@ -108,8 +108,11 @@ struct LinkPump: ~Copyable {
                     now = max(now, source.loop.arrival)
                     arrival = source.loop.arrival
                 }
-                let taken = take(offset + count, reader, in: sink.loop, now: now)
-                let outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
+                let admitted = reads ? admit(count, behind: offset, reader, in: sink.loop) : count
+                let total = offset + admitted
+                let taken = total > 0 ? take(total, reader, in: sink.loop, now: now) : 0
+                var outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
+                if admitted < count, reader.hasExcess, outcome == nil { outcome = end(.finish, reader, to: sink, now: now) }
                 if let outcome { return outcome }
             case .wouldBlock:
                 continue

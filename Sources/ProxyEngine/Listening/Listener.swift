@@ -124,9 +124,18 @@ final class Listener: LoopHandler, LoopShutdownHandler {
             record(.refuses, fault)
             return
         }
+        let destination = context.configuration.destination
+        if let policy = destination.policy, !policy.clients.isEmpty {
+            let peer = detached.peer
+            guard policy.admits(peer) else {
+                refuse(detached)
+                context.tell(.clientNotAllowed(peer?.canonical.host ?? ""))
+                return
+            }
+        }
         guard let path = path(of: detached) else {
             refuse(detached)
-            context.tell(.connectionFromItself(context.configuration.upstream))
+            if let upstream = destination.upstream { context.tell(.connectionFromItself(upstream)) }
             return
         }
         guard !isAtLimit else {

@@ -130,7 +130,7 @@ actor ProfileReloader {
             return ProxyAddresses.Proxy(
                 name: configuration.name,
                 listen: configuration.listen,
-                upstream: configuration.upstream
+                upstream: configuration.destination.upstream
             )
         }
         let wanted = addresses.proxies(of: next)

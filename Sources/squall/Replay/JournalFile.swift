@@ -19,7 +19,7 @@ extension JournalHeader {
                 ProxyEntry(
                     name: configuration.name,
                     seed: configuration.seed,
-                    upstream: "\(configuration.upstream)",
+                    upstream: "\(configuration.destination)",
                     clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 }
                 )
             },

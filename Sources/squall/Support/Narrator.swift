@@ -89,6 +89,9 @@ extension ProxyEvent {
     fileprivate var kind: String {
         switch self {
         case .upstreamUnreachable(let endpoint, _): "upstream \(endpoint)"
+        case .targetUnreachable: "target"
+        case .targetForbidden: "forbidden"
+        case .clientNotAllowed: "client"
         case .cannotAccept: "accept"
         case .answersByItself: "hang"
         case .connectionLimitReached: "limit"

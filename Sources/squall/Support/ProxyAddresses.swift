@@ -10,7 +10,8 @@ struct ProxyAddresses: Sendable {
         var listen: Endpoint
         /// The permissions of its Unix socket; `nil` for the default.
         var mode: SocketPermissions?
-        var upstream: Endpoint
+        /// The endpoint to forward to; `nil` for an explicit proxy, whose clients name it.
+        var upstream: Endpoint?
     }
 
     /// The proxy of the command line.

@@ -40,13 +40,18 @@ struct ProxyOptions: ParsableArguments {
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
 
+    @OptionGroup var forward: ForwardOptions
+
     @OptionGroup var limits: LimitOptions
 
     func validate() throws {
+        if forward.forwardProxy != nil, listen != nil || upstream != nil {
+            throw ValidationError("--forward-proxy takes the place of --listen and --upstream: give one or the others")
+        }
         guard (listen == nil) == (upstream == nil) else {
             throw ValidationError("--listen and --upstream go together")
         }
-        if name != nil, listen == nil {
+        if name != nil, listen == nil, forward.forwardProxy == nil {
             throw ValidationError("--name is for the proxy of --listen and --upstream; the profile's have names")
         }
         if listenMode != nil, listen?.unix?.isAbstract ?? true {
@@ -57,8 +62,9 @@ struct ProxyOptions: ParsableArguments {
 
     /// The source of the proxies to run.
     var addresses: ProxyAddresses {
-        guard let listen, let upstream else { return ProxyAddresses(given: nil) }
         let name = name ?? "proxy"
+        if let listen = forward.forwardProxy { return ProxyAddresses(given: .init(name: name, listen: listen)) }
+        guard let listen, let upstream else { return ProxyAddresses(given: nil) }
         return ProxyAddresses(given: .init(name: name, listen: listen, mode: listenMode, upstream: upstream))
     }
 
@@ -71,8 +77,11 @@ struct ProxyOptions: ParsableArguments {
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let proxies = addresses.proxies(of: profile)
         guard !proxies.isEmpty else {
-            throw .wrongInput("the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT")
+            throw .wrongInput(
+                "the profile defines no proxy: give --listen HOST:PORT and --upstream HOST:PORT, or --forward-proxy PORT"
+            )
         }
+        let policy = try forward.policy()
         let globalBuckets = GlobalBuckets(
             proxies.map { profile.narrowed(to: $0.name) },
             start: clockStart ?? MonotonicClock.now
@@ -81,7 +90,7 @@ struct ProxyOptions: ParsableArguments {
             var configuration = ProxyConfiguration(
                 name: proxy.name,
                 listen: proxy.listen,
-                upstream: proxy.upstream,
+                destination: proxy.upstream.map { .upstream($0) } ?? .requested(policy),
                 profile: profile.narrowed(to: proxy.name),
                 seed: seed
             )

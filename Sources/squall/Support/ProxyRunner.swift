@@ -122,13 +122,15 @@ struct ProxyRunner {
     private func announce(_ proxy: Proxy) {
         let configuration = proxy.configuration
         let line =
-            "ready: \(proxy.address) -> \(configuration.upstream) "
+            "ready: \(proxy.address) -> \(configuration.destination) "
             + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed)"
             + "\(clock(of: proxy))\(others(of: proxy)))"
-        if journal == "-" {
-            Console.error(lines: line)
-        } else {
-            Console.print(line)
+        for line in [line, ForwardAnnouncement.line(for: proxy)].compactMap(\.self) {
+            if journal == "-" {
+                Console.error(lines: line)
+            } else {
+                Console.print(line)
+            }
         }
     }
 
@@ -193,7 +195,7 @@ extension CommandFailure {
     init(_ error: ProxyError) {
         let code: ExitStatus =
             switch error {
-            case .unresolved, .forwardsToItself, .unknownPhase: .wrongInput
+            case .unresolved, .forwardsToItself, .openToAnybody, .unknownPhase: .wrongInput
             case .cannotListen, .stopped: .failed
             }
         self.init(code: code, message: error.description)

@@ -1,0 +1,78 @@
+/// The reason why the handshake with a client of an explicit proxy fails.
+public enum HandshakeFailure: Hashable, Sendable, CaseIterable {
+    /// The bytes are no request that a proxy understands.
+    case malformed
+    /// The request is for the proxy itself, which serves nothing.
+    case noSuchPage
+    /// The request is for the proxy itself, and its method changes something.
+    case methodNotAllowed
+    /// The password is missing or wrong.
+    case passwordNeeded
+    /// The handshake has not ended in its time.
+    case tooSlow
+    /// The handshake is longer than `ProxyHandshake.sizeLimit`.
+    case tooLong
+    /// The proxy may not connect to the target.
+    case forbidden
+    /// The name of the target has no address.
+    case unresolved
+    /// The target refuses connections.
+    case refused
+    /// The target's network can't be reached.
+    case networkUnreachable
+    /// The target can't be reached.
+    case hostUnreachable
+    /// The target didn't answer in time.
+    case timedOut
+    /// The proxy can't take on another target now.
+    case overloaded
+
+    /// The HTTP status and its phrase (RFC 9110, section 15).
+    var status: String {
+        switch self {
+        case .malformed: "400 Bad Request"
+        case .noSuchPage: "404 Not Found"
+        case .methodNotAllowed: "405 Method Not Allowed"
+        case .passwordNeeded: "407 Proxy Authentication Required"
+        case .tooSlow: "408 Request Timeout"
+        case .tooLong: "431 Request Header Fields Too Large"
+        case .forbidden: "403 Forbidden"
+        case .unresolved, .refused, .networkUnreachable, .hostUnreachable: "502 Bad Gateway"
+        case .overloaded: "503 Service Unavailable"
+        case .timedOut: "504 Gateway Timeout"
+        }
+    }
+
+    /// The field that the status requires, with its line end.
+    var field: String {
+        switch self {
+        case .methodNotAllowed: "Allow: GET, HEAD\r\n"
+        case .passwordNeeded: "Proxy-Authenticate: Basic realm=\"squall\", charset=\"UTF-8\"\r\n"
+        case .malformed, .noSuchPage, .tooSlow, .tooLong, .forbidden, .unresolved, .refused, .networkUnreachable,
+            .hostUnreachable, .timedOut, .overloaded:
+            ""
+        }
+    }
+
+    /// The reply code of SOCKS5 (RFC 1928, section 6).
+    var socksCode: UInt8 {
+        switch self {
+        case .malformed, .noSuchPage, .methodNotAllowed, .passwordNeeded, .tooSlow, .tooLong, .overloaded: 1
+        case .forbidden: 2
+        case .networkUnreachable: 3
+        case .unresolved, .hostUnreachable: 4
+        case .refused: 5
+        case .timedOut: 6
+        }
+    }
+
+    /// The response to a request that fails, with `sentence` as its content; the connection ends after it. A response to HEAD
+    /// has no content.
+    func response(_ sentence: String, toHead isHead: Bool) -> [UInt8] {
+        let content = "squall: \(sentence)\n"
+        let head =
+            "HTTP/1.1 \(status)\r\n\(field)Content-Type: text/plain; charset=utf-8\r\n"
+            + "Content-Length: \(content.utf8.count)\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+        return Array((isHead ? head : head + content).utf8)
+    }
+}

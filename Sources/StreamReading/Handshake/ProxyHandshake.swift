@@ -1,0 +1,215 @@
+/// The handshake of one client of an explicit proxy, in which it names its target: HTTP or SOCKS5, by the first byte.
+///
+/// A value that takes bytes and returns what they mean; it does no I/O. It holds at most `sizeLimit` bytes.
+///
+/// | the client sends | protocol |
+/// |---|---|
+/// | `CONNECT host:port HTTP/1.1` | HTTP tunnel (RFC 9110, section 9.3.6) |
+/// | `GET http://host/path HTTP/1.1` | HTTP in absolute form (RFC 9112, section 3.2.2) |
+/// | 5 … | SOCKS5 (RFC 1928, RFC 1929) |
+public struct ProxyHandshake: Sendable {
+    /// The most bytes of a handshake, and of what a client sends along with it: 16 KiB.
+    public static let sizeLimit = 16 << 10
+
+    /// What the bytes amount to.
+    public enum Outcome: Hashable, Sendable {
+        /// More bytes are needed.
+        case incomplete
+        /// The client asks for a connection to the target. Nothing more is to be read.
+        case target(ProxyTarget)
+        /// The handshake has failed; `takeReply` has the error. Nothing more is to be read.
+        case failed
+    }
+
+    private enum Part {
+        /// Before the first byte.
+        case start
+        case http(HandshakeHead)
+        case socks(SOCKSHandshake)
+        /// The target of CONNECT or of a request in absolute form is known.
+        case tunnel
+        case request(isHead: Bool)
+        case failed
+    }
+
+    private let password: ProxyPassword?
+    private var part = Part.start
+    /// The bytes that have come and belong to no finished message.
+    private var bytes: [UInt8] = []
+    private var total = 0
+    private var reply: [UInt8] = []
+
+    /// The first bytes for the server: the head of a request in absolute form in its origin form, then what the client has
+    /// sent along. Known with the target.
+    public private(set) var firstBytes: [UInt8] = []
+    /// The end of a request in absolute form, after `firstBytes`; `nil` for tunnels.
+    public private(set) var boundary: RequestBoundary?
+
+    /// Begins a handshake. Clients must give the password, if there is one.
+    public init(password: ProxyPassword? = nil) {
+        self.password = password
+    }
+
+    /// The most bytes that may be read next, at least 1 while the handshake is incomplete.
+    public var room: Int { ProxyHandshake.sizeLimit - total }
+
+    /// Whether the client has sent nothing.
+    public var isEmpty: Bool { total == 0 }
+
+    /// Takes the replies that are to be sent to the client now.
+    public mutating func takeReply() -> [UInt8] {
+        defer { reply = [] }
+        return reply
+    }
+
+    /// Reads the next bytes of the client, at most `room`.
+    public mutating func read(_ next: Span<UInt8>) -> Outcome {
+        precondition(next.count <= room, "a handshake is longer than its limit")
+        total += next.count
+        for index in next.indices { bytes.append(next[index]) }
+        let outcome = advance()
+        if outcome == .incomplete, room == 0 {
+            return fail(.tooLong, "the request's head has more than \(ProxyHandshake.sizeLimit) bytes")
+        }
+        return outcome
+    }
+
+    /// The target is connected: the client is to be told, where its protocol does that.
+    public mutating func succeed() {
+        switch part {
+        case .tunnel: reply += "HTTP/1.1 200 Connection established\r\n\r\n".utf8
+        case .socks: reply += SOCKSHandshake.reply(0)
+        case .start, .http, .request, .failed: break
+        }
+    }
+
+    /// The target can't be connected to, or the time is over: the client is to be told in its protocol, in HTTP with
+    /// `sentence`. Does nothing after a failure.
+    @discardableResult
+    public mutating func fail(_ failure: HandshakeFailure, _ sentence: String) -> Outcome {
+        switch part {
+        case .failed, .start:
+            break
+        case .socks(let socks):
+            if socks.awaitsReply { reply += SOCKSHandshake.reply(failure.socksCode) }
+        case .http, .tunnel:
+            reply += failure.response(sentence, toHead: false)
+        case .request(let isHead):
+            reply += failure.response(sentence, toHead: isHead)
+        }
+        part = .failed
+        return .failed
+    }
+
+    private mutating func advance() -> Outcome {
+        switch part {
+        case .start:
+            guard let first = bytes.first else { return .incomplete }
+            switch first {
+            case SOCKSHandshake.version:
+                part = .socks(SOCKSHandshake(password: password))
+            case 4:
+                // SOCKS4 has no reply code for its successor: “rejected or failed”.
+                reply += [0, 0x5B, 0, 0, 0, 0, 0, 0]
+                part = .failed
+                return .failed
+            default:
+                part = .http(HandshakeHead())
+            }
+            return advance()
+        case .socks(var socks):
+            return advance(&socks)
+        case .http(var head):
+            let progress = head.read(bytes.span)
+            part = .http(head)
+            switch progress {
+            case .incomplete: return .incomplete
+            case .invalid: return fail(.malformed, ProxyHandshake.hint)
+            case .complete(let end): return finish(head, end: end)
+            }
+        case .tunnel, .request, .failed:
+            preconditionFailure("nothing is read after the end of a handshake")
+        }
+    }
+
+    private static let hint =
+        "this port is an HTTP and SOCKS5 proxy, and these bytes are neither CONNECT host:port, nor a request for "
+        + "http://host/, nor SOCKS5"
+
+    // MARK: SOCKS
+
+    private mutating func advance(_ socks: inout SOCKSHandshake) -> Outcome {
+        while true {
+            let result = socks.read(bytes.span)
+            reply += socks.replies
+            socks.replies = []
+            part = .socks(socks)
+            switch result {
+            case .incomplete:
+                return .incomplete
+            case .message(let size):
+                bytes.removeFirst(size)
+            case .request(let target, let size):
+                firstBytes = Array(bytes[size...])
+                bytes = []
+                return .target(target)
+            case .failed:
+                part = .failed
+                return .failed
+            }
+        }
+    }
+
+    // MARK: HTTP
+
+    private mutating func finish(_ scan: HandshakeHead, end: Int) -> Outcome {
+        let head = Array(bytes[scan.start..<end])
+        let rest = Array(bytes[end...])
+        bytes = []
+        let (line, span) = (scan.line, head.span)
+        let isHead = span.extracting(line.method).equals("HEAD")
+        part = .request(isHead: isHead)
+        guard let fields = HandshakeFields(span, from: line.length) else {
+            return fail(.malformed, "a line of the request's head is malformed")
+        }
+        let first = head[line.target.lowerBound]
+        let isTunnel = span.extracting(line.method).equals("CONNECT")
+        if !isTunnel, first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(span, line) }
+        guard isAllowed(span, fields) else {
+            return fail(.passwordNeeded, "this proxy asks for a password; any user name goes with it")
+        }
+        if isTunnel {
+            part = .tunnel
+            guard let target = ProxyTarget(authority: span.extracting(line.target), defaultPort: nil) else {
+                return fail(.malformed, "CONNECT needs a host and a port, such as example.com:443")
+            }
+            firstBytes = rest
+            return .target(target)
+        }
+        do throws(ForwardedRequest.Problem) {
+            let request = try ForwardedRequest(span, line, fields)
+            var boundary = request.boundary
+            let admitted = boundary.admit(rest.span)
+            firstBytes = request.head + rest[..<admitted]
+            self.boundary = boundary
+            return .target(request.target)
+        } catch {
+            return fail(.malformed, error.sentence)
+        }
+    }
+
+    private func isAllowed(_ head: Span<UInt8>, _ fields: HandshakeFields) -> Bool {
+        guard let password else { return true }
+        guard let value = fields.value(of: "proxy-authorization", in: head) else { return false }
+        return password.matches(authorization: head.extracting(value))
+    }
+
+    /// The response to a request in origin form, which is for the proxy itself.
+    private mutating func ownPage(_ head: Span<UInt8>, _ line: StartLine) -> Outcome {
+        let method = head.extracting(line.method)
+        guard method.equals("GET") || method.equals("HEAD") else {
+            return fail(.methodNotAllowed, "the proxy itself only answers GET; a client that uses it sends the whole URL")
+        }
+        return fail(.noSuchPage, "this is a proxy, and has no page here: set it as the HTTP or SOCKS5 proxy of a client")
+    }
+}

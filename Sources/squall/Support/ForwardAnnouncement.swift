@@ -1,0 +1,25 @@
+import EventLoop
+import ProxyEngine
+
+/// The line that has a shell's programs use an explicit proxy.
+enum ForwardAnnouncement {
+    /// "export HTTPS_PROXY=http://127.0.0.1:8888 http_proxy=http://127.0.0.1:8888"; `nil` for other proxies, and on a Unix
+    /// socket, which those variables can't name.
+    ///
+    /// curl and others read `http_proxy` in lower case only, because a web server passes a field “Proxy” of its client as
+    /// HTTP_PROXY to CGI programs.
+    static func line(for proxy: Proxy) -> String? {
+        guard let policy = proxy.configuration.destination.policy, proxy.address.unix == nil else { return nil }
+        let credentials = policy.password == nil ? "" : "any:PASSWORD@"
+        let url = "http://\(credentials)\(reachable(proxy.address))"
+        return "export HTTPS_PROXY=\(url) http_proxy=\(url)"
+    }
+
+    /// An address of the machine that other machines reach, in place of the one that stands for every address.
+    private static func reachable(_ address: SocketAddress) -> SocketAddress {
+        guard address.host == "0.0.0.0" || address.host == "::" else { return address }
+        let hosts = SocketAddress.ownHosts().compactMap { SocketAddress(numericHost: $0, port: address.port) }
+            .filter { !$0.isLoopback && !$0.isIPv6 && !$0.host.hasPrefix("169.254.") }
+        return hosts.min { $0.host < $1.host } ?? address.destination
+    }
+}
