@@ -145,11 +145,11 @@ page: ## visit the page of `squall serve` and the reports of a stage with a head
 		SQUALL_REPORT_SAMPLES=$$samples scripts/test.sh --skip-build $(CHECKED) --filter '[.]ReportSamples' >/dev/null; \
 		SQUALL=.build/debug/squall python3 Tests/page/reports.py "$$samples"
 
-readme: build ## type the commands of the README: does each reader reach the goal? (two minutes)
+readme: build ## type the commands of the README: does each reader reach the goal? (a minute)
 	@scripts/install.sh readme
 	@python3 Tests/readme/roles.py
 
-forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (two minutes)
+forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
 	@scripts/install.sh forward
 	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends real programs through `squall run PROFILE --forward-proxy`: Chromium, curl and pip, and then garbage.
 
-    make forward                             about two minutes
+    make forward                             about half a minute
     SQUALL=.build/debug/squall python3 Tests/forward/clients.py chromium curl pip host garbage
 
 chromium  a page over HTTP and one over HTTPS from local servers, through wifi-roam

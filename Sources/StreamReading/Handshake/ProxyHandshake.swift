@@ -17,7 +17,8 @@ public struct ProxyHandshake: Sendable {
         case incomplete
         /// The client asks for a connection to the target. Nothing more is to be read.
         case target(ProxyTarget)
-        /// The handshake has failed; `takeReply` has the error. Nothing more is to be read.
+        /// The handshake has ended without a target; `takeReply` has the error, or the file that was asked for. Nothing
+        /// more is to be read.
         case failed
     }
 
@@ -174,7 +175,7 @@ public struct ProxyHandshake: Sendable {
         }
         let first = head[line.target.lowerBound]
         let isTunnel = span.extracting(line.method).equals("CONNECT")
-        if !isTunnel, first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(span, line) }
+        if !isTunnel, first == Byte.slash || first == UInt8(ascii: "*") { return ownPage(span, line, fields) }
         guard isAllowed(span, fields) else {
             return fail(.passwordNeeded, "this proxy asks for a password; any user name goes with it")
         }
@@ -205,11 +206,20 @@ public struct ProxyHandshake: Sendable {
     }
 
     /// The response to a request in origin form, which is for the proxy itself.
-    private mutating func ownPage(_ head: Span<UInt8>, _ line: StartLine) -> Outcome {
+    private mutating func ownPage(_ head: Span<UInt8>, _ line: StartLine, _ fields: HandshakeFields) -> Outcome {
         let method = head.extracting(line.method)
         guard method.equals("GET") || method.equals("HEAD") else {
             return fail(.methodNotAllowed, "the proxy itself only answers GET; a client that uses it sends the whole URL")
         }
-        return fail(.noSuchPage, "this is a proxy, and has no page here: set it as the HTTP or SOCKS5 proxy of a client")
+        guard ProxyAutoConfiguration.paths.contains(head.text(line.target)) else {
+            let advice = "set it as the HTTP or SOCKS5 proxy of a client, which /proxy.pac does"
+            return fail(.noSuchPage, "this is a proxy, and has no page here: \(advice)")
+        }
+        guard let value = fields.value(of: "host", in: head),
+            let proxy = ProxyTarget(authority: head.extracting(value), defaultPort: 80)
+        else { return fail(.malformed, "the request has no valid Host, which says how the proxy is reached") }
+        reply += ProxyAutoConfiguration.response(proxy: proxy, toHead: method.equals("HEAD"))
+        part = .failed
+        return .failed
     }
 }

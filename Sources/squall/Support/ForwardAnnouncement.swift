@@ -1,5 +1,6 @@
 import EventLoop
 import ProxyEngine
+import QRCode
 
 /// The line that has a shell's programs use an explicit proxy.
 enum ForwardAnnouncement {
@@ -13,6 +14,17 @@ enum ForwardAnnouncement {
         let credentials = policy.password == nil ? "" : "any:PASSWORD@"
         let url = "http://\(credentials)\(reachable(proxy.address))"
         return "export HTTPS_PROXY=\(url) http_proxy=\(url)"
+    }
+
+    /// The lines that lead a phone to a proxy that other machines reach: the URL of its configuration, and with `hasCode`
+    /// its QR code; none for other proxies.
+    static func invitation(for proxy: Proxy, hasCode: Bool) -> [String] {
+        guard proxy.configuration.destination.policy != nil, proxy.address.unix == nil else { return [] }
+        let address = reachable(proxy.address)
+        guard !address.isLoopback else { return [] }
+        let url = "http://\(address)/proxy.pac"
+        return ["phone: use \(url) as the automatic configuration of the proxy"]
+            + (hasCode ? QRCode(url)?.lines() ?? [] : [])
     }
 
     /// An address of the machine that other machines reach, in place of the one that stands for every address.

@@ -125,7 +125,9 @@ struct ProxyRunner {
             "ready: \(proxy.address) -> \(configuration.destination) "
             + "(proxy “\(configuration.name)”, profile “\(configuration.profile.name)”, seed \(configuration.seed)"
             + "\(clock(of: proxy))\(others(of: proxy)))"
-        for line in [line, ForwardAnnouncement.line(for: proxy)].compactMap(\.self) {
+        let hasCode = journal != "-" && Console.isOutputTerminal && TerminalAbilities.ofProcess.hasUnicode
+        let invitation = ForwardAnnouncement.invitation(for: proxy, hasCode: hasCode)
+        for line in [line, ForwardAnnouncement.line(for: proxy)].compactMap(\.self) + invitation {
             if journal == "-" {
                 Console.error(lines: line)
             } else {

@@ -1,0 +1,16 @@
+/// The file that has a browser or a phone use the proxy: a function in JavaScript that gives the proxy of each URL.
+enum ProxyAutoConfiguration {
+    /// The paths of the file.
+    static let paths = ["/proxy.pac", "/wpad.dat"]
+
+    /// The response with the file, which names the proxy by the address that the client has used. The connection ends after
+    /// it.
+    static func response(proxy: ProxyTarget, toHead isHead: Bool) -> [UInt8] {
+        // Nothing goes past the proxy: without it the client has no network, as the profile wants it.
+        let content = "function FindProxyForURL(url, host) {\n  return \"PROXY \(proxy)\";\n}\n"
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: application/x-ns-proxy-autoconfig\r\n"
+            + "Content-Length: \(content.utf8.count)\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+        return Array((isHead ? head : head + content).utf8)
+    }
+}
