@@ -150,7 +150,7 @@ readme: build ## type the commands of the README: does each reader reach the goa
 	@python3 Tests/readme/roles.py
 
 forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
-	@scripts/install.sh forward
+	@scripts/install.sh forward page
 	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page action acceptance databases stage control-fuzz transfers
-#                                   tools load bench allocations install deb packages image
+#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page action acceptance databases stage
+#                                   control-fuzz transfers tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -82,7 +82,6 @@ for purpose in "$@"; do
         need python3-pip python3 -m pip --version
         need curl has curl
         need openssl has openssl
-        need chromium has chromium
         ;;
     readme)
         need python3 has python3

@@ -14,7 +14,8 @@ import Testing
     func `the file names the proxy as the client has reached it, and asks for no password`(path: String) {
         let response = response(to: "GET \(path) HTTP/1.1\r\nHost: 192.168.7.20:8888\r\n\r\n")
         #expect(response.hasPrefix("HTTP/1.1 200 OK\r\nContent-Type: application/x-ns-proxy-autoconfig\r\n"))
-        #expect(response.hasSuffix("\r\n\r\nfunction FindProxyForURL(url, host) {\n  return \"PROXY 192.168.7.20:8888\";\n}\n"))
+        let function = "function FindProxyForURL(url, host) {\n  return \"PROXY 192.168.7.20:8888\";\n}\n"
+        #expect(response.hasSuffix("\r\n\r\n\(function)"))
     }
 
     @Test func `HEAD has the length and no content`() {

@@ -86,7 +86,7 @@ def curl(*arguments, **environment):
 def check_chromium(folder, certificate):
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
     if not executable:
-        return verdict("chromium", False, "Chromium is missing; scripts/install.sh forward installs it")
+        return verdict("chromium", False, "Chromium is missing; scripts/install.sh page installs it")
     with served(folder) as plain, served(folder, certificate) as secure, forwarding("wifi-roam") as (_, port):
         # Chromium sends loopback past a proxy unless it is told otherwise.
         browser = Browser(executable, arguments=[

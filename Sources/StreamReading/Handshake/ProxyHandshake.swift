@@ -212,8 +212,10 @@ public struct ProxyHandshake: Sendable {
             return fail(.methodNotAllowed, "the proxy itself only answers GET; a client that uses it sends the whole URL")
         }
         guard ProxyAutoConfiguration.paths.contains(head.text(line.target)) else {
-            let advice = "set it as the HTTP or SOCKS5 proxy of a client, which /proxy.pac does"
-            return fail(.noSuchPage, "this is a proxy, and has no page here: \(advice)")
+            return fail(
+                .noSuchPage,
+                "this is a proxy, and its only page is /proxy.pac: set it as the HTTP or SOCKS5 proxy of a client"
+            )
         }
         guard let value = fields.value(of: "host", in: head),
             let proxy = ProxyTarget(authority: head.extracting(value), defaultPort: 80)
