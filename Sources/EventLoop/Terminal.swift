@@ -9,6 +9,27 @@ public enum Terminal {
         return columns > 0 ? columns : nil
     }
 
+    /// The rows of standard error's terminal; `nil` if it is no terminal or the height is unknown.
+    public static func rowsOfStandardError() -> Int? {
+        let rows = Int(squall_terminal_rows(STDERR_FILENO))
+        return rows > 0 ? rows : nil
+    }
+
+    /// Whether the process may draw on standard error's terminal: false for a job in the background of its shell. True if
+    /// the terminal isn't the controlling one of the process.
+    public static var isInForeground: Bool {
+        let group = tcgetpgrp(STDERR_FILENO)
+        return group < 0 || group == getpgrp()
+    }
+
+    /// Whether standard output and standard error are the same terminal.
+    public static var isShared: Bool {
+        var output = stat()
+        var errors = stat()
+        return isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1 && fstat(STDOUT_FILENO, &output) == 0
+            && fstat(STDERR_FILENO, &errors) == 0 && output.st_rdev == errors.st_rdev
+    }
+
     /// The longest line of `secret(prompt:)`, in bytes.
     private static let longestSecret = 4_096
 

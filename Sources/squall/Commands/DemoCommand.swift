@@ -14,6 +14,10 @@ struct DemoCommand: AsyncParsableCommand {
             happens on a terminal; each transfer ends with a summary and the SHA-256 digests of what was sent and \
             what arrived. Exits with 0 only if they are equal. The same seed makes the same faults.
 
+            Without --size each transfer has as many bytes as show the whole profile: until 3 s after its last phase has \
+            begun, or in 20 s without phases; at most in 30 s, and at most 64 MiB. On a terminal, one that the \
+            network doesn't slow down takes 8 s.
+
             Example: squall demo elevator --size 16MiB
             """
     )
@@ -29,10 +33,10 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var faults: FaultOptions
 
     @Option(
-        help: "The size of the file with its unit, from 1 B to 16 GiB. (default: 64 MiB)",
+        help: "The size of the file with its unit, from 1 B to 16 GiB. (default: what shows the profile)",
         transform: ArgumentReading.size
     )
-    var size = ByteCount.mebibytes(64)
+    var size: ByteCount?
 
     @Option(help: "The seed of every draw; without it the profile's, or a new one, which is printed.")
     var seed: UInt64?
@@ -65,7 +69,7 @@ struct DemoCommand: AsyncParsableCommand {
     func validate() throws {
         guard page || port == nil else { throw ValidationError("--port is the port of the page: give --page as well") }
         guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port is from 0 to 65535") }
-        guard size.bytes > 0, size <= .mebibytes(16 << 10) else {
+        if let size, size.bytes <= 0 || size > .mebibytes(16 << 10) {
             throw ValidationError("--size is from 1 B to 16 GiB, such as 64MiB")
         }
     }
@@ -84,29 +88,52 @@ struct DemoCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
-        let files = try DemoFiles(size: size.bytes, seed: seed, keptIn: keep)
+        let sizes = sizes(profile, seed)
+        let download = sizes[.download]?.bytes ?? sizes[.upload]?.bytes ?? 0
+        let upload = sizes[.upload]?.bytes ?? download
+        let files = try DemoFiles(download: download, upload: upload, seed: seed, keptIn: keep)
         defer { files.remove() }
         if page {
-            try await showPage(profile, seed, files, loops, until: interrupt)
+            try await showPage(profile, seed, files, sizes, loops, until: interrupt)
         } else {
             let network = DemoProxy(profile: profile, seed: seed, loops: loops)
-            let demo = Demo(profile: profile, seed: seed, files: files, format: events, network: network)
+            let demo = Demo(
+                profile: profile,
+                seed: seed,
+                files: files,
+                format: events,
+                network: network,
+                sizes: sizes
+            )
             try await demo.run(direction.transfers, until: interrupt)
         }
         await loops.stop()
+    }
+
+    /// The size of each transfer: the given one, or what its forecast says.
+    private func sizes(_ profile: Profile, _ seed: UInt64) -> [DemoTransfer: DemoSize] {
+        var sizes: [DemoTransfer: DemoSize] = [:]
+        for transfer in direction.transfers {
+            let direction = transfer.direction
+            sizes[transfer] =
+                size.map { DemoSize($0, profile, seed: seed, direction: direction) }
+                ?? DemoSize(profile, seed: seed, direction: direction)
+        }
+        return sizes
     }
 
     private func showPage(
         _ profile: Profile,
         _ seed: UInt64,
         _ files: DemoFiles,
+        _ sizes: [DemoTransfer: DemoSize],
         _ loops: EventLoopGroup,
         until interrupt: Interrupt
     ) async throws(CommandFailure) {
         #if Control
             let (events, direction) = (events, direction)
             let page = DemoPage(profile: profile, seed: seed, loops: loops)
-            let demo = Demo(profile: profile, seed: seed, files: files, format: events, network: page)
+            let demo = Demo(profile: profile, seed: seed, files: files, format: events, network: page, sizes: sizes)
             try await page.serve(port: port ?? 8474, until: interrupt) { url in
                 switch events {
                 case .text: Console.print("open \(url) in a browser: the demo begins then, and ends with Ctrl-C")

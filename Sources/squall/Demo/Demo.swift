@@ -13,8 +13,29 @@ struct Demo {
     let files: DemoFiles
     let format: EventFormat
     let network: any DemoNetwork
+    /// The expected time of a transfer, and the pace of its client on a terminal.
+    let sizes: [DemoTransfer: DemoSize]
     /// The time in which the end of a transfer can be read, where the transfers go on.
     private static let pause = Duration.seconds(5)
+
+    /// The output: wrapped and colored if standard output and standard error are one terminal.
+    private let output = DemoOutput()
+
+    init(
+        profile: Profile,
+        seed: UInt64,
+        files: DemoFiles,
+        format: EventFormat,
+        network: any DemoNetwork,
+        sizes: [DemoTransfer: DemoSize]
+    ) {
+        self.profile = profile
+        self.seed = seed
+        self.files = files
+        self.format = format
+        self.network = network
+        self.sizes = sizes
+    }
 
     /// Runs and verifies one transfer after the other; stops on `interrupt` or the first failure. On a network that repeats,
     /// only a file that differs is a failure.
@@ -27,10 +48,12 @@ struct Demo {
             throw .failed(error.description)
         }
         // So that the time shown is the network's, without hashing the file before the first byte.
-        await origin.remember(sha256: files.sentDigest, ofFile: DemoFiles.name)
+        await origin.remember(sha256: files.downloaded.digest, ofFile: DemoFiles.name)
         if format == .text {
-            Console.print("\(profile.name): \(profile.summary)")
-            Console.print("sending \(Formatting.size(files.size)) with seed \(seed)")
+            output.print("\(profile.name): \(profile.summary)")
+            let sizes = transfers.map { Formatting.size(files.sent(by: $0).size) }
+            let isOne = Set(sizes).count == 1
+            output.print("sending \(isOne ? sizes[0] : sizes.joined(separator: ", then ") + ",") with seed \(seed)")
         }
         do throws(CommandFailure) {
             var isFirst = true
@@ -46,11 +69,12 @@ struct Demo {
             } while network.repeats && !interrupt.hasCome
         } catch {
             await origin.shutdown()
-            throw error
+            throw output.fitted(error)
         }
         await origin.shutdown()
         if format == .text, transfers.count > 1, !network.repeats {
-            Console.print(lines: "\nproved: downloaded and uploaded, the file is the same byte for byte")
+            output.print("", isProof: false)
+            output.print("proved: downloaded and uploaded, the file is the same byte for byte", isProof: true)
         }
     }
 
@@ -61,26 +85,30 @@ struct Demo {
         from origin: OriginServer,
         until interrupt: Interrupt
     ) async throws(CommandFailure) {
-        let live = LiveLine()
+        let live = LiveLine(isOn: Console.isTerminal && (format == .text || !Terminal.isShared))
+        let display = DemoDisplay(transfer, expected: sizes[transfer]?.expected ?? .zero, live: live)
         let network = network
         let story = DemoStory(started: MonotonicClock.now, live: live) { phase, sentence in
             let place = [transfer.rawValue, phase].compactMap { $0 }.joined(separator: ", ")
             network.tell(sentence.isEmpty ? place : "\(place): \(sentence)")
         }
-        network.tell("\(transfer.rawValue): \(Formatting.size(files.size)) through \(profile.name), \(profile.summary)")
+        let size = Formatting.size(files.sent(by: transfer).size)
+        network.tell("\(transfer.rawValue): \(size) through \(profile.name), \(profile.summary)")
         files.prepare(transfer)
         let upstream = Endpoint(host: origin.address.host, port: UInt16(clamping: origin.address.port))
         let address = try await network.begin(to: upstream, story)
         let progress = TransferProgress()
-        let ticker = Task { await tick(transfer, story, progress, live) }
+        let ticker = Task { await tick(transfer, story, progress, display) }
         var client = DemoClient(files: files, format: format, seed: seed, story: story, progress: progress)
         client.isPatient = network.repeats
+        if live.isOn, !network.repeats { client.pace = sizes[transfer]?.pace }
         let work = Task { [client] in await client.perform(transfer, at: address) }
         let watch = Task {
             await interrupt.wait()
             work.cancel()
         }
         let result = await work.value
+        let end = MonotonicClock.now - story.started
         watch.cancel()
         ticker.cancel()
         await ticker.value
@@ -88,7 +116,12 @@ struct Demo {
         let statistics = await network.end()
         if let text = statistics.lateness { Console.warn(text) }
         do throws(CommandFailure) {
-            let caption = try conclude(transfer, result, story, isTold: live.isOn)
+            if format == .text {
+                if live.isOn { output.print(drawing: display.finalChart(at: end)) }
+                // Not repeated if it was shown live at the same place.
+                if !live.isOn || !output.isTerminal { Console.print(lines: DemoSummary.story(of: story)) }
+            }
+            let caption = try conclude(transfer, result, story)
             network.show(progress.snapshot, of: transfer, .done)
             network.tell("\(transfer.rawValue): \(caption)")
         } catch {
@@ -110,23 +143,22 @@ struct Demo {
         watch.cancel()
     }
 
-    /// Draws the live line and reports phases until it is cancelled.
+    /// Draws the transfer and reports phases until it is cancelled.
     private func tick(
         _ transfer: DemoTransfer,
         _ story: DemoStory,
         _ progress: TransferProgress,
-        _ live: LiveLine
+        _ display: DemoDisplay
     ) async {
         while !Task.isCancelled {
-            let now = MonotonicClock.now
-            let phase = network.phase(at: now, story).map { "[\($0)]   " } ?? ""
-            network.show(progress.snapshot, of: transfer, .running)
-            let faults = story.faults
-            live.draw(
-                "\(Formatting.seconds(now - story.started))  \(phase)\(progress.text)   "
-                    + "\(faults) fault\(faults == 1 ? "" : "s")"
-            )
-            try? await Task.sleep(for: .milliseconds(100))
+            network.followPhases(until: MonotonicClock.now, story)
+            let snapshot = progress.snapshot
+            network.show(snapshot, of: transfer, .running)
+            if display.live.isOn {
+                let passed = await network.passed(transfer) ?? snapshot.bytes
+                display.draw(story, snapshot, passed: passed, at: MonotonicClock.now - story.started)
+            }
+            try? await Task.sleep(for: DemoDisplay.interval)
         }
     }
 
@@ -134,11 +166,8 @@ struct Demo {
     private func conclude(
         _ transfer: DemoTransfer,
         _ result: Result<DemoResult, DemoFailure>,
-        _ story: DemoStory,
-        isTold: Bool
+        _ story: DemoStory
     ) throws(CommandFailure) -> String {
-        // Not repeated if it was shown live.
-        if format == .text, !isTold { Console.print(lines: DemoSummary.story(of: story)) }
         let done: DemoResult
         switch result {
         case .success(let result):
@@ -151,10 +180,19 @@ struct Demo {
             throw .failed("\(transfer.failure): \(reason)")
         }
         let received = try DemoFiles.digest(ofFile: transfer == .download ? files.received : files.uploaded)
-        let isEqual = received == files.sentDigest && done.bytes == files.size
+        let sent = files.sent(by: transfer)
+        let isEqual = received == sent.digest && done.bytes == sent.size
         switch format {
         case .text:
-            Console.print(lines: DemoSummary.text(of: done, story, files: files, received: received))
+            let summary = DemoSummary(
+                result: done,
+                faults: story.events,
+                resumptions: story.resumptions,
+                sent: sent.digest.hexadecimal,
+                received: received.hexadecimal,
+                isEqual: isEqual
+            )
+            output.print(summary)
         case .json:
             EventFormat.writeJSON(
                 DemoVerdict(
@@ -163,7 +201,7 @@ struct Demo {
                     received: received.hexadecimal,
                     resumedAt: story.resumptions,
                     seed: seed,
-                    sent: files.sentDigest.hexadecimal,
+                    sent: sent.digest.hexadecimal,
                     transfer: transfer.rawValue
                 )
             )

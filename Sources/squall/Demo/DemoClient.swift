@@ -1,5 +1,6 @@
 import SystemPackage
 import TransferClient
+import Units
 
 /// The client of a demo: runs a transfer through the proxy and reports it.
 struct DemoClient {
@@ -10,6 +11,8 @@ struct DemoClient {
     let progress: TransferProgress
     /// Whether the client never gives up, and waits for 2 s at most: somebody takes the network away by hand.
     var isPatient = false
+    /// The rate to which the client limits itself, if any.
+    var pace: BitRate?
 
     /// Runs `transfer` with the server at `address`.
     func perform(_ transfer: DemoTransfer, at address: String) async -> Result<DemoResult, DemoFailure> {
@@ -23,6 +26,7 @@ struct DemoClient {
     private var client: TransferClient {
         var configuration = TransferClientConfiguration()
         configuration.seed = seed
+        configuration.maximumRate = pace
         if isPatient {
             configuration.retry.maximumAttempts = .max
             configuration.retry.maximumDelay = .seconds(2)
@@ -50,9 +54,9 @@ struct DemoClient {
     private func upload(_ url: String) async -> Result<DemoResult, DemoFailure> {
         var request = UploadRequest(url: url, journalFolder: FilePath(files.state))
         // So that the time shown is the network's, without hashing the file before the first byte.
-        request.sha256 = files.sentDigest
+        request.sha256 = files.sent.digest
         do throws(UploadError) {
-            let summary = try await client.upload(FilePath(files.sent), request) { event in
+            let summary = try await client.upload(FilePath(files.sent.path), request) { event in
                 progress.note(event)
                 story.record(event)
                 guard format == .json else { return }

@@ -8,12 +8,16 @@ import Units
 struct DemoFiles {
     /// The name of the served file.
     static let name = "file.bin"
+    /// The name of the file to upload, if it isn't the served one.
+    static let otherName = "upload.bin"
     private static let blockSize = 1 << 20
 
     /// The served folder.
     let served: String
-    /// The sent file.
-    let sent: String
+    /// The served file.
+    let downloaded: File
+    /// The file to upload: the served one, or a longer or shorter one that begins alike.
+    let sent: File
     /// The destination of the download.
     let received: String
     /// The origin's upload folder.
@@ -22,22 +26,26 @@ struct DemoFiles {
     let uploaded: String
     /// The client's state folder.
     let state: String
-    let size: Int64
-    /// The SHA-256 of the file when it was written.
-    let sentDigest: [UInt8]
     private let folder: URL
     private let isKept: Bool
 
-    /// Writes a file of `size` bytes that depends only on `seed`.
-    init(size: Int64, seed: UInt64, keptIn keep: String?) throws(CommandFailure) {
-        self.size = size
+    /// A file that is sent.
+    struct File {
+        let path: String
+        let size: Int64
+        /// Its SHA-256 when it was written.
+        let digest: [UInt8]
+    }
+
+    /// Writes a file of `download` bytes, and another one of `upload` bytes if that differs. Their content depends only on
+    /// `seed`.
+    init(download: Int64, upload: Int64, seed: UInt64, keptIn keep: String?) throws(CommandFailure) {
         isKept = keep != nil
         folder =
             keep.map { URL(fileURLWithPath: $0) }
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("squall-demo-\(UUID().uuidString)")
         let source = folder.appendingPathComponent("sent")
         served = source.path
-        sent = source.appendingPathComponent(DemoFiles.name).path
         received = folder.appendingPathComponent("received.bin").path
         let work = folder.appendingPathComponent(DemoFolder.work)
         uploads = work.appendingPathComponent("uploads").path
@@ -47,12 +55,17 @@ struct DemoFiles {
         do {
             try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
             try FileManager.default.createDirectory(atPath: uploads, withIntermediateDirectories: true)
-            sentDigest = try DemoFiles.write(to: source.appendingPathComponent(DemoFiles.name), size: size, seed: seed)
+            downloaded = try DemoFiles.write(to: source.appendingPathComponent(DemoFiles.name), download, seed)
+            let other = source.appendingPathComponent(DemoFiles.otherName)
+            sent = download == upload ? downloaded : try DemoFiles.write(to: other, upload, seed)
         } catch {
             DemoFiles.remove(folder, isKept: isKept)
             throw .failed("can't write the demo's file in \(folder.path): \(FileProblem.reason(error))")
         }
     }
+
+    /// The file that `transfer` sends.
+    func sent(by transfer: DemoTransfer) -> File { transfer == .download ? downloaded : sent }
 
     /// Removes what an earlier transfer of the demo has left.
     func prepare(_ transfer: DemoTransfer) {
@@ -95,7 +108,7 @@ struct DemoFiles {
         }
     }
 
-    private static func write(to url: URL, size: Int64, seed: UInt64) throws -> [UInt8] {
+    private static func write(to url: URL, _ size: Int64, _ seed: UInt64) throws -> File {
         let file = try FileDescriptor.open(
             FilePath(url.path),
             .writeOnly,
@@ -122,6 +135,6 @@ struct DemoFiles {
             try file.writeAll(block)
             remaining -= Int64(count)
         }
-        return Array(hash.finalize())
+        return File(path: url.path, size: size, digest: Array(hash.finalize()))
     }
 }

@@ -12,8 +12,8 @@ enum DemoFolder {
     private static let markText = "squall demo keeps its files here, and replaces them the next time.\n"
     /// The files that a demo creates, including a leftover partial file and its journal.
     private static let made = [
-        "sent/file.bin", "received.bin", uploaded, ".received.bin.squall-part", ".received.bin.squall-journal",
-        ".received.bin.squall-mismatch",
+        "sent/file.bin", "sent/upload.bin", "received.bin", uploaded, ".received.bin.squall-part",
+        ".received.bin.squall-journal", ".received.bin.squall-mismatch",
     ]
 
     /// Creates the folder, or takes over an empty one or that of an earlier demo, whose received file is removed.

@@ -12,8 +12,11 @@ protocol DemoNetwork: Sendable {
     /// Starts from the beginning of the profile in front of `upstream`, and tells `story`; returns the address of the proxy.
     func begin(to upstream: Endpoint, _ story: DemoStory) async throws(CommandFailure) -> String
 
-    /// The name of the phase now, which `story` reports if it is new.
-    func phase(at moment: Moment, _ story: DemoStory) -> String?
+    /// Has `story` report the phases that began until `moment`.
+    func followPhases(until moment: Moment, _ story: DemoStory)
+
+    /// The bytes that have passed in the direction of a transfer; `nil` if only the client counts them.
+    func passed(_ transfer: DemoTransfer) async -> Int64?
 
     /// Shows the progress of a transfer.
     func show(_ progress: ProgressSnapshot, of transfer: DemoTransfer, _ state: DemoTransfer.State)
@@ -49,7 +52,7 @@ final class DemoProxy: DemoNetwork {
         )
         do throws(ProxyError) {
             let proxy = try await Proxy.start(configuration, on: loops, journal: { story.record($0) })
-            story.follow(proxy.schedule, names: profile.phases.map(\.name))
+            story.follow(proxy.schedule, of: profile)
             running.withLock { $0 = proxy }
             return "\(proxy.address)"
         } catch {
@@ -57,7 +60,13 @@ final class DemoProxy: DemoNetwork {
         }
     }
 
-    func phase(at moment: Moment, _ story: DemoStory) -> String? { story.phase(at: moment) }
+    func followPhases(until moment: Moment, _ story: DemoStory) { story.followPhases(until: moment) }
+
+    func passed(_ transfer: DemoTransfer) async -> Int64? {
+        guard let proxy = running.withLock({ $0 }) else { return nil }
+        let statistics = await proxy.statistics()
+        return transfer == .download ? statistics.downstreamBytes : statistics.upstreamBytes
+    }
 
     func show(_ progress: ProgressSnapshot, of transfer: DemoTransfer, _ state: DemoTransfer.State) {}
 

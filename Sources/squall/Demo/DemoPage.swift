@@ -91,11 +91,11 @@
             }
         }
 
-        func phase(at moment: Moment, _ story: DemoStory) -> String? {
-            let phase = proxies.phase(of: DemoPage.name)
-            story.enter(phase, at: moment)
-            return phase
+        func followPhases(until moment: Moment, _ story: DemoStory) {
+            story.enter(proxies.phase(of: DemoPage.name), at: moment)
         }
+
+        func passed(_ transfer: DemoTransfer) async -> Int64? { nil }
 
         func show(_ progress: ProgressSnapshot, of transfer: DemoTransfer, _ state: DemoTransfer.State) {
             let state: Story.Transfer.State =

@@ -1,5 +1,6 @@
 import EventLoop
 import FaultPlan
+import FaultProfile
 import Synchronization
 import TransferClient
 import Units
@@ -9,8 +10,13 @@ final class DemoStory: Sendable {
     /// The maximum number of lines kept; further ones are only counted.
     static let limit = 1_000
 
+    /// The maximum number of phases kept for the chart; the first ones go.
+    static let phaseLimit = 1_000
+
     private struct State {
         var phases: Phases?
+        /// The phases so far, the present one last.
+        var spans: [PhaseSpan] = []
         /// The phase that `enter` reported.
         var entered: String?
         var lines: [(moment: Moment, text: String)] = []
@@ -18,13 +24,17 @@ final class DemoStory: Sendable {
         /// The number of injections per fault description, in order of first occurrence.
         var events: [(fault: String, count: Int)] = []
         var resumptions: [Int64] = []
+        var resumed: DemoScene.Resumption?
+        /// What is told live.
+        var narration = DemoNarration()
     }
 
     /// The network phases reported so far.
     private struct Phases {
         let schedule: Schedule
-        let names: [String]
-        var current: Schedule.Interval?
+        let profile: Profile
+        let tones: [PhaseTone]
+        var follower = PhaseFollower()
     }
 
     let started: Moment
@@ -56,33 +66,34 @@ final class DemoStory: Sendable {
         }
     }
 
-    /// Starts reporting the phases of a schedule.
-    func follow(_ schedule: Schedule, names: [String]) {
-        state.withLock { $0.phases = Phases(schedule: schedule, names: names) }
+    /// The phases so far, and the last resumption, on the clock of the transfer.
+    var scene: (phases: [PhaseSpan], resumed: DemoScene.Resumption?) { state.withLock { ($0.spans, $0.resumed) } }
+
+    /// Starts reporting the phases of a schedule of `profile`.
+    func follow(_ schedule: Schedule, of profile: Profile) {
+        let phases = Phases(schedule: schedule, profile: profile, tones: PhaseSpan.tones(of: profile))
+        state.withLock { $0.phases = phases }
     }
 
     /// Reports the phase of a clock that may be set, unless it is the one reported before.
     func enter(_ phase: String?, at moment: Moment) {
-        let isNew = state.withLock { state in
+        let sentences = state.withLock { state -> [[String]] in
             defer { state.entered = phase }
-            guard let phase, phase != state.entered else { return false }
+            guard let phase, phase != state.entered else { return [] }
             DemoStory.append((moment, "— \(phase)"), &state)
-            return true
+            let span = PhaseSpan(name: phase, begin: moment - started, tone: .good(isSecond: false))
+            DemoStory.append(span, &state)
+            return [state.narration.phase(phase, figures: [])]
         }
-        guard isNew, let phase else { return }
-        printLive((moment, "— \(phase)"))
+        guard !sentences.isEmpty, let phase else { return }
+        for fields in sentences { printLive(moment, fields) }
         tell(phase, "")
     }
 
-    /// The name of the phase at `moment`, reported if it is new.
-    func phase(at moment: Moment) -> String? {
-        let (news, name) = state.withLock { state in
-            let news = DemoStory.enterPhase(at: moment, &state)
-            let index = state.phases?.current?.phase
-            return (news, index.flatMap { state.phases?.names[$0] } ?? state.entered)
-        }
-        if let news { printLive(news) }
-        return name
+    /// Reports the phases that began until `moment`.
+    func followPhases(until moment: Moment) {
+        let news = state.withLock { enterPhases(until: moment, &$0) }
+        for item in news { printLive(item.moment, item.fields) }
     }
 
     /// Records a fault.
@@ -94,37 +105,59 @@ final class DemoStory: Sendable {
             } else {
                 state.events.append((fault, 1))
             }
+            return state.narration.fault(entry)
         }
     }
 
     /// Records an event of the client.
     func record(_ event: DownloadEvent) {
         guard let sentence = event.sentence else { return }
-        if case .resumed(let offset) = event { record(sentence, resumedAt: offset) } else { record(sentence) }
+        guard case .resumed(let offset) = event else { return record(sentence) { $0.client(event) } }
+        record(sentence, resumedAt: offset)
     }
 
     /// Records an event of the client.
     func record(_ event: UploadEvent) {
         guard let sentence = event.sentence else { return }
-        if case .resumed(let offset) = event { record(sentence, resumedAt: offset) } else { record(sentence) }
+        guard case .resumed(let offset) = event else { return record(sentence) { $0.client(event) } }
+        record(sentence, resumedAt: offset)
     }
 
-    private func record(_ sentence: String, resumedAt offset: Int64? = nil) {
+    private func record(_ sentence: String, resumedAt offset: Int64) {
+        let time = MonotonicClock.now - started
+        record(sentence) { $0.resumed(at: offset) } change: { state in
+            state.resumptions.append(offset)
+            state.resumed = DemoScene.Resumption(offset: offset, time: time)
+        }
+    }
+
+    private func record(
+        _ sentence: String,
+        _ narrate: (inout DemoNarration) -> [String],
+        change: (inout State) -> Void = { _ in }
+    ) {
         add("client: \(sentence)", at: MonotonicClock.now) { state in
-            if let offset { state.resumptions.append(offset) }
+            change(&state)
+            return narrate(&state.narration)
         }
         tell(state.withLock { $0.entered }, sentence)
     }
 
-    private static func enterPhase(at moment: Moment, _ state: inout State) -> (moment: Moment, text: String)? {
-        guard let phases = state.phases else { return nil }
-        let interval = phases.schedule.interval(at: moment)
-        if let current = phases.current, interval.begin <= current.begin { return nil }
-        state.phases?.current = interval
-        guard let index = interval.phase else { return nil }
-        let line = (moment: max(interval.begin, phases.schedule.start), text: "— \(phases.names[index])")
-        append(line, &state)
-        return line
+    /// Adds the lines of the phases that began until `moment`; returns what is told live about them.
+    private func enterPhases(until moment: Moment, _ state: inout State) -> [(moment: Moment, fields: [String])] {
+        guard var phases = state.phases else { return [] }
+        let begun = phases.follower.advance(phases.schedule, to: moment)
+        state.phases = phases
+        return begun.compactMap { interval in
+            guard let index = interval.phase else { return nil }
+            let begin = max(interval.begin, phases.schedule.start)
+            let phase = phases.profile.phases[index]
+            DemoStory.append((begin, "— \(phase.name)"), &state)
+            let span = PhaseSpan(name: phase.name, begin: max(.zero, begin - started), tone: phases.tones[index])
+            DemoStory.append(span, &state)
+            state.entered = phase.name
+            return (begin, state.narration.phase(phase.name, figures: phase.faults.map(\.kind.figures.text)))
+        }
     }
 
     private static func append(_ line: (moment: Moment, text: String), _ state: inout State) {
@@ -135,18 +168,25 @@ final class DemoStory: Sendable {
         }
     }
 
-    private func add(_ text: String, at moment: Moment, _ change: (inout State) -> Void) {
+    private static func append(_ span: PhaseSpan, _ state: inout State) {
+        state.spans.append(span)
+        if state.spans.count > DemoStory.phaseLimit { state.spans.removeFirst() }
+    }
+
+    private func add(_ text: String, at moment: Moment, _ change: (inout State) -> [String]) {
         let news = state.withLock { state in
-            let news = DemoStory.enterPhase(at: moment, &state)
-            change(&state)
+            var news = enterPhases(until: moment, &state)
+            news.append((moment, change(&state)))
             DemoStory.append((moment, text), &state)
             return news
         }
-        if let news { printLive(news) }
-        printLive((moment, text))
+        for item in news { printLive(item.moment, item.fields) }
     }
 
-    private func printLive(_ line: (moment: Moment, text: String)) {
-        live.print("\(Formatting.seconds(line.moment - started))  \(line.text)")
+    /// Prints a line of `fields` above the live lines, as far as they fit; nothing if there are none.
+    private func printLive(_ moment: Moment, _ fields: [String]) {
+        guard live.isOn, !fields.isEmpty else { return }
+        let time = Formatting.seconds(moment - started)
+        live.print(DemoNarration.line(time, fields, TerminalAbilities.ofProcess, columns: TerminalAbilities.columns))
     }
 }

@@ -1,8 +1,17 @@
+import FaultPlan
 import TransferClient
 
 /// A transfer of the demo.
 enum DemoTransfer: String {
     case download, upload
+
+    /// The direction of its bytes.
+    var direction: Direction {
+        switch self {
+        case .download: .downstream
+        case .upload: .upstream
+        }
+    }
 
     /// The state of a transfer.
     enum State {

@@ -28,6 +28,13 @@ struct CommandFailure: Error {
         self.lines = lines
     }
 
+    /// The failure with its text broken between words into lines of at most `columns`.
+    func wrapped(to columns: Int) -> CommandFailure {
+        let wrapped = lines.split(separator: "\n", omittingEmptySubsequences: false)
+            .flatMap { TerminalText.wrapped(String($0), to: columns) }
+        return CommandFailure(code: code, lines: wrapped.joined(separator: "\n"))
+    }
+
     /// The problems of a profile, one per line.
     static func problems(_ lines: String) -> CommandFailure { CommandFailure(code: .wrongInput, lines: lines) }
     /// A failure of `squall ctl`, in Toxiproxy's words: without the command's name.

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Synchronization
 import Units
 
 /// Writes to standard output and standard error; all text except `LiveLine` goes through here.
@@ -8,13 +9,29 @@ import Units
 enum Console {
     private static let errors = LineWriter(standardError: ())
     private static let output = LineWriter(standardOutput: ())
+    /// The live line that other text is printed above.
+    private static let live = Mutex<LiveLine?>(nil)
+
+    /// Prints text of standard error above `live` from now on, and that of standard output too if it is the same terminal.
+    static func share(with live: LiveLine?) {
+        self.live.withLock { $0 = live.flatMap { $0.isOn ? $0 : nil } }
+    }
+
+    /// Prints `lines` above the live line, if one has the terminal.
+    private static func printAbove(_ lines: String, isOutput: Bool = false) -> Bool {
+        guard let live = live.withLock({ $0 }), !isOutput || Terminal.isShared else { return false }
+        for line in lines.split(separator: "\n", omittingEmptySubsequences: false) { live.print(String(line)) }
+        return true
+    }
 
     /// Lines on standard error, written without waiting.
     struct Log: Sendable {
         private let writer = LineWriter(standardError: ())
 
         /// Writes a line; thread-safe.
-        func write(_ line: String) { writer.write(line.visibleLine) }
+        func write(_ line: String) {
+            if !printAbove(line.visibleLine) { writer.write(line.visibleLine) }
+        }
 
         /// Waits until everything is written, at most `patience`.
         func finish() { writer.flush(within: patience) }
@@ -35,18 +52,21 @@ enum Console {
     }
 
     /// Prints a warning on standard error, prefixed with the command's name, without waiting; thread-safe.
-    static func warn(_ message: String) {
-        errors.write("squall: \(message.visibleLine)")
-    }
+    static func warn(_ message: String) { warn(lines: "squall: \(message.visibleLine)") }
 
     /// Writes lines to standard error without waiting.
-    static func warn(lines: String) { errors.write(lines.visibleLines) }
+    static func warn(lines: String) {
+        if !printAbove(lines.visibleLines) { errors.write(lines.visibleLines) }
+    }
 
     /// Writes a line to standard output without waiting.
-    static func note(_ line: String) { output.write(line.visibleLine) }
+    static func note(_ line: String) {
+        if !printAbove(line.visibleLine, isOutput: true) { output.write(line.visibleLine) }
+    }
 
     /// Writes lines to standard error.
     static func error(lines: String) {
+        if printAbove(lines.visibleLines) { return }
         errors.write(lines.visibleLines)
         errors.flush()
     }
@@ -64,6 +84,7 @@ enum Console {
     static func print(file text: String) { write(isOutputTerminal ? text.visibleLines : text) }
 
     private static func write(_ text: String) {
+        if printAbove(text, isOutput: true) { return }
         output.write(text)
         output.flush()
     }

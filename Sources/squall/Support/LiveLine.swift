@@ -4,10 +4,11 @@ import Synchronization
 import SystemPackage
 import Units
 
-/// A line at the bottom of a terminal that is redrawn, with permanent lines above. Does nothing if standard error isn't
-/// a terminal.
+/// Lines at the bottom of a terminal that are redrawn, with permanent lines above. Does nothing if standard error isn't a
+/// terminal.
 ///
-/// Writes on its own queue, so callers such as event loops never wait for a slow terminal.
+/// Writes on its own queue, so callers such as event loops never wait for a slow terminal. A job in the background draws
+/// nothing, and prints permanent lines only.
 final class LiveLine: Sendable {
     /// The maximum number of queued bytes; beyond it redraws are dropped and lines are counted.
     static let limit = 64 << 10
@@ -33,41 +34,60 @@ final class LiveLine: Sendable {
 
     /// Replaces the live line by `text`, truncated to the terminal's width.
     func draw(_ text: String) {
-        guard isOn else { return }
-        screen.draw(String(text.visibleLine.prefix(TerminalAbilities.columns)))
+        draw(lines: [String(text.visibleLine.prefix(TerminalAbilities.columns))])
     }
 
     /// Replaces the live line by the line of `bar` for `progress`.
     func draw(_ progress: ProgressSnapshot, _ bar: ProgressBar) {
-        guard isOn else { return }
-        screen.draw(bar.line(progress, columns: TerminalAbilities.columns))
+        draw(lines: [bar.line(progress, columns: TerminalAbilities.columns)])
+    }
+
+    /// Replaces the live lines by `lines`, which fit the terminal and may have colors. More than one needs escape sequences.
+    func draw(lines: [String]) {
+        guard isOn, Terminal.isInForeground else { return }
+        screen.draw(lines, terminalColumns: TerminalAbilities.columns + 1)
     }
 
     /// Prints a permanent line above the live one.
     func print(_ text: String) {
         guard isOn else { return }
-        screen.print(text.visibleLine)
+        if !Terminal.isInForeground { screen.forget() }
+        screen.print(text.visibleLine, terminalColumns: TerminalAbilities.columns + 1)
     }
 
-    /// Removes the live line and waits until everything is written.
+    /// Removes the live lines and waits until everything is written.
     func clear() {
         guard isOn else { return }
         screen.flush()
-        screen.draw("")
+        if !Terminal.isInForeground { screen.forget() }
+        screen.draw([], terminalColumns: TerminalAbilities.columns + 1)
         screen.flush()
+    }
+
+    /// Removes the live lines; waits at most `patience` for a terminal that is stopped, and gives it up then.
+    func clear(within patience: Duration) {
+        guard isOn else { return }
+        if !Terminal.isInForeground { screen.forget() }
+        screen.draw([], terminalColumns: TerminalAbilities.columns + 1)
+        screen.flush(within: patience)
     }
 }
 
 /// The output queue of a terminal.
 private final class Screen: Sendable {
     private struct State {
-        var line = ""
-        /// Whether the current line was queued.
-        var isLineQueued = true
+        /// The live lines as last asked for.
+        var wanted: [String] = []
+        /// The live lines as last queued.
+        var shown: [String] = []
+        /// The width of the terminal, which breaks lines that were drawn when it was wider.
+        var columns = 0
         /// The queued text.
         var waiting = ""
         /// The number of lines dropped since the last printed one.
         var dropped = 0
+        /// Whether the terminal took nothing for too long.
+        var isGivenUp = false
     }
 
     private let output: FileDescriptor
@@ -80,50 +100,87 @@ private final class Screen: Sendable {
         self.hasEscapes = hasEscapes
     }
 
-    /// Queues the live line.
-    func draw(_ line: String) {
+    /// Queues the live lines.
+    func draw(_ lines: [String], terminalColumns columns: Int) {
         change { state in
-            guard line != state.line || !state.isLineQueued else { return }
-            let before = state.line
-            state.line = line
-            state.isLineQueued = Screen.queue(missing(state) + replacing(before, line), &state)
+            state.wanted = lines
+            guard lines != state.shown || columns != state.columns || state.dropped > 0 else { return }
+            queue(nil, &state, columns)
         }
     }
 
-    /// Queues a permanent line.
-    func print(_ text: String) {
+    /// Queues a permanent line, above the live ones.
+    func print(_ text: String, terminalColumns columns: Int) {
         change { state in
-            let lines = replacing(state.line, text) + "\n\(state.line)"
-            let isQueued = Screen.queue(missing(state) + lines, &state)
-            if !isQueued { state.dropped += 1 }
+            if !queue(text, &state, columns) { state.dropped += 1 }
         }
     }
 
-    /// Waits until the queue is written, or writing has failed.
+    /// Takes the lines on the terminal for somebody else's.
+    func forget() {
+        state.withLock { ($0.wanted, $0.shown) = ([], []) }
+    }
+
+    /// Waits until the queue is written, or writing has failed. Doesn't wait for a terminal that was given up.
     func flush() {
+        guard state.withLock({ !$0.isGivenUp }) else { return }
         queue.sync { write() }
     }
 
-    /// A line that replaces the dropped ones.
-    private func missing(_ state: State) -> String {
-        guard state.dropped > 0 else { return "" }
-        return replacing(state.line, "… and \(state.dropped) line\(state.dropped == 1 ? "" : "s") more") + "\n"
+    /// Waits at most `patience` until the queue is written.
+    func flush(within patience: Duration) {
+        let written = DispatchSemaphore(value: 0)
+        queue.async { [self] in
+            write()
+            written.signal()
+        }
+        let limit = DispatchTime.now() + .nanoseconds(Int(patience.nanoseconds))
+        if written.wait(timeout: limit) == .timedOut { state.withLock { $0.isGivenUp = true } }
     }
 
-    /// Overwrites the line `before` completely with `text`.
-    private func replacing(_ before: String, _ text: String) -> String {
-        if hasEscapes { return "\r\(text)\u{1B}[K" }
-        let blanks = String(repeating: " ", count: max(0, before.count - text.count))
-        return "\r\(text)\(blanks)" + (text.isEmpty ? "\r" : "")
-    }
-
-    /// Appends `text` to the queue; `false` when it is full.
+    /// Appends what replaces the live lines by `permanent`, if any, and the wanted ones; `false` when the queue is full.
     @discardableResult
-    private static func queue(_ text: String, _ state: inout State) -> Bool {
+    private func queue(_ permanent: String?, _ state: inout State, _ columns: Int) -> Bool {
+        var lines: [String] = []
+        if state.dropped > 0 { lines.append("… and \(state.dropped) line\(state.dropped == 1 ? "" : "s") more") }
+        if let permanent { lines.append(permanent) }
+        let text = replacing(state.shown, by: lines, state.wanted, columns)
         guard state.waiting.utf8.count + text.utf8.count <= LiveLine.limit else { return false }
         state.waiting += text
-        state.dropped = 0
+        (state.dropped, state.shown, state.columns) = (0, state.wanted, columns)
         return true
+    }
+
+    /// The text that overwrites the lines `before` by `permanent` lines and the live lines `after`. The cursor stays at the
+    /// end of the last live line.
+    private func replacing(_ before: [String], by permanent: [String], _ after: [String], _ columns: Int) -> String {
+        guard hasEscapes else { return replacing(before.last ?? "", by: permanent, after.last ?? "") }
+        let end = "\u{1B}[K"
+        let heights = before.map { max(1, (TerminalText.width($0) + columns - 1) / max(1, columns)) }
+        let height = heights.reduce(0, +)
+        let clears = height > 0
+        let up = height > 1 ? "\u{1B}[\(height - 1)A" : ""
+        let above = permanent.map { $0 + (clears ? end : "") + "\n" }.joined()
+        let below = after.map { $0 + end }.joined(separator: "\n")
+        guard height <= max(1, permanent.count + after.count) else { return "\r" + up + above + below + "\u{1B}[J" }
+        let isFresh = before.isEmpty && !permanent.isEmpty
+        return (isFresh ? "" : "\r" + up) + above + below + (clears && after.isEmpty ? end : "")
+    }
+
+    /// The same with blanks, for single lines.
+    private func replacing(_ before: String, by permanent: [String], _ after: String) -> String {
+        var text = ""
+        var rest = before
+        for line in permanent {
+            text += (rest.isEmpty ? "" : "\r") + line + blanks(over: rest, line) + "\n"
+            rest = ""
+        }
+        if permanent.isEmpty { text += "\r" }
+        return text + after + blanks(over: rest, after) + (after.isEmpty && !rest.isEmpty ? "\r" : "")
+    }
+
+    private func blanks(over before: String, _ after: String) -> String {
+        String(repeating: " ", count: max(0, before.count - after.count))
     }
 
     private func change(_ body: (inout State) -> Void) {

@@ -36,6 +36,8 @@ struct ProgressBar {
 
     var glyphs: Glyphs
     var isColored: Bool
+    /// Whether the rate is in bit/s, as in profiles, and not in B/s.
+    var ratesAreInBits = false
 
     /// The minimum width of a bar.
     static let minimumBarWidth = 10
@@ -116,7 +118,8 @@ struct ProgressBar {
 
     /// "4.8 MiB/s".
     private func rate(_ progress: ProgressSnapshot) -> String {
-        Self.left(progress.rate.map { Formatting.byteRate($0) } ?? "", to: 9)
+        if ratesAreInBits { return Self.left(progress.rate.map { Formatting.rate(bitsPerSecond: $0 * 8) } ?? "", to: 11) }
+        return Self.left(progress.rate.map { Formatting.byteRate($0) } ?? "", to: 9)
     }
 
     /// "0:12 left".
@@ -137,8 +140,8 @@ struct ProgressBar {
     private func message(_ progress: ProgressSnapshot) -> String? {
         switch progress.pause {
         case .waiting(let time, let reason):
-            return "waiting \((time.nanoseconds - 1) / 1_000_000_000 + 1) s: \(safe(reason))"
-        case .trying(let reason): return "trying again: \(safe(reason))"
+            return "waiting \((time.nanoseconds - 1) / 1_000_000_000 + 1) s: \(glyphs.safe(reason))"
+        case .trying(let reason): return "trying again: \(glyphs.safe(reason))"
         case .withoutNetwork: return "waiting for the network"
         case nil: return nil
         }
@@ -188,27 +191,6 @@ struct ProgressBar {
         guard text.count > columns else { return text }
         guard columns > glyphs.ellipsis.count else { return String(text.prefix(max(0, columns))) }
         return text.prefix(columns - glyphs.ellipsis.count) + glyphs.ellipsis
-    }
-
-    /// Replaces characters that aren't one column wide by question marks.
-    private func safe(_ text: String) -> String {
-        var safe = ""
-        for character in text.visibleLine {
-            switch character {
-            case " "..."~" where character.isASCII: safe.append(character)
-            case "“" where glyphs.isASCII, "”" where glyphs.isASCII: safe.append("\"")
-            case "…" where glyphs.isASCII: safe += glyphs.ellipsis
-            default: safe.append(!glyphs.isASCII && Self.isNarrow(character) ? character : "?")
-            }
-        }
-        return safe
-    }
-
-    /// Whether a character is certainly one column wide: Latin, Greek, Cyrillic and punctuation.
-    private static func isNarrow(_ character: Character) -> Bool {
-        guard character.unicodeScalars.count == 1, let scalar = character.unicodeScalars.first else { return false }
-        return (0xA1...0x2FF).contains(scalar.value) || (0x370...0x481).contains(scalar.value)
-            || (0x2010...0x2027).contains(scalar.value)
     }
 
     private static func left(_ text: String, to width: Int) -> String {

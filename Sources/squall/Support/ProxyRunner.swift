@@ -41,6 +41,10 @@ struct ProxyRunner {
         let journal = output.map {
             Journal($0, header: JournalHeader(of: configurations, recorded: recorded, at: MonotonicClock.now))
         }
+        // The journal on the terminal is for reading, without a line that moves.
+        let live = LiveLine(isOn: Console.isTerminal && !(self.journal == "-" && Terminal.isShared))
+        Console.share(with: live)
+        defer { Console.share(with: nil) }
         let narrator = Console.isTerminal ? Narrator(clockStart: configurations.first?.clockStart) : nil
         let warnings = Warnings()
         var proxies: [Proxy] = []
@@ -64,9 +68,14 @@ struct ProxyRunner {
         output?.release()
         for proxy in proxies { announce(proxy) }
         let reloading = reloading(proxies, journal, reasons)
+        let display = live.isOn ? Task { [proxies] in await RunDisplay(proxies: proxies, live: live).run() } : nil
         let polling = watches ? ProxyRunner.polling(reload) : nil
         await interrupt.wait()
         polling?.cancel()
+        display?.cancel()
+        await display?.value
+        live.clear(within: Console.patience)
+        Console.share(with: nil)
         reload.finish()
         await reloading?.value
         var lateness: [String] = []

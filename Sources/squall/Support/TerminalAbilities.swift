@@ -28,6 +28,12 @@ struct TerminalAbilities: Hashable {
     /// The minimum width of a drawing, even on a narrower terminal.
     static let minimumColumns = 20
 
+    /// The assumed height of a terminal of unknown height.
+    static let usualRows = 24
+
+    /// The height of the terminal; queried each time.
+    static var rows: Int { Terminal.rowsOfStandardError() ?? usualRows }
+
     /// The columns before the last one, where terminals wrap; queried each time, since windows can be resized.
     static var columns: Int {
         max(minimumColumns, Terminal.columnsOfStandardError() ?? usualColumns) - 1
