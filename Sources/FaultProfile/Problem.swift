@@ -12,10 +12,38 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     public let what: String
     /// What to do about it, as an instruction on one line.
     public let remedy: String
+    /// The sort of problem, for programs.
+    public let code: Code
 
-    /// Makes a problem; line and column count from 1. The clauses may quote the profile, so control characters become
-    /// `\u{…}`.
-    public init(file: String, line: Int, column: Int, what: String, remedy: String) {
+    /// A sort of problem; its raw value stays the same in later versions.
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The text isn't JSON (RFC 8259), or not UTF-8.
+        case syntax
+        /// An object lacks a required key.
+        case missingKey = "missing-key"
+        /// An object has a key that isn't one of its keys.
+        case unknownKey = "unknown-key"
+        /// A value has another JSON type.
+        case wrongType = "wrong-type"
+        /// A word isn't among the words of its key.
+        case unknownValue = "unknown-value"
+        /// A value is out of its range, or contradicts another one.
+        case invalidValue = "invalid-value"
+        /// A file or a shipped profile isn't there, or can't be read.
+        case notFound = "not-found"
+    }
+
+    /// Makes a problem; line and column count from 1, and are 0 for a file as a whole. The clauses may quote the profile,
+    /// so control characters become `\u{…}`.
+    public init(
+        file: String,
+        line: Int,
+        column: Int,
+        what: String,
+        remedy: String,
+        code: Code = .invalidValue
+    ) {
+        self.code = code
         self.file = file
         self.line = line
         self.column = column
@@ -96,7 +124,12 @@ struct ProblemList {
     }
 
     /// Adds a problem. Its clauses are made only if it may be listed: a file can have many more problems than that.
-    mutating func add(_ what: @autoclosure () -> String, remedy: @autoclosure () -> String, at place: SourcePlace) {
+    mutating func add(
+        _ what: @autoclosure () -> String,
+        remedy: @autoclosure () -> String,
+        at place: SourcePlace,
+        code: Problem.Code = .invalidValue
+    ) {
         count += 1
         if let lastListed, place > lastListed { return }
         let problem = Problem(
@@ -104,7 +137,8 @@ struct ProblemList {
             line: place.place.line,
             column: place.place.column,
             what: what(),
-            remedy: remedy()
+            remedy: remedy(),
+            code: code
         )
         entries.append(Entry(at: place, problem: problem))
         if entries.count >= 4 * ProfileProblems.limit { keepFirst() }

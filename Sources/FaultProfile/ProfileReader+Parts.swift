@@ -7,6 +7,12 @@ extension ProfileReader {
         var problems = ProblemList()
         let file = problems.addFile(source.file)
         let node = JSONReader.read(source.bytes, file: file, limit: limit, problems: &problems)
+        if !problems.isEmpty, YAMLText.isMeant(by: source) {
+            let what = "this is YAML, not JSON"
+            let remedy = "convert it, for example with “yq -o=json”"
+            let yaml = Problem(file: source.file, line: 1, column: 1, what: what, remedy: remedy, code: .syntax)
+            throw ProfileProblems(problems: [yaml])
+        }
         if let problems = problems.result() { throw problems }
         guard let node else { preconditionFailure("a text that can't be read has been reported") }
         return node

@@ -31,7 +31,7 @@ public enum ProfileReader {
                 case .success(let source):
                     return merged(from: source, &decoder)
                 case .failure(let error):
-                    decoder.report(error.what, remedy: error.remedy, at: place)
+                    decoder.report(error.what, remedy: error.remedy, at: place, code: .notFound)
                     decoder.hasLostFaults = true
                     return nil
                 }
@@ -96,7 +96,8 @@ public enum ProfileReader {
                 break
             }
             switch decoder.resolve(ProfileReference(extends.reference, in: source.file)) {
-            case .failure(let error): decoder.report(error.what, remedy: error.remedy, at: extends.place)
+            case .failure(let error):
+                decoder.report(error.what, remedy: error.remedy, at: extends.place, code: .notFound)
             case .success(let base) where chain.contains(identity(of: base)):
                 let what = "\(extends.reference.quoted) extends this profile, directly or through others: a circle"
                 decoder.report(what, remedy: "delete “extends” in one of them", at: extends.place)
@@ -123,10 +124,17 @@ public enum ProfileReader {
         if let node = JSONReader.read(source.bytes, file: file, problems: &found), found.count == problems.count {
             return node
         }
+        let start = SourcePlace(file: file, place: Place())
+        if YAMLText.isMeant(by: source) {
+            let remedy = "convert it, for example with “yq -o=json”; a profile begins with “{ \"name\": … }”"
+            problems.add("this is YAML, and profiles are JSON", remedy: remedy, at: start, code: .syntax)
+            return nil
+        }
         problems.add(
             "this is no profile: it is not JSON, and doesn't begin with a key of a profile",
             remedy: "check the path; a profile begins with “{ \"name\": … }”",
-            at: SourcePlace(file: file, place: Place())
+            at: start,
+            code: .syntax
         )
         return nil
     }

@@ -29,10 +29,11 @@ public enum ProfileReference: Hashable, Sendable {
     /// A trace: a path as the process can open it, likewise. At most `ProfileLimits.traceBytes` are read.
     case trace(String)
 
-    /// Reads the value of `extends` in the file `referrer`: a text with a slash or the ending `.json` is a path, absolute or
-    /// relative to the referrer's folder; any other text is the name of a shipped profile.
+    /// Reads the value of `extends` in the file `referrer`: a text with a slash or the ending of a file, `.json` or one of
+    /// `YAMLText.endings`, is a path, absolute or relative to the referrer's folder; any other text is the name of a shipped
+    /// profile.
     public init(_ text: String, in referrer: String) {
-        guard text.contains("/") || text.hasSuffix(".json") else {
+        guard text.contains("/") || ([".json"] + YAMLText.endings).contains(where: text.hasSuffix) else {
             self = .shipped(text)
             return
         }

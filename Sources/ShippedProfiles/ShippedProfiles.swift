@@ -21,11 +21,7 @@ package enum ShippedProfiles {
         if let file = presetFiles.first(where: { $0.names.contains(name) }) {
             return .success(ProfileSource(file: folder + file.path, bytes: bytes(of: file.path) ?? [], preset: name))
         }
-        let near = Spelling.nearest(to: name, among: scenarios + presets).first.map { "did you mean “\($0)”?" }
-        let known =
-            "the shipped ones are \(scenarios.joined(separator: ", ")), and \(presets.count) presets; a path has a slash "
-            + "or ends in .json"
-        return .failure(ResolutionError(what: "there is no profile \(name.quoted)", remedy: near ?? known))
+        return .failure(ProfileNames.unknown(name, among: scenarios + presets))
     }
 
     /// The source of a path that begins with `folder`; `nil` for any other path.

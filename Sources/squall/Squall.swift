@@ -34,6 +34,7 @@ struct Squall: AsyncParsableCommand {
         }
         do {
             try checkHelp(arguments[...])
+            try CommandWords.check(arguments)
             var command = try parseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -70,7 +71,9 @@ struct Squall: AsyncParsableCommand {
             [$0] + ($0.hasPrefix("--") ? $0.split(separator: "=", maxSplits: 1).map(String.init) : [])
         }
         let broken = Set(quoted).filter { $0.contains { $0.isNewline } }.sorted { $0.utf8.count > $1.utf8.count }
-        return broken.reduce(fullMessage(for: error)) { $0.replacing($1, with: $1.visibleLine) }
+        let message = fullMessage(for: error)
+        let answered = OptionWords.answer(to: message, for: Array(arguments)) ?? message
+        return broken.reduce(answered) { $0.replacing($1, with: $1.visibleLine) }
     }
 
     /// Help for an unknown subcommand is an error; the parser would show other help.

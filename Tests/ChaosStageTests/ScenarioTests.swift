@@ -62,7 +62,7 @@ struct ScenarioTests {
     /// A scenario with one thing wrong: what is replaced in `whole`, by what, and the problem.
     static let wrong: [(old: String, new: String, problem: String)] = [
         (#""name": "checkout""#, #""nam": "checkout""#, "did you mean “name”?"),
-        (#""proxies": ["#, #""proxies": 3, "x": ["#, "“proxies” is a list, not a number"),
+        (#""proxies": ["#, #""proxies": 3, "x": ["#, "“proxies” must be a list, not a number"),
         (#""name": "cache""#, #""name": "db""#, "two proxies are called “db”"),
         (#""listen": "unix""#, #""listen": "127.0.0.1:80""#, "is no place to listen at"),
         (#""upstream": "127.0.0.1:5432", "#, "", "a proxy needs “upstream”"),

@@ -98,7 +98,7 @@ import Testing
         )
     }
 
-    @Test(arguments: [("wifi-walkawy", "did you mean “wifi-walkaway”?"), ("zzzz", "the shipped ones are")])
+    @Test(arguments: [("wifi-walkawy", "did you mean “wifi-walkaway”?"), ("zzzz", "squall profiles lists them")])
     func `an unknown name is told with what it may have meant`(name: String, remedy: String) async throws {
         for command in ["check", "profiles", "demo"] {
             let outcome = try await squall(command, name)

@@ -49,6 +49,13 @@ struct ScenarioDecoder {
     }
 
     mutating func scenario(_ root: JSONNode) -> Scenario? {
+        let given = root.members.map(\.key)
+        if !given.contains("proxies"), !given.contains("command"), given.contains("faults") || given.contains("phases")
+        {
+            let remedy = "run “squall test --profile FILE --upstream HOST:PORT -- COMMAND”"
+            report("this is a profile, not a scenario", remedy, at: root)
+            return nil
+        }
         guard let members = members(of: root, "a scenario", ScenarioReader.keys) else { return nil }
         let name = text(members["name"], "name") ?? "chaos stage"
         let proxies = proxies(members["proxies"], root)
@@ -160,7 +167,8 @@ struct ScenarioDecoder {
                         line: node.line,
                         column: node.column,
                         what: problem.what,
-                        remedy: problem.remedy
+                        remedy: problem.remedy,
+                        code: problem.code
                     )
             }
             return nil
@@ -256,7 +264,7 @@ struct ScenarioDecoder {
 
     private mutating func list(_ node: JSONNode, _ key: String, _ range: ClosedRange<Int>) -> [JSONNode]? {
         guard case .array(let elements) = node.value else {
-            report("“\(key)” is a list, not \(node.value.form)", "write it in square brackets", at: node)
+            report("“\(key)” must be a list, not \(node.value.form)", "write it in square brackets", at: node)
             return nil
         }
         guard range.contains(elements.count) else {
@@ -274,9 +282,9 @@ struct ScenarioDecoder {
             return nil
         }
         for member in members where !known.contains(member.key) {
-            let near = Spelling.nearest(to: member.key, among: known).first.map { "did you mean “\($0)”?" }
-            let remedy = near ?? "its keys are \(known.joined(separator: ", "))"
-            report("\(title) has no key \(member.key.quoted)", remedy, line: member.line, column: member.column)
+            let remedy = ScenarioWords.remedy(for: member.key, of: known)
+            let what = "\(title) has no key \(member.key.quoted)"
+            report(what, remedy, line: member.line, column: member.column, code: .unknownKey)
         }
         return Dictionary(members.map { ($0.key, $0.node) }) { first, _ in first }
     }
@@ -285,7 +293,13 @@ struct ScenarioDecoder {
         report(what, remedy, line: node.line, column: node.column)
     }
 
-    private mutating func report(_ what: String, _ remedy: String, line: Int, column: Int) {
-        problems.append(Problem(file: file, line: line, column: column, what: what, remedy: remedy))
+    private mutating func report(
+        _ what: String,
+        _ remedy: String,
+        line: Int,
+        column: Int,
+        code: Problem.Code = .invalidValue
+    ) {
+        problems.append(Problem(file: file, line: line, column: column, what: what, remedy: remedy, code: code))
     }
 }

@@ -88,7 +88,7 @@ package struct JSONReader {
         remedy: @autoclosure () -> String,
         at place: SourcePlace? = nil
     ) {
-        problems.add(what(), remedy: remedy(), at: place ?? cursor.place)
+        problems.add(what(), remedy: remedy(), at: place ?? cursor.place, code: .syntax)
     }
 
     mutating func stop(_ what: String, remedy: String, at place: SourcePlace? = nil) -> Stopped {
@@ -200,7 +200,12 @@ private func decodedUTF8(_ bytes: [UInt8], file: Int, problems: inout ProblemLis
     if let firstInvalid {
         var cursor = JSONCursor(scalars: scalars, file: file)
         for _ in mark..<firstInvalid { cursor.advance() }
-        problems.add("the file is not valid UTF-8", remedy: "save it with the encoding UTF-8", at: cursor.place)
+        problems.add(
+            "the file is not valid UTF-8",
+            remedy: "save it with the encoding UTF-8",
+            at: cursor.place,
+            code: .syntax
+        )
     }
     return scalars
 }

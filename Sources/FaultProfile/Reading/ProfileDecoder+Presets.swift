@@ -80,8 +80,9 @@ extension ProfileDecoder {
             guard let kind = FaultKind.Name(rawValue: member.key) else {
                 report(
                     "\(member.key.quoted) is not a kind of fault",
-                    remedy: ProfileDecoder.choiceRemedy(for: member.key, among: words, verb: "the kinds are"),
-                    at: member.place
+                    remedy: ForeignWords.remedy(forValue: member.key, of: "kind", among: words),
+                    at: member.place,
+                    code: .unknownKey
                 )
                 return nil
             }

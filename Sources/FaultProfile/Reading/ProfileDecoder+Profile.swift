@@ -4,23 +4,8 @@ extension ProfileDecoder {
     /// The draft of a file, from its root value; all problems are reported.
     mutating func profile(_ node: JSONNode) -> ProfileDraft {
         var draft = ProfileDraft()
-        if case .object(let members) = node.value, !members.isEmpty,
-            !members.contains(where: { ObjectShape.profile.hasKey(near: $0.key) })
-        {
-            report(
-                "this is no profile: it has none of the keys of one",
-                remedy:
-                    "check the path; the keys are \(ObjectShape.profile.keys.map(\.name.quoted).joined(separator: ", "))",
-                at: node.place
-            )
-            return draft
-        }
-        if let presets = PresetFile(node) {
-            report(
-                "this is a file of presets, not a profile",
-                remedy: "name one of them: \(presets.names.prefix(8).map(\.quoted).joined(separator: ", "))",
-                at: node.place
-            )
+        if let (what, remedy) = DocumentKind.problem(of: node) {
+            report(what, remedy: remedy, at: node.place, code: .wrongType)
             return draft
         }
         guard let object = object(node, .profile) else { return draft }
@@ -129,26 +114,5 @@ extension ProfileDecoder {
                 kind: $0
             )
         }
-    }
-
-    /// The kind of a fault, which determines its other keys.
-    private mutating func kind(of node: JSONNode) -> FaultKind.Name? {
-        let shape = ObjectShape(title: "a fault", keys: [.required("kind", .choice([]), "what it does")])
-        let kinds = FaultKind.Name.allCases.map(\.rawValue.quoted).joined(separator: ", ")
-        guard case .object(let members) = node.value else {
-            if case .unreadable = node.value { return nil }
-            report(
-                "a fault is an object, not \(node.value.form)",
-                remedy: "write “{ \"kind\": …, … }” with one of the kinds \(kinds)",
-                at: node.place
-            )
-            return nil
-        }
-        guard members.contains(where: { $0.key == "kind" }) else {
-            report("a fault needs the key “kind”", remedy: "add one of the kinds \(kinds)", at: node.place)
-            return nil
-        }
-        let object = CheckedObject(shape: shape, place: node.place, members: members)
-        return read(Form<FaultKind.Name>.choice, object, "kind")
     }
 }

@@ -46,9 +46,10 @@ struct ProfileDecoder {
     mutating func report(
         _ what: @autoclosure () -> String,
         remedy: @autoclosure () -> String,
-        at place: SourcePlace
+        at place: SourcePlace,
+        code: Problem.Code = .invalidValue
     ) {
-        problems.add(what(), remedy: remedy(), at: place)
+        problems.add(what(), remedy: remedy(), at: place, code: code)
     }
 
     mutating func report(_ error: UnitError, at place: SourcePlace) {
@@ -58,7 +59,8 @@ struct ProfileDecoder {
     /// Reports a value of a type other than `expected`, such as "a text".
     mutating func reportType(of node: JSONNode, expected: String, key: String, remedy: String) {
         if case .unreadable = node.value { return }
-        report("\(key.quoted) is \(expected), not \(node.value.form)", remedy: remedy, at: node.place)
+        let what = "\(key.quoted) is \(expected), not \(node.value.form)"
+        report(what, remedy: remedy, at: node.place, code: .wrongType)
     }
 
     /// The object of a shape: every unknown key and every missing one is reported.
@@ -69,7 +71,8 @@ struct ProfileDecoder {
             report(
                 "\(shape.title) is an object, not \(node.value.form)",
                 remedy: keys.isEmpty ? "write it in braces" : "write “{ \(keys) }”",
-                at: node.place
+                at: node.place,
+                code: .wrongType
             )
             return nil
         }
@@ -77,15 +80,17 @@ struct ProfileDecoder {
         for member in members where !known.contains(member.key) {
             report(
                 "\(shape.title) has no key \(member.key.quoted)",
-                remedy: ProfileDecoder.choiceRemedy(for: member.key, among: known, verb: "its keys are"),
-                at: member.place
+                remedy: ForeignWords.remedy(for: member, in: shape),
+                at: member.place,
+                code: .unknownKey
             )
         }
         for key in shape.keys where key.isRequired && !members.contains(where: { $0.key == key.name }) {
             report(
                 "\(shape.title) needs the key \(key.name.quoted)",
                 remedy: "add “\"\(key.name)\": \(key.form.example)”",
-                at: node.place
+                at: node.place,
+                code: .missingKey
             )
         }
         return CheckedObject(shape: shape, place: node.place, members: members)
@@ -94,7 +99,9 @@ struct ProfileDecoder {
     /// The elements of a list; those beyond `limit` are reported and omitted.
     mutating func list(_ node: JSONNode, key: String, limit: Int, of what: String) -> [JSONNode]? {
         guard case .array(let nodes) = node.value else {
-            reportType(of: node, expected: "a list", key: key, remedy: "write “[ … ]”")
+            if case .unreadable = node.value { return nil }
+            let what = "\(key.quoted) must be a list, not \(node.value.form)"
+            report(what, remedy: "write “\"\(key)\": [ … ]”", at: node.place, code: .wrongType)
             return nil
         }
         if nodes.count > limit {
@@ -115,15 +122,10 @@ struct ProfileDecoder {
         if let choice = Choice(rawValue: word) { return choice }
         report(
             "\(word.quoted) is not a value of \(key.quoted)",
-            remedy: ProfileDecoder.choiceRemedy(for: word, among: words, verb: "its values are"),
-            at: node.place
+            remedy: ForeignWords.remedy(forValue: word, of: key, among: words),
+            at: node.place,
+            code: .unknownValue
         )
         return nil
-    }
-
-    static func choiceRemedy(for word: String, among known: [String], verb: String) -> String {
-        let nearest = Spelling.nearest(to: word, among: known)
-        if !nearest.isEmpty { return "write " + nearest.map(\.quoted).joined(separator: " or ") }
-        return "\(verb) " + known.map(\.quoted).joined(separator: ", ")
     }
 }

@@ -95,7 +95,7 @@ extension ProfileDecoder {
         let opportunities: [UInt32]?
         switch resolve(.trace(full)) {
         case .failure(let error):
-            report(error.what, remedy: error.remedy, at: place)
+            report(error.what, remedy: error.remedy, at: place, code: .notFound)
             opportunities = nil
         case .success(let source):
             let number = problems.addFile(source.file)

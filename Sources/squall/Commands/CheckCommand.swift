@@ -5,39 +5,55 @@ import FaultProfile
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Name every problem of one or more profiles, with file, line, column and what to do."
+        abstract: "Name every problem of one or more profiles, with file, line, column and what to do.",
+        discussion: """
+            --format json, github and sarif write the problems on standard output for programs: a list of objects, \
+            annotations of a workflow of GitHub, and SARIF 2.1.0. The exit code is the same.
+
+            Example: squall check --format github Profiles/*.json
+            """
     )
 
     @Argument(
         help: """
             Profiles: paths, names of shipped ones, or - for standard input. A file of presets is checked with all of \
             them.
-            """
+            """,
+        completion: ProfileCompletion.kind
     )
     var profiles: [String]
 
+    @Option(help: "How the problems are written: text, json, github or sarif.")
+    var format = CheckFormat.text
+
     func run() throws {
-        var problems: [String] = []
+        var failures: [CommandFailure] = []
         for reference in profiles {
             do {
-                let source = try ProfileLibrary.source(reference)
-                if let presets = try ProfileLibrary.presets(of: source) {
-                    Console.print("\(reference): fine (\(CheckCommand.count(presets.count, "preset")))")
-                    continue
-                }
-                let profile = try ProfileLibrary.profile(reference)
-                Console.print("\(reference): fine (\(CheckCommand.inventory(of: profile)))")
+                let inventory = try CheckCommand.inventory(of: reference)
+                if format == .text { Console.print("\(reference): fine (\(inventory))") }
             } catch {
-                problems.append(error.lines)
+                failures.append(error)
             }
         }
-        guard problems.isEmpty else {
-            Console.error(lines: problems.joined(separator: "\n"))
-            throw ExitCode(ExitStatus.wrongInput.rawValue)
+        switch format {
+        case .text:
+            guard failures.isEmpty else {
+                Console.error(lines: failures.map(\.lines).joined(separator: "\n"))
+                break
+            }
+        case .json, .github, .sarif:
+            let report = format.report(failures.flatMap(\.problems))
+            if !report.isEmpty { Console.print(lines: report) }
         }
+        guard failures.isEmpty else { throw ExitCode(ExitStatus.wrongInput.rawValue) }
     }
 
-    private static func inventory(of profile: Profile) -> String {
+    /// What is in the profile, or the file of presets, under `reference`.
+    private static func inventory(of reference: String) throws(CommandFailure) -> String {
+        let source = try ProfileLibrary.source(reference)
+        if let presets = try ProfileLibrary.presets(of: source) { return count(presets.count, "preset") }
+        let profile = try ProfileLibrary.profile(reference)
         let phases =
             profile.phases.count
             + profile.proxies.reduce(0) { sum, proxy in

@@ -26,7 +26,8 @@ struct DemoCommand: AsyncParsableCommand {
         help: """
             The profile: a path, the name of a shipped one, or - for standard input. (default: wifi-walkaway, unless \
             options give faults)
-            """
+            """,
+        completion: ProfileCompletion.kind
     )
     var profile: String?
 

@@ -18,7 +18,7 @@ struct OriginCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The folder whose files are served.")
+    @Argument(help: "The folder whose files are served.", completion: .directory)
     var folder: String
 
     @Option(help: "The address or name to listen on.")

@@ -21,7 +21,10 @@ struct PlanCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The profile: a path, the name of a shipped one, or - for standard input.")
+    @Argument(
+        help: "The profile: a path, the name of a shipped one, or - for standard input.",
+        completion: ProfileCompletion.kind
+    )
     var profile: String?
 
     @OptionGroup var faults: FaultOptions

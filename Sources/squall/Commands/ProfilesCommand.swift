@@ -6,56 +6,83 @@ import Units
 struct ProfilesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles",
-        abstract: "List the shipped profiles, or print one of them.",
+        abstract: "List the shipped profiles, all or those that match a word, or print one of them.",
         discussion: """
             Scenarios come first, then the presets of other tools, each found by its name, such as nlc-3g. What the \
             figures of a preset are taken from is in it, as its source.
 
+            Example: squall profiles 3g
             Example: squall profiles wpt-3g-fast
             """
     )
 
-    @Argument(help: "The profile to print; without it all are listed.")
-    var name: String?
+    @Argument(
+        help: """
+            The name of the profile to print, or a part of the names or summaries to list; without it all are listed.
+            """,
+        completion: ProfileCompletion.kind
+    )
+    var filter: String?
 
     func run() throws {
-        if let name {
-            let source = try ProfileLibrary.source(name)
-            let text =
-                source.preset == nil
-                ? String(decoding: source.bytes, as: UTF8.self)
-                : ProfileWriter.text(of: try ProfileLibrary.profile(name))
-            Console.print(file: text.trimmingSuffix)
-            return
+        guard let filter else {
+            let sections = ProfilesCommand.sections(matching: "")
+            guard !sections.isEmpty else {
+                throw CommandFailure.failed("no shipped profiles were found (\(ProfileLibrary.whereToLook))")
+            }
+            return show(sections)
         }
-        let scenarios = ProfileLibrary.scenarios
-        guard !scenarios.isEmpty else {
-            throw CommandFailure.failed("no shipped profiles were found (\(ProfileLibrary.whereToLook))")
+        let source: ProfileSource
+        do throws(CommandFailure) {
+            source = try ProfileLibrary.source(filter)
+        } catch {
+            guard case .shipped = ProfileReference(filter, in: "") else { throw error }
+            let sections = ProfilesCommand.sections(matching: filter)
+            guard !sections.isEmpty else { throw error }
+            return show(sections)
         }
-        Console.print("Scenarios")
-        list(scenarios)
+        let text =
+            source.preset == nil
+            ? String(decoding: source.bytes, as: UTF8.self)
+            : ProfileWriter.text(of: try ProfileLibrary.profile(filter))
+        Console.print(file: text.trimmingSuffix)
+    }
+
+    /// A heading, and profiles with their summaries.
+    private typealias Section = (title: String, entries: [(name: String, summary: String)])
+
+    /// The profiles whose name or summary contains `filter`, in any letter case, below the headings that have any.
+    private static func sections(matching filter: String) -> [Section] {
         let files = ProfileLibrary.presetFiles
-        for file in files where file.title != "Others" {
-            Console.print(lines: "\n\(file.title.shortened(to: ProfileLimits.textLength))")
-            list(file.names)
-        }
         let others = files.filter { $0.title == "Others" }.flatMap(\.names)
-        if !others.isEmpty {
-            Console.print(lines: "\nOthers")
-            list(others)
+        let sections =
+            [(title: "Scenarios", names: ProfileLibrary.scenarios)] + files.filter { $0.title != "Others" }
+            + [(title: "Others", names: others)]
+        let plain = filter.lowercased()
+        return sections.compactMap { section in
+            let entries = section.names.map { (name: $0, summary: summary(of: $0)) }.filter {
+                plain.isEmpty || $0.name.lowercased().contains(plain) || $0.summary.lowercased().contains(plain)
+            }
+            return entries.isEmpty ? nil : (section.title.shortened(to: ProfileLimits.textLength), entries)
         }
     }
 
-    private func list(_ names: [String]) {
-        let width = names.map(\.count).max() ?? 0
-        for name in names {
-            let summary: String
-            do throws(CommandFailure) {
-                summary = try ProfileLibrary.profile(name).summary.shortened(to: ProfileLimits.textLength)
-            } catch {
-                summary = "has problems, see squall check \(name)"
+    private static func summary(of name: String) -> String {
+        do throws(CommandFailure) {
+            return try ProfileLibrary.profile(name).summary.shortened(to: ProfileLimits.textLength)
+        } catch {
+            return "has problems, see squall check \(name)"
+        }
+    }
+
+    private func show(_ sections: [Section]) {
+        for (index, section) in sections.enumerated() {
+            Console.print(lines: (index > 0 ? "\n" : "") + section.title)
+            let width = section.entries.map(\.name.count).max() ?? 0
+            for entry in section.entries {
+                let space = String(repeating: " ", count: width - entry.name.count)
+                Console.print("  \(entry.name)\(space)  \(entry.summary)")
             }
-            Console.print("  \(name)\(String(repeating: " ", count: width - name.count))  \(summary)")
         }
     }
 }

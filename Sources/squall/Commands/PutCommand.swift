@@ -23,7 +23,7 @@ struct PutCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The file to upload.")
+    @Argument(help: "The file to upload.", completion: .file())
     var file: String
 
     @Argument(help: "An http:// or https:// URL.")

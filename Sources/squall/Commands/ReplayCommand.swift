@@ -19,7 +19,7 @@ struct ReplayCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The journal.")
+    @Argument(help: "The journal.", completion: .file())
     var recording: String
 
     @Option(
@@ -37,7 +37,10 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "The proxy of the journal, if there are several.")
     var name: String?
 
-    @Option(help: "The profile, to make sure that it is still the journal's: a path, or the name of a shipped one.")
+    @Option(
+        help: "The profile, to make sure that it is still the journal's: a path, or the name of a shipped one.",
+        completion: ProfileCompletion.kind
+    )
     var profile: String?
 
     @Option(help: ArgumentHelp("Write a line for each fault that acts; - is standard output.", valueName: "file"))

@@ -25,7 +25,7 @@ struct ShrinkCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The journal.")
+    @Argument(help: "The journal.", completion: .file())
     var recording: String
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, behind --.")

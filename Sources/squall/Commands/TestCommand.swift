@@ -31,13 +31,16 @@ struct TestCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "A scenario: a path that ends in .json.")
+    @Argument(help: "A scenario: a path that ends in .json.", completion: .file(extensions: ["json"]))
     var scenario: String?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, behind --.")
     var command: [String] = []
 
-    @Option(help: "A profile to run behind, a path or a shipped name; may be given several times.")
+    @Option(
+        help: "A profile to run behind, a path or a shipped name; may be given several times.",
+        completion: ProfileCompletion.kind
+    )
     var profile: [String] = []
 
     @Option(

@@ -13,7 +13,10 @@ struct ApplyControl: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "A path, which has a slash or ends in .json, or the name of a profile that the server knows.")
+    @Argument(
+        help: "A path, which has a slash or ends in .json, or the name of a profile that the server knows.",
+        completion: ProfileCompletion.kind
+    )
     var profile: String
 
     @Argument(help: "The proxy; without it all.")

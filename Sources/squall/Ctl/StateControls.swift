@@ -55,7 +55,7 @@ struct RestoreControl: AsyncParsableCommand {
         abstract: "Replace the whole state of the server by a snapshot."
     )
 
-    @Argument(help: "The file of the snapshot.")
+    @Argument(help: "The file of the snapshot.", completion: .file())
     var file: String
 
     @OptionGroup var control: ControlOptions
@@ -96,7 +96,10 @@ struct PopulateControl: AsyncParsableCommand {
         abstract: "Create or replace the proxies of a file, and list them."
     )
 
-    @Argument(help: "A JSON list of proxies with name, listen and upstream.")
+    @Argument(
+        help: "A JSON list of proxies with name, listen and upstream.",
+        completion: .file(extensions: ["json"])
+    )
     var file: String
 
     @OptionGroup var control: ControlOptions

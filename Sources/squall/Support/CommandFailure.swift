@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 /// The exit codes of every subcommand.
@@ -16,6 +17,8 @@ struct CommandFailure: Error {
     /// The text for standard error: one line that starts with the command's name, or a line per problem of a profile in
     /// the form file:line:column, as editors expect.
     let lines: String
+    /// The problems of a profile, for programs. A profile that isn't there is one with line 0.
+    private(set) var problems: [Problem] = []
 
     /// A failure with a one-line message.
     init(code: ExitStatus, message: String) {
@@ -36,6 +39,27 @@ struct CommandFailure: Error {
     }
 
     /// The problems of a profile, one per line.
+    static func problems(_ found: ProfileProblems) -> CommandFailure {
+        var failure = CommandFailure(code: .wrongInput, lines: found.description)
+        failure.problems = found.problems
+        if found.omitted > 0, let file = found.problems.first?.file {
+            let what = "\(found.omitted) more problems aren't listed"
+            let rest = Problem(file: file, line: 0, column: 0, what: what, remedy: "correct these, and check again")
+            failure.problems.append(rest)
+        }
+        return failure
+    }
+
+    /// A profile that can't be had under the reference `reference`.
+    static func unresolved(_ error: ResolutionError, _ reference: String) -> CommandFailure {
+        var failure = CommandFailure.wrongInput("\(error.what) (\(error.remedy))")
+        failure.problems = [
+            Problem(file: reference, line: 0, column: 0, what: error.what, remedy: error.remedy, code: .notFound)
+        ]
+        return failure
+    }
+
+    /// Problems that are not of a profile, one per line.
     static func problems(_ lines: String) -> CommandFailure { CommandFailure(code: .wrongInput, lines: lines) }
     /// A failure of `squall ctl`, in Toxiproxy's words: without the command's name.
     static func control(_ lines: String) -> CommandFailure { CommandFailure(code: .failed, lines: lines) }

@@ -49,10 +49,11 @@ enum ProfileLibrary {
         noting inputs: InputFiles = InputFiles()
     ) throws(CommandFailure) -> ProfileSource {
         if reference == StandardInput.reference { return try StandardInput.source(noting: inputs) }
-        let reference = ProfileReference(reference, in: "")
+        let text = reference
+        let reference = ProfileReference(text, in: "")
         switch inputs.noted(reference, resolve(reference)) {
         case .success(let source): return source
-        case .failure(let error): throw .wrongInput("\(error.what) (\(error.remedy))")
+        case .failure(let error): throw .unresolved(error, text)
         }
     }
 
@@ -62,7 +63,7 @@ enum ProfileLibrary {
         do {
             return try ProfileReader.presets(of: source, resolving: resolve)
         } catch {
-            throw .problems(error.description)
+            throw .problems(error)
         }
     }
 
@@ -76,7 +77,7 @@ enum ProfileLibrary {
         do {
             return try ProfileReader.profile(from: source) { inputs.noted($0, resolve($0)) }
         } catch {
-            throw .problems(error.description)
+            throw .problems(error)
         }
     }
 
@@ -99,11 +100,7 @@ enum ProfileLibrary {
                 let what = "there is no profile in the folder of the shipped ones, so \(name.quoted) can't be found"
                 return .failure(ResolutionError(what: what, remedy: "\(whereToLook), or give a path"))
             }
-            let near = Spelling.nearest(to: name, among: scenarios + presets).first.map { "did you mean “\($0)”?" }
-            let known =
-                "the shipped ones are \(scenarios.joined(separator: ", ")), and \(presets.count) presets that "
-                + "squall profiles lists; a path has a slash or ends in .json"
-            return .failure(ResolutionError(what: "there is no profile \(name.quoted)", remedy: near ?? known))
+            return .failure(ProfileNames.unknown(name, among: scenarios + presets))
         }
     }
 

@@ -1,0 +1,96 @@
+import Units
+
+/// Leads the words of other tools, such as Toxiproxy, netem and the Network Link Conditioner, to those of profiles.
+///
+/// Every function gives the remedy of a problem. Words are compared without letter case, dashes and underscores.
+package enum ForeignWords {
+    /// The remedy for a key that an object of `shape` doesn't have.
+    static func remedy(for member: JSONMember, in shape: ObjectShape) -> String {
+        let known = shape.keys.map(\.name)
+        let isFault = shape.keys.contains { $0.name == "kind" }
+        if let remedy = remedy(forKey: member.key, of: shape.definition, isFault: isFault) { return remedy }
+        let conditions = ObjectShape.condition.keys.map(\.name)
+        if isFault, conditions.contains(member.key) { return move(member, as: member.key) }
+        if !known.contains("kind"), known.contains("faults"), let remedy = remedy(forFault: member.key) {
+            return remedy
+        }
+        if let nearest = nearest(to: member.key, among: known) { return nearest }
+        if isFault, let key = Spelling.nearest(to: member.key, among: conditions).first { return move(member, as: key) }
+        return "its keys are " + known.map(\.quoted).joined(separator: ", ")
+    }
+
+    /// The remedy for a word that isn't among the `known` values of `key`.
+    static func remedy(forValue word: String, of key: String, among known: [String]) -> String {
+        let plain = plain(word)
+        if key == "kind" {
+            if let remedy = remedy(forKind: word) { return remedy }
+        } else if let value = values.first(where: { $0.isNamed(plain) && known.contains($0.remedy) }) {
+            return "write \(value.remedy.quoted)"
+        }
+        return nearest(to: word, among: known) ?? "its values are " + known.map(\.quoted).joined(separator: ", ")
+    }
+
+    /// The remedy for a word in place of a kind of fault; `nil` if no tool is known to use it.
+    package static func remedy(forKind word: String) -> String? {
+        let plain = plain(word)
+        if let kind = kinds.first(where: { $0.isNamed(plain) }) { return "write “\(kind.remedy)”" }
+        return withoutFault.first { $0.isNamed(plain) }?.remedy
+    }
+
+    /// Whether a key of an object that lacks `kind` was meant to be it.
+    static func isKind(_ key: String) -> Bool { ["type", "toxic", "fault", "toxictype"].contains(plain(key)) }
+
+    /// The remedy for a key of a profile, a phase or a proxy that names a fault: a kind, or a word of another tool for one.
+    private static func remedy(forFault word: String) -> String? {
+        let plain = plain(word)
+        let example =
+            kinds.first { $0.isNamed(plain) }.map { "{ \($0.remedy) }" }
+            ?? FaultKind.Name.allCases.first { ForeignWords.plain($0.rawValue) == plain }?.example
+        if let example { return "write it as a fault: “\"faults\": [ \(example) ]”" }
+        return withoutFault.first { $0.isNamed(plain) }?.remedy
+    }
+
+    private static func remedy(forKey key: String, of definition: String, isFault: Bool) -> String? {
+        let plain = plain(key)
+        // An object's own words come before those of every fault.
+        let own = keys.first { $0.objects.contains(definition) && $0.words.isNamed(plain) }
+        let common = isFault ? keys.first { $0.objects.isEmpty && $0.words.isNamed(plain) } : nil
+        return (own ?? common)?.words.remedy
+    }
+
+    /// Says that a member of a fault belongs into its `when`.
+    private static func move(_ member: JSONMember, as key: String) -> String {
+        let value =
+            switch member.node.value {
+            case .text(let text): JSONText.text(text.shortened(to: String.quotedLimit)).compact
+            case .number(let digits): digits.shortened(to: String.quotedLimit)
+            case .boolean(let flag): flag ? "true" : "false"
+            case .object, .array, .null, .unreadable: "…"
+            }
+        return "move it into “when”: “\"when\": { \"\(key)\": \(value) }”"
+    }
+
+    private static func nearest(to word: String, among known: [String]) -> String? {
+        let nearest = Spelling.nearest(to: word, among: known)
+        return nearest.isEmpty ? nil : "write " + nearest.map(\.quoted).joined(separator: " or ")
+    }
+
+    /// A word in lowercase, without dashes, underscores and spaces.
+    package static func plain(_ word: String) -> String {
+        word.prefix(Spelling.longestCompared).lowercased().filter { !"-_ ".contains($0) }
+    }
+
+    /// Words of other tools with their remedy.
+    struct Entry: Sendable {
+        /// The words, plain and separated by spaces.
+        let words: String
+        let remedy: String
+
+        init(_ words: String, _ remedy: String) {
+            self.words = words
+            self.remedy = remedy
+        }
+
+        func isNamed(_ plain: String) -> Bool { words.split(separator: " ").contains { $0 == plain } }
+    }
+}

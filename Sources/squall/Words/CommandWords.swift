@@ -1,0 +1,93 @@
+import ArgumentParser
+import FaultProfile
+import Units
+
+/// Leads words that aren't subcommands, such as those of other tools, to the right command line.
+enum CommandWords {
+    /// Throws an answer to a first argument that is no subcommand; options and subcommands pass.
+    static func check(_ arguments: [String]) throws(ValidationError) {
+        guard let word = arguments.first, !word.hasPrefix("-") else { return }
+        let names = Squall.configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        guard !names.contains(word) else { return }
+        let listed = Squall.configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
+            $0.configuration.commandName
+        }
+        throw ValidationError("There is no command \(word.quoted): \(answer(to: word, among: listed))")
+    }
+
+    private static func answer(to word: String, among commands: [String]) -> String {
+        let plain = ForeignWords.plain(word)
+        if let entry = table.first(where: { $0.words.split(separator: " ").contains { $0 == plain } }) {
+            return entry.answer
+        }
+        if let near = Spelling.nearest(to: word, among: commands).first { return "did you mean “squall \(near)”?" }
+        if word.contains("://") { return "“squall get \(word.shortened(to: 200))” downloads it." }
+        if case .path = ProfileReference(word, in: "") {
+            return "“squall check \(word.shortened(to: 200))” checks a profile, and \(run) runs it."
+        }
+        if (ProfileLibrary.scenarios + ProfileLibrary.presets).contains(word) {
+            return "it is a profile: “squall demo \(word)” shows it, and \(run) runs it."
+        }
+        if FaultKind.Name(rawValue: word) != nil || ForeignWords.remedy(forKind: word) != nil {
+            return "faults are in profiles: \(run) runs one, and “squall profiles” lists those that are shipped."
+        }
+        return "it is one of \(commands.joined(separator: ", "))."
+    }
+
+    private static let run = "“squall run PROFILE --listen HOST:PORT --upstream HOST:PORT”"
+
+    /// Words, plain as `ForeignWords.plain` makes them, and the answers to them.
+    static let table: [(words: String, answer: String)] = [
+        ("start up launch proxy listen forward tunnel inject", "\(run) runs a profile."),
+        (
+            "server daemon api service toxiproxy toxiproxyserver control admin",
+            "“squall serve” is the control server, and “squall origin FOLDER” serves files."
+        ),
+        (
+            "list ls names presets scenarios",
+            "“squall profiles” lists the shipped profiles, and “squall ctl list” the proxies of a running “squall serve”."
+        ),
+        (
+            "toxic toxics",
+            "“squall ctl toxic add -t latency -a latency=100 PROXY” adds one to a proxy of a running “squall serve”."
+        ),
+        (
+            "create inspect toggle delete remove update populate reset apply fault connections journal snapshot cli",
+            "“squall ctl” changes a running “squall serve”; see “squall help ctl”."
+        ),
+        (
+            "stop kill quit down disable enable",
+            "Ctrl-C ends “squall run”; “squall ctl toggle PROXY” switches a proxy off and on."
+        ),
+        ("validate lint verify checks parse", "“squall check PROFILE” names every problem of a profile."),
+        ("download fetch curl wget pull", "“squall get URL” downloads a file."),
+        ("upload send push", "“squall put FILE URL” uploads a file."),
+        (
+            "preview simulate forecast predict draw graph timeline dryrun estimate show view",
+            "“squall plan PROFILE” draws what a profile does."
+        ),
+        ("http static fileserver webserver files", "“squall origin FOLDER” serves files."),
+        (
+            "stage chaos exec wrap execute ci",
+            "“squall test --profile PROFILE --upstream HOST:PORT -- COMMAND” runs a command."
+        ),
+        ("minimize reduce bisect", "“squall shrink JOURNAL --upstream HOST:PORT -- COMMAND” finds the fewest faults."),
+        (
+            "rerun repeat again reproduce record",
+            "“squall run --journal FILE” records, and “squall replay FILE” repeats."
+        ),
+        (
+            "init new generate template example",
+            "“squall profiles slow-3g” prints a profile to start from; “squall profiles” lists all."
+        ),
+        ("version", "“squall --version” prints it."),
+        (
+            "completion completions autocomplete",
+            "“squall --generate-completion-script bash” writes a script for bash; zsh and fish go likewise."
+        ),
+        (
+            "man manual usage docs",
+            "“squall help COMMAND” describes a command, and “man squall” the whole after an installation."
+        ),
+    ]
+}

@@ -1,0 +1,121 @@
+import Units
+
+/// Leads options that a command doesn't have, such as those of other tools, to those that it has.
+enum OptionWords {
+    /// The parser's message about an unknown option, with the option to write in place of it; `nil` if none is known.
+    static func answer(to message: String, for arguments: [String]) -> String? {
+        guard let command = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
+        let line = message.prefix { !$0.isNewline }
+        guard line.hasPrefix("Error: Unknown option '") else { return nil }
+        let word = line.dropFirst("Error: Unknown option '".count).prefix { $0 != "'" }
+        guard let entry = table.first(where: { $0.isAbout(command) && $0.isNamed(word) }) else { return nil }
+        return "Error: Unknown option '\(word)': \(entry.answer)\(message[line.endIndex...])"
+    }
+
+    /// Options that some commands don't have, and what to write in place of them.
+    struct Entry: Sendable {
+        /// The commands, separated by spaces.
+        let commands: String
+        /// The options as they are typed, separated by spaces.
+        let options: String
+        let answer: String
+
+        init(_ commands: String, _ options: String, _ answer: String) {
+            (self.commands, self.options, self.answer) = (commands, options, answer)
+        }
+
+        func isAbout(_ command: String) -> Bool { commands.split(separator: " ").contains { $0 == command } }
+        func isNamed(_ word: Substring) -> Bool { options.split(separator: " ").contains { $0 == word } }
+    }
+
+    /// The first entry that is about a command and an option counts.
+    static let table = proxies + stages + servers + transfers + reports
+
+    private static let proxies = [
+        Entry(
+            "run replay",
+            "--port -p --bind --address --local --local-port -l --listen-address",
+            "write --listen HOST:PORT"
+        ),
+        Entry(
+            "run replay shrink test",
+            "--target --backend --to --remote --server --forward --destination --dest --host -u",
+            "write --upstream HOST:PORT"
+        ),
+        Entry(
+            "shrink test",
+            "--port -p --listen -l --bind",
+            "delete it: each run has a free port, which {proxy} names"
+        ),
+        Entry(
+            "run plan demo",
+            "--profile --config --file -f -c",
+            "write the profile as an argument, without an option"
+        ),
+        Entry("run replay", "--log --log-file --output -o --record --events --json", "write --journal FILE"),
+        Entry("run replay", "--verbose -v --debug", "write --journal -, which prints every fault"),
+        Entry("run", "--reload --hot-reload --auto-reload", "write --watch"),
+        Entry("run replay", "--workers --loops --jobs -j", "write --threads COUNT"),
+        Entry("run replay", "--daemon --background --detach -d", "use “squall serve”, or & of the shell"),
+        Entry("run replay shrink test", "--max-connections --connections", "write --connection-limit COUNT"),
+        Entry("run replay shrink test", "--memory --buffer --buffer-size", "write --link-memory SIZE"),
+        Entry("run plan demo test", "--random-seed --rng", "write --seed NUMBER"),
+    ]
+
+    private static let stages = [
+        Entry(
+            "test",
+            "--scenario --config --file -f -c",
+            "write the scenario's file as an argument, without an option"
+        ),
+        Entry("test", "--timeout --max-time --deadline", "write --time-limit DURATION"),
+        Entry("test", "--parallel --workers --concurrency -j", "write --jobs COUNT"),
+        Entry("test", "--runs --repeat --repetitions --seeds", "write --seed 1..5"),
+        Entry("test", "--assert --assertion --check", "write --expect 'exit == 0'"),
+        Entry("test", "--report --junit-xml --xml", "write --junit FILE"),
+        Entry("test", "--profiles", "write --profile NAME, once for each"),
+        Entry("test", "--command --exec --cmd", "write the command behind --"),
+        Entry("test", "--verbose -v --debug", "write --show-output"),
+        Entry("shrink", "--attempts --tries --repeat", "write --runs COUNT"),
+        Entry("shrink", "--timeout --time-limit", "write --patience DURATION"),
+    ]
+
+    private static let servers = [
+        Entry("serve origin", "--listen --bind --address -l", "write --host HOST and --port PORT"),
+        Entry("serve origin", "-p --listen-port --api-port", "write --port PORT"),
+        Entry("serve", "--file -c -f --populate", "write --config FILE"),
+        Entry("serve", "--profile --watch", "write --profiles FOLDER"),
+        Entry("serve", "--token --auth --password", "write --token-file FILE"),
+        Entry("origin", "--directory --dir --root --folder -d", "write the folder as an argument, without an option"),
+        Entry("origin", "--upload --put --writable", "write --uploads FOLDER"),
+        Entry("origin", "--tls --https --ssl", "write --tls-self-signed, or --tls-cert FILE and --tls-key FILE"),
+        Entry("origin", "--cert --certificate", "write --tls-cert FILE"),
+        Entry("origin", "--key", "write --tls-key FILE"),
+    ]
+
+    private static let transfers = [
+        Entry("get", "-O --out --save --file", "write --output FILE"),
+        Entry("get", "--checksum --hash --digest --sha --sha-256", "write --sha256 DIGEST"),
+        Entry("get put", "--retry --retries --tries -t", "write --attempts COUNT"),
+        Entry("get put", "--rate --limit --bandwidth --max-rate --bwlimit", "write --limit-rate RATE"),
+        Entry("get put", "--resume --continue -c -C", "delete it: the same command goes on where it was interrupted"),
+        Entry("get put", "-u --username --login", "write --user NAME"),
+        Entry("get put", "--password", "write --password-file FILE"),
+        Entry("get put", "-H --headers", "write --header 'NAME: VALUE'"),
+        Entry("get put", "-k --insecure --cacert --ca", "write --ca-file FILE"),
+        Entry("get put", "--cert -E", "write --client-cert FILE and --client-key FILE"),
+        Entry("get put", "-x --http-proxy", "write --proxy URL"),
+        Entry("put", "-X --request", "write --method METHOD"),
+        Entry("get put demo plan", "--json", "write --events json"),
+    ]
+
+    private static let reports = [
+        Entry("check", "--json --sarif --github --output --output-format -o", "write --format json, github or sarif"),
+        Entry("plan demo", "--bytes --length --file-size", "write --size SIZE"),
+        Entry("plan", "--output -o --image --png --draw", "write --svg FILE"),
+        Entry("plan", "--time --duration --for", "write --until DURATION"),
+        Entry("demo", "--browser --web --ui --open", "write --page"),
+        Entry("demo", "--output -o --folder", "write --keep FOLDER"),
+        Entry("profiles", "--filter --search --name --list -l -n", "write the word as an argument: squall profiles 3g"),
+    ]
+}
