@@ -60,9 +60,10 @@ final class UpstreamAddresses: Sendable {
     /// The addresses that were found for `endpoint` at `moment`; none after a `failure`, or without an endpoint.
     init(_ addresses: [SocketAddress], of endpoint: Endpoint?, failure: SystemError? = nil, at moment: Moment) {
         state = Mutex(State(addresses: addresses, failure: failure, schedule: LookupSchedule(lookedUpAt: moment)))
-        isName = endpoint.map {
-            $0.unix == nil && SocketAddress(numericHost: $0.host, port: $0.port) == nil
-        } ?? false
+        isName =
+            endpoint.map {
+                $0.unix == nil && SocketAddress(numericHost: $0.host, port: $0.port) == nil
+            } ?? false
     }
 
     /// The current addresses, in the order of dialing; none while no lookup has found one.
