@@ -114,7 +114,7 @@ struct Demo {
         await ticker.value
         live.clear()
         let statistics = await network.end()
-        if let text = statistics.lateness { Console.warn(text) }
+        if let text = statistics.lateness { output.warn(text) }
         do throws(CommandFailure) {
             if format == .text {
                 if live.isOn { output.print(drawing: display.finalChart(at: end)) }
@@ -128,7 +128,7 @@ struct Demo {
             network.show(progress.snapshot, of: transfer, .failed)
             network.tell("\(error.lines.trimmingPrefix("squall: "))")
             guard network.repeats, case .failure(let failure) = result else { throw error }
-            if failure != .cancelled { Console.warn(lines: error.lines) }
+            if failure != .cancelled { Console.warn(lines: output.fitted(error).lines) }
         }
     }
 

@@ -6,14 +6,14 @@ import Units
 /// the fields of a line, the most important one first, or none for what happens all the time.
 struct DemoNarration {
     /// A fault or a reaction is told this often in a phase; the display counts all of them.
-    static let repetitions = 3
+    static let repetitions = 2
     /// The most different faults and reactions that are told in a phase.
     static let kindLimit = 64
 
     private var counts: [String: Int] = [:]
 
-    /// A phase begins, with the figures of its faults.
-    mutating func phase(_ name: String, figures: [String]) -> [String] {
+    /// A phase begins, with what it does.
+    mutating func phase(_ name: String, _ figures: [String]) -> [String] {
         counts = [:]
         return ["— \(name)"] + figures
     }

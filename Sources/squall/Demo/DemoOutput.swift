@@ -28,6 +28,11 @@ struct DemoOutput {
         print(drawing: summary.lines(columns: columns, .ofProcess))
     }
 
+    /// Prints a warning, broken between words on a terminal.
+    func warn(_ message: String) {
+        Console.warn(lines: fitted(.failed(message)).lines)
+    }
+
     /// A failure whose text is broken between words on a terminal.
     func fitted(_ failure: CommandFailure) -> CommandFailure {
         isTerminal ? failure.wrapped(to: columns) : failure

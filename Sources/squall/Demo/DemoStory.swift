@@ -35,6 +35,12 @@ final class DemoStory: Sendable {
         let profile: Profile
         let tones: [PhaseTone]
         var follower = PhaseFollower()
+
+        /// What the phase at `index` does, in a few words each.
+        func figures(of index: Int) -> [String] {
+            if case .gone(let mode) = tones[index] { return [DemoWords.effect(of: mode)] }
+            return profile.phases[index].faults.map(\.kind.figures.text)
+        }
     }
 
     let started: Moment
@@ -83,7 +89,7 @@ final class DemoStory: Sendable {
             DemoStory.append((moment, "— \(phase)"), &state)
             let span = PhaseSpan(name: phase, begin: moment - started, tone: .good(isSecond: false))
             DemoStory.append(span, &state)
-            return [state.narration.phase(phase, figures: [])]
+            return [state.narration.phase(phase, [])]
         }
         guard !sentences.isEmpty, let phase else { return }
         for fields in sentences { printLive(moment, fields) }
@@ -125,7 +131,9 @@ final class DemoStory: Sendable {
 
     private func record(_ sentence: String, resumedAt offset: Int64) {
         let time = MonotonicClock.now - started
-        record(sentence) { $0.resumed(at: offset) } change: { state in
+        record(sentence) {
+            $0.resumed(at: offset)
+        } change: { state in
             state.resumptions.append(offset)
             state.resumed = DemoScene.Resumption(offset: offset, time: time)
         }
@@ -156,7 +164,7 @@ final class DemoStory: Sendable {
             let span = PhaseSpan(name: phase.name, begin: max(.zero, begin - started), tone: phases.tones[index])
             DemoStory.append(span, &state)
             state.entered = phase.name
-            return (begin, state.narration.phase(phase.name, figures: phase.faults.map(\.kind.figures.text)))
+            return (begin, state.narration.phase(phase.name, phases.figures(of: index)))
         }
     }
 

@@ -76,7 +76,8 @@ struct DemoSummary {
         for (label, (digest, whose)) in zip(["SHA-256", ""], digests) {
             // A digest that is cut shows as much of its beginning as there is room for.
             let least = room - "  received".count
-            let shown = digest.count <= least ? digest : digest.prefix(max(8, least - glyphs.ellipsis.count)) + glyphs.ellipsis
+            let shown =
+                digest.count <= least ? digest : digest.prefix(max(8, least - glyphs.ellipsis.count)) + glyphs.ellipsis
             lines.append(row(label, "\(shown)  \(whose)"))
         }
         let color: TerminalColor = isEqual ? .green : .red

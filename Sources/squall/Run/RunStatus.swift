@@ -23,7 +23,8 @@ struct RunStatus: Hashable {
         }
         let inOrder: [String?] = [
             Formatting.seconds(time), phase.map { "[\(glyphs.safe($0))]" }, "\(open) open", "up \(rate(upstreamRate))",
-            "down \(rate(downstreamRate))", "\(Formatting.grouped(Int64(clamping: faults))) fault\(faults == 1 ? "" : "s")",
+            "down \(rate(downstreamRate))",
+            "\(Formatting.grouped(Int64(clamping: faults))) fault\(faults == 1 ? "" : "s")",
         ]
         var room = columns + 2
         var chosen: Set<Int> = []

@@ -118,7 +118,9 @@ struct ProgressBar {
 
     /// "4.8 MiB/s".
     private func rate(_ progress: ProgressSnapshot) -> String {
-        if ratesAreInBits { return Self.left(progress.rate.map { Formatting.rate(bitsPerSecond: $0 * 8) } ?? "", to: 11) }
+        if ratesAreInBits {
+            return Self.left(progress.rate.map { Formatting.rate(bitsPerSecond: $0 * 8) } ?? "", to: 11)
+        }
         return Self.left(progress.rate.map { Formatting.byteRate($0) } ?? "", to: 9)
     }
 

@@ -16,6 +16,15 @@ struct DemoScene: Hashable {
     /// The offset of the last resumption, and its time.
     var resumed: Resumption?
 
+    /// The time over which the present rate is measured.
+    static let rateTime = Duration.seconds(1)
+
+    /// The present rate in bytes per second; `nil` before the first byte.
+    var rate: Double? {
+        guard history.movedAt > .zero else { return nil }
+        return history.rate(from: max(.zero, history.end - Self.rateTime), until: history.end)
+    }
+
     /// A resumption of the transfer.
     struct Resumption: Hashable {
         var offset: Int64

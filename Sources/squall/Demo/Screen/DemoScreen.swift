@@ -21,7 +21,9 @@ struct DemoScreen {
     func lines(_ scene: DemoScene) -> [String] {
         guard abilities.hasEscapes else { return [singleLine(scene)] }
         var progress = scene.progress
+        // The sentences tell of a pause, and of the rate in the same second.
         progress.pause = nil
+        progress.rate = scene.rate
         var bar = ProgressBar(abilities)
         bar.ratesAreInBits = true
         let last = bar.line(progress, columns: columns)
@@ -39,7 +41,12 @@ struct DemoScreen {
     private func words(_ scene: DemoScene) -> String {
         let time = Formatting.seconds(scene.time)
         let sentences = DemoWords.sentences(scene).map(glyphs.safe)
-        let whole = TerminalText.line(sentences, separator: " ", to: columns - time.count - 2, ellipsis: glyphs.ellipsis)
+        let whole = TerminalText.line(
+            sentences,
+            separator: " ",
+            to: columns - time.count - 2,
+            ellipsis: glyphs.ellipsis
+        )
         let faults = "\(scene.faults) fault\(scene.faults == 1 ? "" : "s")"
         let room = columns - time.count - 2 - whole.count - 2 - faults.count
         let painted = abilities.hasColors ? color(scene).paint(whole) : whole
@@ -61,7 +68,12 @@ struct DemoScreen {
         }
         let sentences = DemoWords.sentences(scene).map(glyphs.safe)
         let taken = fields.joined(separator: "  ")
-        let words = TerminalText.line(sentences, separator: " ", to: columns - taken.count - 2, ellipsis: glyphs.ellipsis)
+        let words = TerminalText.line(
+            sentences,
+            separator: " ",
+            to: columns - taken.count - 2,
+            ellipsis: glyphs.ellipsis
+        )
         return TerminalText.cut(taken + "  " + words, to: columns, ellipsis: glyphs.ellipsis)
     }
 }

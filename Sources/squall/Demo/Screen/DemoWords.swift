@@ -1,3 +1,4 @@
+import FaultProfile
 import Units
 
 /// What is happening in a transfer of the demo, in words.
@@ -6,8 +7,6 @@ enum DemoWords {
     static let standstill = Duration.milliseconds(800)
     /// A resumption is news for this long.
     static let newsTime = Duration.seconds(2)
-    /// The time over which a rate is told.
-    private static let rateTime = Duration.seconds(1)
 
     /// Whole sentences, the most important one first; those after it may be left out.
     static func sentences(_ scene: DemoScene) -> [String] {
@@ -33,12 +32,19 @@ enum DemoWords {
         if let resumed = scene.resumed, scene.time - resumed.time < newsTime {
             return ["Connected again.", "Resumed at \(Formatting.size(resumed.offset))."]
         }
-        guard scene.history.movedAt > .zero else { return ["Connecting."] }
-        let end = scene.history.end
-        let rate = scene.history.rate(from: max(.zero, end - rateTime), until: end)
+        guard let rate = scene.rate else { return ["Connecting."] }
         let verb = scene.transfer == .download ? "Downloading" : "Uploading"
         let moving = "\(verb) at \(Formatting.rate(bitsPerSecond: rate * 8))."
         return scene.phases.last?.tone == .poor ? ["The network is poor.", moving] : [moving]
+    }
+
+    /// What an outage does.
+    static func effect(of mode: Outage.Mode) -> String {
+        switch mode {
+        case .refuse: "every connection is refused"
+        case .silence: "nothing gets through"
+        case .reset: "every connection is reset"
+        }
     }
 
     /// The first part of an error's description as a sentence: "The connection was lost." of "the connection was lost:

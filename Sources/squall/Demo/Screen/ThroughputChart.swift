@@ -2,12 +2,15 @@ import Units
 
 /// Draws the throughput of a transfer over time: bars in the colors of the phases, with their names below.
 struct ThroughputChart {
-    /// The rows of names.
-    static let nameRows = 2
+    /// The most rows of names.
+    static let nameRows = 3
     /// The columns of the scale on the left.
     static let scaleColumns = 11
     /// The narrowest chart with a scale.
     static let leastScaledColumns = 50
+
+    /// How much a sample of 100 ms may show too much because it was taken late.
+    private static let sampleError = 0.08
 
     let abilities: TerminalAbilities
 
@@ -17,8 +20,8 @@ struct ThroughputChart {
     /// Where nothing passes.
     private var nothing: Character { abilities.hasUnicode ? "·" : "_" }
 
-    /// The chart of `span`, with `height` rows of bars and, if there are phases, two rows of names. Each line is at most
-    /// `columns` wide, not counting color sequences.
+    /// The chart of `span`, with `height` rows of bars, and the names of the phases in as many rows as they need. Each line
+    /// is at most `columns` wide, not counting color sequences.
     func lines(
         _ history: ThroughputHistory,
         over span: Duration,
@@ -47,11 +50,10 @@ struct ThroughputChart {
         return lines
     }
 
-    /// The lowest rate of the form 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten that isn't below `rate`, a mean of few
-    /// samples; in bits per second for bytes per second.
+    /// The lowest rate of the form 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten bits per second that isn't below `rate` by
+    /// more than a sample may be wrong. Both are in bytes per second.
     static func scale(_ rate: Double) -> Double {
-        // What a sample counts too much isn't worth another step.
-        let bits = rate * 8 / 1.02
+        let bits = rate * 8 / (1 + sampleError)
         guard bits >= 1 else { return 0 }
         var power = 1.0
         while power * 10 <= bits { power *= 10 }
@@ -87,7 +89,7 @@ struct ThroughputChart {
         var tone: PhaseTone
     }
 
-    /// The names of `phases`, as far as they fit in two rows.
+    /// The names of `phases`, as far as they fit in `nameRows`.
     private func names(of phases: [PhaseSpan], over span: Duration, columns: Int) -> [String] {
         var rows = [[Label]](repeating: [], count: Self.nameRows)
         for phase in phases where phase.begin < span {
@@ -95,7 +97,8 @@ struct ThroughputChart {
             guard let (row, label) = place(phase, at: column, rows, columns: columns) else { continue }
             rows[row].append(label)
         }
-        return rows.map { labels in
+        let used = rows.prefix(1 + (rows.lastIndex { !$0.isEmpty } ?? 0))
+        return used.map { labels in
             var line = ""
             var end = 0
             for label in labels.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
