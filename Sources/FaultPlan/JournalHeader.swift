@@ -55,6 +55,8 @@ public struct JournalHeader: Sendable {
     public var proxies: [ProxyEntry]
     /// The trace files of the profile.
     public var traces: [TraceEntry]
+    /// When the journal began, in UTC as RFC 3339 writes it; `nil` if it isn't known.
+    public var time: String?
 
     /// Makes a header.
     public init(
@@ -62,13 +64,15 @@ public struct JournalHeader: Sendable {
         profile: Profile,
         digest: String,
         proxies: [ProxyEntry],
-        traces: [TraceEntry] = []
+        traces: [TraceEntry] = [],
+        time: String? = nil
     ) {
         self.version = version
         self.profile = profile
         self.digest = digest
         self.proxies = proxies
         self.traces = traces
+        self.time = time
     }
 
     /// The line without its line feed; keys in alphabetical order, except in the profile.
@@ -85,7 +89,8 @@ public struct JournalHeader: Sendable {
             [
                 ("digest", .text(digest)), ("event", .text("journal")), ("profile", ProfileWriter.json(of: profile)),
                 ("proxies", .array(proxies)),
-            ] + (traces.isEmpty ? [] : [("traces", .array(traces))]) + [("version", .text(version))]
+            ] + (time.map { [("time", .text($0))] } ?? [])
+                + (traces.isEmpty ? [] : [("traces", .array(traces))]) + [("version", .text(version))]
         ).compact
     }
 }

@@ -52,6 +52,9 @@ struct RateCurve: Sendable {
         return Int64(clamping: (integral(to: end) - integral(to: start)) / RateCurve.byte)
     }
 
+    /// The bits, and parts of one, that pass between two times.
+    func bits(from start: Int64, to end: Int64) -> Double { Double(integral(to: end) - integral(to: start)) / 1e9 }
+
     /// The time by which `bytes` have passed since `start`; may be a few nanoseconds late, never early.
     func time(from start: Int64, forBytes bytes: Int64) -> Int64 {
         guard bytes > 0 else { return start }

@@ -38,9 +38,29 @@ struct ConnectionRun {
     private var upstreamWake = Moment.zero
     private var downstreamWake = Moment.zero
 
-    /// How late the connection may be called, in nanoseconds: both links catch up on it, and it doesn't count as idleness.
+    /// The bytes whose delay is being measured.
+    private var probes = DelayProbes()
+
+    /// How late the connection may be called, in nanoseconds: both links catch up on it, it doesn't count as idleness, and
+    /// it adds little to a delay that is being measured.
     mutating func latenessAllowance(at now: Moment) -> Int64 {
-        min(longestLateness, plan.upstream.latenessAllowance(at: now), plan.downstream.latenessAllowance(at: now))
+        min(
+            longestLateness,
+            plan.upstream.latenessAllowance(at: now),
+            plan.downstream.latenessAllowance(at: now),
+            probes.latenessAllowance(at: now)
+        )
+    }
+
+    /// Measures the delay of the last byte that the link of the transfer has taken; `false` if there is no new one.
+    mutating func measureDelay(at now: Moment) -> Bool {
+        probes.follow(transfer.direction == .upstream ? plan.upstream.arrived : plan.downstream.arrived, at: now)
+    }
+
+    /// The delays of the measured bytes that the link has delivered since the last call.
+    mutating func takeDelays(at now: Moment) -> [Duration] {
+        let isUpload = transfer.direction == .upstream
+        return probes.takeDelays(delivered: isUpload ? plan.upstream.delivered : plan.downstream.delivered, at: now)
     }
 
     // Copies, because each access through `plan.faults` is reference-counted.

@@ -41,6 +41,10 @@ struct ForecastRun {
     private var opened = Moment.zero
     /// When the last byte arrived.
     private var lastArrival: Moment
+    /// When the links were due; bytes that a late call finds have arrived since.
+    private var due: Moment
+    /// When the delay is measured next.
+    private var nextMeasurement: Moment
     /// The fault that refused the last attempt or left it unanswered.
     private var refusing: Int?
 
@@ -54,6 +58,8 @@ struct ForecastRun {
         end = start + limit
         now = start
         lastArrival = start
+        due = start
+        nextMeasurement = start
     }
 
     /// Whether time and steps are left.
@@ -65,7 +71,6 @@ struct ForecastRun {
 
     mutating func run(_ retries: some RetryModel) {
         var retries = retries
-        forecast.progress.reached(0, at: now)
         while hasTime {
             connect()
             if forecast.bytes >= transfer.bytes.bytes {
@@ -91,6 +96,7 @@ struct ForecastRun {
         refusing = nil
         let held = forecast.bytes
         opened = now
+        due = now
         steps += cost.acceptance
         var run = ConnectionRun(
             plan.accept(at: now, client: client.address),
@@ -151,6 +157,8 @@ struct ForecastRun {
             before = after
             steps += run.isInterruptible ? cost.change : 1
             reached(run.fileBytes)
+            if now >= nextMeasurement, run.measureDelay(at: now) { scheduleMeasurement() }
+            for delay in run.takeDelays(at: now) { forecast.note(delay, at: now) }
             for (event, direction) in run.takeEvents() {
                 steps += cost.event
                 plan.note(event)
@@ -172,6 +180,7 @@ struct ForecastRun {
                 )
                 // Called just before a fault comes on and again when it has, so that earlier bytes have passed.
                 let eve = change.advanced(byNanoseconds: -1)
+                due = max(now, wake)
                 now = min(coarse, deadline, now < eve ? eve : change, end)
             }
         }
@@ -180,9 +189,18 @@ struct ForecastRun {
 
     private mutating func reached(_ bytes: Int64) {
         guard bytes > forecast.bytes else { return }
+        forecast.progress.arrived(
+            bytes - forecast.bytes,
+            from: (min(due, now) - start).nanoseconds,
+            to: (now - start).nanoseconds
+        )
         forecast.bytes = bytes
         forecast.notePause(from: lastArrival, to: now)
         lastArrival = now
-        forecast.progress.reached(forecast.bytes, at: now)
+    }
+
+    /// Measures each 100 ms, later each 500th part of the time so far: a bounded number, however long it takes.
+    private mutating func scheduleMeasurement() {
+        nextMeasurement = now.advanced(byNanoseconds: max(100_000_000, (now - start).nanoseconds / 500))
     }
 }

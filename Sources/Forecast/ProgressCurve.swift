@@ -1,67 +1,54 @@
 import Units
 
-/// The progress of a transfer over time, in at most a few thousand points.
+/// The bytes that arrive over time, counted in intervals of equal length.
 ///
-/// Points lie on a time grid whose spacing doubles when there are too many.
+/// The intervals begin at 1 ms. When there are too many they are joined: 2 ms, 10 ms, 20 ms, 100 ms and so on.
 public struct ProgressCurve: Hashable, Sendable {
-    /// A point of the curve.
-    public struct Point: Hashable, Sendable {
-        /// The time.
-        public var moment: Moment
-        /// The bytes of the file that had arrived.
-        public var offset: Int64
-    }
+    /// The most intervals: 6,000.
+    public static let limit = 6_000
 
-    /// The most points: 4,096.
-    public static let limit = 4_096
-
-    /// The points, in order of time; offsets never fall.
-    public private(set) var points: [Point] = []
-    private var step: Int64 = 1_000_000
+    /// The length of an interval, in nanoseconds.
+    public private(set) var width: Int64 = 1_000_000
+    /// The bytes of each interval, and parts of one where an arrival was spread.
+    public private(set) var bytes: [Double] = []
+    /// Whether the next intervals are twice as long, and not five times.
+    private var doublesNext = true
 
     /// Makes an empty curve.
     public init() {}
 
-    /// Adds a point; neither value may decrease.
-    public mutating func reached(_ offset: Int64, at moment: Moment) {
-        if let last = points.last, last.moment.nanoseconds / step == moment.nanoseconds / step {
-            points[points.count - 1] = Point(moment: moment, offset: offset)
+    /// Adds `count` bytes that arrived evenly between two times after the start, in nanoseconds; `begin` is zero or more,
+    /// and `end` isn't earlier.
+    public mutating func arrived(_ count: Int64, from begin: Int64, to end: Int64) {
+        while end / width >= Int64(ProgressCurve.limit) { coarsen() }
+        let last = Int(end / width)
+        while bytes.count <= last { bytes.append(0) }
+        guard end > begin else {
+            bytes[last] += Double(count)
             return
         }
-        points.append(Point(moment: moment, offset: offset))
-        if points.count > ProgressCurve.limit { coarsen() }
+        for index in Int(begin / width)...last {
+            let (from, to) = (max(begin, Int64(index) * width), min(end, Int64(index + 1) * width))
+            bytes[index] += Double(count) * Double(to - from) / Double(end - begin)
+        }
     }
 
-    /// The bytes at `moment`, interpolated linearly.
-    public func offset(at moment: Moment) -> Int64 {
-        var low = 0
-        var high = points.count
-        while low < high {
-            let middle = (low + high) / 2
-            if points[middle].moment <= moment { low = middle + 1 } else { high = middle }
+    /// The bytes that arrive between two times after the start, in nanoseconds; evenly within an interval.
+    public func bytes(from begin: Int64, to end: Int64) -> Double {
+        let first = Int(max(0, begin) / width)
+        guard end > begin, first < bytes.count else { return 0 }
+        return (first...min(bytes.count - 1, Int(end / width))).reduce(0.0) { sum, index in
+            let (from, to) = (max(begin, Int64(index) * width), min(end, Int64(index + 1) * width))
+            return sum + bytes[index] * Double(max(0, to - from)) / Double(width)
         }
-        guard low > 0 else { return 0 }
-        let before = points[low - 1]
-        guard low < points.count else { return before.offset }
-        let after = points[low]
-        let span = (after.moment - before.moment).nanoseconds
-        guard span > 0, span <= 4 * step else { return before.offset }
-        let part = Double((moment - before.moment).nanoseconds) / Double(span)
-        return before.offset + Int64(Double(after.offset - before.offset) * part)
     }
 
     private mutating func coarsen() {
-        while points.count > ProgressCurve.limit / 2 {
-            step *= 2
-            var kept: [Point] = []
-            for point in points {
-                if let last = kept.last, last.moment.nanoseconds / step == point.moment.nanoseconds / step {
-                    kept[kept.count - 1] = point
-                } else {
-                    kept.append(point)
-                }
-            }
-            points = kept
+        let factor = doublesNext ? 2 : 5
+        doublesNext.toggle()
+        width *= Int64(factor)
+        bytes = stride(from: 0, to: bytes.count, by: factor).map { first in
+            bytes[first..<min(first + factor, bytes.count)].reduce(0, +)
         }
     }
 }

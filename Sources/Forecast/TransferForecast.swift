@@ -57,6 +57,16 @@ public struct TransferForecast: Sendable {
         public var duration: Duration
     }
 
+    /// A delay that was measured.
+    public struct Delay: Hashable, Sendable {
+        /// When the byte arrived.
+        public var moment: Moment
+        /// How long the faults had held it, in a queue or on its way.
+        public var delay: Duration
+    }
+
+    /// The most measured delays: 8,192, more than a day has.
+    public static let delayLimit = 8_192
     /// The most events kept: 1,000. The counts include all.
     public static let eventLimit = 1_000
     /// The default step limit: 16 million, a second or two.
@@ -90,8 +100,10 @@ public struct TransferForecast: Sendable {
     public internal(set) var pausedTime = Duration.zero
     /// The first events.
     public internal(set) var events: [Event] = []
-    /// The progress over time.
+    /// The bytes of the file that arrived over time.
     public internal(set) var progress = ProgressCurve()
+    /// The delays of single bytes over time.
+    public internal(set) var delays: [Delay] = []
 
     /// The index in `faultCounts` of a fault and an effect.
     private var eventPlaces: [String: Int] = [:]
@@ -106,6 +118,10 @@ public struct TransferForecast: Sendable {
         case .lost(_, _, .firstByte), .lost(_, _, .stalled), .unanswered: timeouts += 1
         }
         if events.count < TransferForecast.eventLimit { events.append(Event(moment: moment, kind: kind)) }
+    }
+
+    mutating func note(_ delay: Duration, at moment: Moment) {
+        if delays.count < TransferForecast.delayLimit { delays.append(Delay(moment: moment, delay: delay)) }
     }
 
     mutating func notePause(from begin: Moment, to end: Moment) {

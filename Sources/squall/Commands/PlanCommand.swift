@@ -16,18 +16,27 @@ struct PlanCommand: ParsableCommand {
             the connections, the cuts and the pauses are those of a run with the same seed and name: the time within 3 %, \
             or 10 % with loss. What is assumed is told at the end; the machines and the real network cost no time in it.
 
+            With --journal it draws a run that happened: the events of the journal over the time of its profile.
+
             Example: squall plan wifi-walkaway --size 64MiB --seed 7 --svg walkaway.svg
             Example: squall plan --latency 80ms --loss 1% --size 16MiB
             """
     )
 
     @Argument(
-        help: "The profile: a path, the name of a shipped one, or - for standard input.",
+        help: """
+            The profile: a path, the name of a shipped one, or - for standard input. With --journal it may be left out.
+            """,
         completion: ProfileCompletion.kind
     )
     var profile: String?
 
     @OptionGroup var faults: FaultOptions
+
+    @Option(
+        help: ArgumentHelp("Draw the run that wrote this journal instead of a prediction.", valueName: "file")
+    )
+    var journal: String?
 
     @Option(
         help: "The size of the file with its unit, from 1 B to 16384 GiB. (default: 64 MiB)",
@@ -71,11 +80,41 @@ struct PlanCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Draw it into this file as well, as SVG.", valueName: "file"))
     var svg: String?
 
-    @Option(help: ArgumentHelp("How the prediction is told.", valueName: "format"))
+    @Option(
+        help: ArgumentHelp(
+            "The columns of the text, from 60 to 500; without it those of the terminal, or 80.",
+            valueName: "number"
+        )
+    )
+    var columns: Int?
+
+    @Option(help: ArgumentHelp("How the drawing is told; json has its points and labels.", valueName: "format"))
+    var format = EventFormat.text
+
+    @Option(help: ArgumentHelp("How the prediction is told; json is its figures alone.", valueName: "format"))
     var events = EventFormat.text
 
+    @Flag(help: "Exit with 1 unless the transfer is predicted to complete.")
+    var failUnlessComplete = false
+
     func validate() throws {
-        try faults.check(profile)
+        if journal == nil { try faults.check(profile) }
+        let predicts =
+            !faults.faults.isEmpty || faults.printProfile || seed != nil || name != nil || client != nil
+            || failUnlessComplete || events == .json
+        if journal != nil, predicts {
+            throw ValidationError(
+                "--journal shows a run that happened: leave out --seed, --name, --client, --events, "
+                    + "--fail-unless-complete and options for faults, which are for a prediction"
+            )
+        }
+        if format == .json, events == .json {
+            throw ValidationError("--format json and --events json both write to standard output: leave out one")
+        }
+        if let columns, !PlanText.widths.contains(columns) {
+            let (least, most) = (PlanText.widths.lowerBound, PlanText.widths.upperBound)
+            throw ValidationError("--columns is from \(least) to \(most)")
+        }
         if name != nil, proxy != nil { throw ValidationError("--name is for a proxy that the profile doesn't define") }
         guard size.bytes > 0, size <= .mebibytes(16 << 20) else {
             throw ValidationError("--size is from 1 B to 16384 GiB, such as 64MiB")
@@ -89,12 +128,37 @@ struct PlanCommand: ParsableCommand {
     }
 
     func run() throws {
+        if let journal { return try draw(journal: journal) }
         let inputs = InputFiles()
         let whole = try faults.chosen(profile).read(noting: inputs)
         if faults.printProfile { return faults.write(whole, seed: seed) }
+        let report = try prediction(of: whole)
+        if events == .json {
+            EventFormat.writeJSON(PlanPrediction(report))
+            if let svg { try write(PlanPicture(report), to: svg, inputs) }
+        } else {
+            try show(PlanPicture(report), PlanPrediction(report), inputs)
+        }
+        if failUnlessComplete, report.forecast.outcome != .complete {
+            throw CommandFailure.failed("the transfer isn't predicted to complete: \(report.verdict)")
+        }
+    }
+
+    /// Draws the run of a journal.
+    private func draw(journal: String) throws {
+        let inputs = InputFiles(journal)
+        let given = try profile.map { name throws(CommandFailure) in
+            try ProfileLibrary.profile(name, noting: inputs)
+        }
+        let file = try JournalFile(journal, profile: given, noting: inputs)
+        let recording = try file.recording(of: try file.proxy(proxy, option: "--proxy"), direction, path: journal)
+        try show(PlanPicture(recording), nil, inputs)
+    }
+
+    /// Predicts the transfer through a profile.
+    private func prediction(of whole: Profile) throws(CommandFailure) -> PlanReport {
         let name = try proxyName(in: whole)
         let profile = whole.narrowed(to: name)
-        if let svg { try inputs.check(writing: "the drawing", to: svg) }
         let seed = seed ?? profile.seed ?? UInt64.random(in: 0...0xFFFF_FFFF)
         let transfer = Transfer(direction: direction, bytes: size)
         var client = ClientModel(TransferClientConfiguration())
@@ -107,12 +171,27 @@ struct PlanCommand: ParsableCommand {
             retries: ClientRetries(seed: seed),
             limit: until
         )
-        let report = PlanReport(profile: profile, seed: seed, transfer: transfer, client: client, forecast: forecast)
-        switch events {
-        case .text: Console.print(lines: PlanDrawing(report).text)
-        case .json: EventFormat.writeJSON(PlanPrediction(report))
+        return PlanReport(profile: profile, seed: seed, transfer: transfer, client: client, forecast: forecast)
+    }
+
+    /// Tells a picture on standard output, and draws it into the file of `--svg`.
+    private func show(_ picture: PlanPicture, _ prediction: PlanPrediction?, _ inputs: InputFiles) throws {
+        if let svg { try inputs.check(writing: "the drawing", to: svg) }
+        switch format {
+        case .text: Console.print(lines: PlanText(picture, width: columns ?? PlanCommand.usualColumns).text)
+        case .json: EventFormat.writeJSON(PlanDocument(picture, prediction))
         }
-        if let svg { try OutputFile(path: svg).write(PlanSVG(report).text) }
+        if let svg { try write(picture, to: svg, inputs) }
+    }
+
+    private func write(_ picture: PlanPicture, to svg: String, _ inputs: InputFiles) throws {
+        try inputs.check(writing: "the drawing", to: svg)
+        try OutputFile(path: svg).write(PlanSVG(picture).text)
+    }
+
+    /// The columns of the text if none are given.
+    private static var usualColumns: Int {
+        Console.isOutputTerminal ? TerminalAbilities.columns : TerminalAbilities.usualColumns
     }
 
     /// The name of the proxy to draw.

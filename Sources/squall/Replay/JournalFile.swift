@@ -23,7 +23,8 @@ extension JournalHeader {
                     clock: configuration.clockStart.map { (now - $0).nanoseconds / 1_000_000 }
                 )
             },
-            traces: JournalTraces.entries(of: profile)
+            traces: JournalTraces.entries(of: profile),
+            time: JournalClock.shared.time(of: now)
         )
     }
 }
@@ -45,6 +46,7 @@ struct JournalFile {
         var digest: String
         var event: String
         var proxies: [Proxy]
+        var time: String?
         var traces: [Trace]?
         var version: String
 
@@ -72,6 +74,8 @@ struct JournalFile {
 
     let header: JournalHeader
     let events: [RecordedFaultEvent]
+    /// The times of the events, as the journal writes them; `nil` where it doesn't.
+    let times: [String?]
 
     /// Parses the journal at `path` and notes its traces. If `profile` is given, it must equal the journal's own.
     init(_ path: String, profile: Profile?, noting inputs: InputFiles) throws(CommandFailure) {
@@ -112,13 +116,17 @@ struct JournalFile {
             proxies: head.proxies.map {
                 JournalHeader.ProxyEntry(name: $0.name, seed: $0.seed, upstream: $0.upstream, clock: $0.clock)
             },
-            traces: (head.traces ?? []).map { JournalHeader.TraceEntry(file: $0.file, digest: $0.digest) }
+            traces: (head.traces ?? []).map { JournalHeader.TraceEntry(file: $0.file, digest: $0.digest) },
+            time: head.time
         )
-        events = try JournalFile.events(lines.dropFirst(), header, path)
+        (events, times) = try JournalFile.events(lines.dropFirst(), header, path)
     }
 
-    /// The entry of the proxy called `name`, or of the only one.
-    func proxy(_ name: String?) throws(CommandFailure) -> JournalHeader.ProxyEntry {
+    /// The entry of the proxy called `name`, the value of `option`, or of the only one.
+    func proxy(
+        _ name: String?,
+        option: String = "--name"
+    ) throws(CommandFailure) -> JournalHeader.ProxyEntry {
         let names = header.proxies.map(\.name).joined(separator: ", ")
         if let name {
             guard let proxy = header.proxies.first(where: { $0.name == name }) else {
@@ -127,7 +135,7 @@ struct JournalFile {
             return proxy
         }
         guard header.proxies.count == 1, let proxy = header.proxies.first else {
-            throw .wrongInput("the journal has several proxies: choose one with --name (it has \(names))")
+            throw .wrongInput("the journal has several proxies: choose one with \(option) (it has \(names))")
         }
         return proxy
     }
@@ -210,13 +218,14 @@ struct JournalFile {
         _ lines: ArraySlice<Line>,
         _ header: JournalHeader,
         _ path: String
-    ) throws(CommandFailure) -> [RecordedFaultEvent] {
+    ) throws(CommandFailure) -> (events: [RecordedFaultEvent], times: [String?]) {
         guard lines.count <= ReplayPlan.eventLimit else {
             let limit = ReplayPlan.eventLimit
             throw .wrongInput("the journal “\(path)” has more than \(limit) lines: delete those that it can do without")
         }
         let reader = JournalLineReader(header)
         var events: [RecordedFaultEvent] = []
+        var times: [String?] = []
         var omitted: Int64 = 0
         for line in lines {
             if line.isOpen, !JSONSyntax.isObject(line.text) {
@@ -224,7 +233,9 @@ struct JournalFile {
                 continue
             }
             do throws(JournalProblem) {
-                events.append(try reader.event(line.text))
+                let (event, time) = try reader.event(line.text)
+                events.append(event)
+                times.append(time)
             } catch {
                 do throws(JournalProblem) {
                     try reader.checkProfile(line.text)
@@ -241,7 +252,7 @@ struct JournalFile {
                     + "told isn't struck again"
             )
         }
-        return events
+        return (events, times)
     }
 
     private static func failure(_ problem: JournalProblem, at line: Line, _ path: String) -> CommandFailure {

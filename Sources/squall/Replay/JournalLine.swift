@@ -19,6 +19,7 @@ struct JournalLineReader {
         var of: String?
         var offset: Int64?
         var request: Int64?
+        var time: String?
         var what: String
     }
 
@@ -65,7 +66,8 @@ struct JournalLineReader {
         )
     }
 
-    func event(_ text: Data) throws(JournalProblem) -> RecordedFaultEvent {
+    /// The event of a line, and its time if it has one.
+    func event(_ text: Data) throws(JournalProblem) -> (event: RecordedFaultEvent, time: String?) {
         let line: Line
         do {
             line = try JSONDecoder().decode(Line.self, from: text)
@@ -86,7 +88,7 @@ struct JournalLineReader {
             what: line.what
         )
         try check(event)
-        return event
+        return (event, line.time)
     }
 
     private func check(_ event: RecordedFaultEvent) throws(JournalProblem) {

@@ -1,12 +1,12 @@
 /// The width of a label, estimated from above for every font that a browser takes for `system-ui`.
-enum LabelWidth {
+package enum LabelWidth {
     /// The width of `text` in the unit of `size`, the font's size.
-    static func of(_ text: String, size: Double) -> Double {
+    package static func of(_ text: String, size: Double) -> Double {
         text.unicodeScalars.reduce(0) { $0 + width($1) } * size
     }
 
     /// `text`, or as much of its begin as has room beside an ellipsis; `nil` if that is less than three characters.
-    static func cut(_ text: String, to room: Double, size: Double) -> String? {
+    package static func cut(_ text: String, to room: Double, size: Double) -> String? {
         if of(text, size: size) <= room { return text }
         var shown = ""
         for character in text {

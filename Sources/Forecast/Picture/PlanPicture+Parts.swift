@@ -1,0 +1,125 @@
+import FaultPlan
+import FaultProfile
+import Units
+
+extension PlanPicture {
+    /// The most faults that are listed; the rest is counted.
+    private static let faultLimit = 40
+
+    /// Divides the time of the drawing into `count` columns, one or more.
+    package func columns(_ count: Int) -> [PlanColumn] {
+        let edges = (0...count).map { index in
+            let part = Double(span.nanoseconds) * Double(index) / Double(count)
+            return Moment(nanoseconds: index == count ? span.nanoseconds : Int64(part))
+        }
+        return columns(between: edges)
+    }
+
+    /// Divides the time of the drawing into columns of `width`.
+    package func columns(each width: Duration) -> [PlanColumn] {
+        let count = (span.nanoseconds + width.nanoseconds - 1) / width.nanoseconds
+        return columns(between: (0...count).map { Moment(nanoseconds: $0 * width.nanoseconds) })
+    }
+
+    private func columns(between edges: [Moment]) -> [PlanColumn] {
+        var (opening, sample) = (0, 0)
+        return zip(edges, edges.dropFirst()).compactMap { begin, end in
+            guard begin < end else { return nil }
+            while opening + 1 < openings.count, openings[opening + 1] <= begin { opening += 1 }
+            let capacity = timeline.capacity(
+                from: begin,
+                to: end,
+                opened: openings.isEmpty ? .zero : openings[opening]
+            )
+            var column = PlanColumn(begin: begin, end: end, capacity: capacity)
+            guard let forecast, begin < .zero + forecast.duration else { return column }
+            // The last column ends with the transfer.
+            let last = min(end, .zero + forecast.duration)
+            column.bytes = forecast.progress.bytes(from: begin.nanoseconds, to: end.nanoseconds)
+            column.rate = column.bytes * 8 / (Double(max(1, (last - begin).nanoseconds)) / 1e9)
+            if column.bytes > 0 { column.delay = delay(until: end, since: begin, &sample) }
+            return column
+        }
+    }
+
+    /// The delays measured between two moments; without one that of the last measurement, if it isn't long ago.
+    private func delay(
+        until end: Moment,
+        since begin: Moment,
+        _ next: inout Int
+    ) -> (least: Duration, mean: Duration, longest: Duration)? {
+        guard let delays = forecast?.delays else { return nil }
+        while next < delays.count, delays[next].moment < begin { next += 1 }
+        var here: ArraySlice<TransferForecast.Delay> = delays[next...].prefix { $0.moment < end }
+        if here.isEmpty, next > 0, begin - delays[next - 1].moment < PlanPicture.measurementInterval(at: begin) {
+            here = delays[(next - 1)..<next]
+        }
+        guard let first = here.first else { return nil }
+        let (least, sum, longest) = here.reduce((first.delay, Duration.zero, first.delay)) {
+            (min($0.0, $1.delay), $0.1 + $1.delay, max($0.2, $1.delay))
+        }
+        return (least, sum / here.count, longest)
+    }
+
+    /// Twice the time between two measurements of the delay.
+    private static func measurementInterval(at moment: Moment) -> Duration {
+        .nanoseconds(2 * max(100_000_000, moment.nanoseconds / 500))
+    }
+
+    /// The mark of an event; `nil` for one that isn't marked.
+    static func mark(_ event: TransferForecast.Event) -> PlanMark? {
+        let (kind, text): (PlanMark.Kind, String)
+        switch event.kind {
+        case .opened: return nil
+        case .refused(let fault): (kind, text) = (.refused, "refused by \(fault)")
+        case .unanswered(let fault): (kind, text) = (.refused, "not answered because of \(fault)")
+        case .lost(let connection, let offset, let loss):
+            kind = .lost
+            text = "connection \(connection) is lost (\(loss.rawValue)) at \(Formatting.grouped(offset))"
+        case .struck(let entry):
+            // The lost and the refused connections have marks of their own.
+            guard PlanMark.Kind(word: entry.effect.word) == .fault else { return nil }
+            let offset = entry.offset.map { " at \(Formatting.grouped($0))" } ?? ""
+            (kind, text) = (.fault, "\(entry.fault) \(entry.effect.word)\(offset)")
+        }
+        return PlanMark(moment: event.moment, kind: kind, text: text)
+    }
+
+    /// The figures of a prediction.
+    static func figures(of report: PlanReport) -> [Figure] {
+        [
+            Figure(label: "predicted", lines: [report.verdict]),
+            Figure(label: "connections", lines: [report.connections]),
+            Figure(label: "faults", lines: lines(of: report.forecast.faultCounts)),
+            Figure(label: "pauses", lines: [report.pauses]),
+            Figure(label: "assumed", lines: [report.assumptions]),
+        ]
+    }
+
+    /// The figures of a recording whose last event is at `end`.
+    static func figures(of recording: PlanRecording, end: Duration) -> [Figure] {
+        var (counts, places): ([(fault: String, count: Int)], [String: Int]) = ([], [:])
+        for event in recording.events {
+            let name = "\(event.fault) \(event.what)"
+            if let place = places[name] {
+                counts[place].count += 1
+            } else {
+                places[name] = counts.count
+                counts.append((name, 1))
+            }
+        }
+        let connections = Set(recording.events.compactMap(\.connection)).count
+        return [
+            Figure(label: "recorded", lines: ["\(NearestText.time(end)) to the last event"]),
+            Figure(label: "connections", lines: ["\(Formatting.grouped(Int64(connections))) with events"]),
+            Figure(label: "faults", lines: lines(of: counts)),
+            Figure(label: "drawn", lines: ["a connection that is opened when the clock starts"]),
+        ]
+    }
+
+    private static func lines(of counts: [(fault: String, count: Int)]) -> [String] {
+        let shown = counts.prefix(faultLimit).map { "\(Formatting.grouped(Int64($0.count))) × \($0.fault)" }
+        let sum = Formatting.grouped(Int64(counts.reduce(0) { $0 + $1.count }))
+        return [sum] + shown + (counts.count > shown.count ? ["… and \(counts.count - shown.count) more"] : [])
+    }
+}

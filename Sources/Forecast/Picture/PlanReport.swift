@@ -1,0 +1,92 @@
+import FaultPlan
+import FaultProfile
+import Units
+
+/// The result of `squall plan`, for drawing.
+package struct PlanReport: Sendable {
+    /// Phases are shown at least up to this time, even if the transfer ends earlier: 10 min.
+    private static let maximumShown = Duration.seconds(600)
+
+    package let profile: Profile
+    package let seed: UInt64
+    package let transfer: Transfer
+    package let client: ClientModel
+    package let forecast: TransferForecast
+    package let timeline: NetworkTimeline
+    /// The time range of the drawing, above zero.
+    package let shown: Duration
+
+    package init(profile: Profile, seed: UInt64, transfer: Transfer, client: ClientModel, forecast: TransferForecast) {
+        self.profile = profile
+        self.seed = seed
+        self.transfer = transfer
+        self.client = client
+        self.forecast = forecast
+        shown = PlanReport.shown(profile, until: forecast.duration)
+        timeline = NetworkTimeline(of: profile, direction: transfer.direction, until: .zero + shown, seed: seed)
+    }
+
+    /// The time range of a drawing of what takes until `end`.
+    static func shown(_ profile: Profile, until end: Duration) -> Duration {
+        let phases = profile.phases.reduce(Duration.zero) { $0 + ($1.duration ?? .seconds(1)) }
+        return max(.milliseconds(1), end, min(phases, maximumShown))
+    }
+
+    /// "complete after 11.5 s (46.3 Mbit/s)".
+    package var verdict: String {
+        let time = NearestText.time(forecast.duration)
+        switch forecast.outcome {
+        case .complete:
+            guard forecast.duration > .zero else { return "complete at once" }
+            return "complete after \(time) (\(rate))"
+        case .givesUp: return "the client gives up after \(time), with \(held)"
+        case .unfinished: return "not complete after \(time), with \(held)"
+        case .tooManySteps:
+            let steps = Formatting.grouped(Int64(TransferForecast.stepLimit))
+            return "given up after \(steps) steps, at \(time) with \(held)"
+        }
+    }
+
+    private var held: String { "\(NearestText.size(forecast.bytes)) of \(NearestText.size(transfer.bytes.bytes))" }
+
+    /// The mean rate of the transfer.
+    private var rate: String {
+        NearestText.rate(bitsPerSecond: Double(forecast.bytes) * 8 / (Double(forecast.duration.nanoseconds) / 1e9))
+    }
+
+    /// "2, and 3 refused; 1 reset by an outage".
+    package var connections: String {
+        var text = Formatting.grouped(Int64(forecast.connections))
+        if forecast.refusals > 0 { text += ", and \(Formatting.grouped(Int64(forecast.refusals))) refused" }
+        let losses = [
+            (forecast.cuts, "cut"), (forecast.resets, "reset by an outage"),
+            (forecast.timeouts, "given up as too slow"),
+        ]
+        let lost = losses.filter { $0.0 > 0 }.map { "\(Formatting.grouped(Int64($0.0))) \($0.1)" }
+        return lost.isEmpty ? text : "\(text); \(lost.joined(separator: ", "))"
+    }
+
+    /// "1, 2.1 s in all; the longest of 2.1 s at 5.0 s".
+    package var pauses: String {
+        guard let longest = forecast.longestPause else { return "none of 0.5 s or more" }
+        return "\(Formatting.grouped(Int64(forecast.pauses))) of 0.5 s or more, "
+            + "\(NearestText.time(forecast.pausedTime)) in all; "
+            + "the longest of \(NearestText.time(longest.duration)) at \(NearestText.time(longest.begin - .zero))"
+    }
+
+    /// Whether a fault depends on socket buffers, which a forecast doesn't model.
+    private var hasLoss: Bool {
+        (profile.faults + profile.phases.flatMap(\.faults)).contains { if case .loss = $0.kind { true } else { false } }
+    }
+
+    /// The maximum deviation of a run from the prediction on an idle machine, in percent.
+    package var tolerance: Int { hasLoss ? 10 : 3 }
+
+    /// The assumptions of the prediction.
+    package var assumptions: String {
+        let accuracy = hasLoss ? "; within 10 % where loss acts" : "; within 3 %"
+        return
+            "a client that resumes as squall get does, \(client.headBytes) bytes in front of the body of each answer, "
+            + "no time for the machines and the real network\(accuracy)"
+    }
+}

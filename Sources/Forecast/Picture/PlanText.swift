@@ -1,0 +1,276 @@
+import FaultProfile
+import Units
+
+/// A plan as text of a given width: a chart of rates, a row for each kind of mark, and a chart of delays.
+package struct PlanText {
+    /// The widths of a drawing, in columns.
+    package static let widths = 60...500
+    /// The most phases that are listed; the rest is counted.
+    private static let listed = 40
+    /// The rows of the chart of delays.
+    private static let delayRows = 4
+    /// About how many rows the chart of rates has.
+    private static let rateRows = 8
+
+    private let picture: PlanPicture
+    private let width: Int
+    /// The columns of the labels on the left, with a space on each side.
+    private let margin: Int
+    private let columns: [PlanColumn]
+
+    /// A drawing of `width` columns, held within `widths`.
+    package init(_ picture: PlanPicture, width: Int) {
+        self.picture = picture
+        self.width = min(max(width, PlanText.widths.lowerBound), PlanText.widths.upperBound)
+        var labels = ["outage"] + picture.kinds.map(\.words.row)
+        if let rates = picture.rates { labels += rates.rates.map(rates.text) }
+        if let delays = picture.delays { labels += delays.delays.map(delays.text) }
+        margin = (labels.map(\.count).max() ?? 0) + 2
+        columns = picture.columns(self.width - margin)
+    }
+
+    /// The drawing, its legend and its figures, without escape sequences. Lines have no trailing spaces.
+    package var text: String {
+        let title = picture.summary.isEmpty ? picture.name : "\(picture.name): \(picture.summary)"
+        var lines = wrapped(title.visibleLine, indent: 0) + wrapped(picture.heading, indent: 0) + [""]
+        if !picture.runs.isEmpty { lines.append(row("", phaseRow)) }
+        lines += rateChart
+        if !picture.outages.isEmpty { lines.append(row("outage ", outageRow)) }
+        lines += picture.kinds.map { row("\($0.words.row) ", markRow($0)) }
+        if let delays = picture.delays { lines += delayChart(delays) }
+        lines += axis
+        lines += legend + picture.notes.flatMap { wrapped($0, indent: 0) } + [""] + list + [""] + figures
+        return lines.map(\.trimmingSpaces).joined(separator: "\n")
+    }
+
+    /// A row with a label that ends where the drawing begins.
+    private func row(_ label: String, _ marks: [Character], _ edge: Character = " ") -> String {
+        String(repeating: " ", count: max(0, margin - 1 - label.count)) + label + String(edge) + String(marks)
+    }
+
+    private func column(of moment: Moment) -> Int {
+        min(columns.count - 1, Int(picture.share(moment) * Double(columns.count)))
+    }
+
+    // MARK: Phases and marks
+
+    /// The phases: each with its name if that has room, else with its key.
+    private var phaseRow: [Character] {
+        var owners = [Int?](repeating: nil, count: columns.count)
+        let places = picture.runs.map { run in
+            (first: column(of: run.begin), last: column(of: run.end.advanced(byNanoseconds: -1)))
+        }
+        for (index, place) in places.enumerated() {
+            for column in place.first...max(place.first, place.last) { owners[column] = index }
+        }
+        // A phase that is shorter than a column keeps that, whatever else is in it.
+        for (index, place) in places.enumerated() where place.first == place.last { owners[place.first] = index }
+        var marks = [Character](repeating: " ", count: columns.count)
+        for (index, place) in places.enumerated() {
+            let own = (place.first...max(place.first, place.last)).filter { owners[$0] == index }
+            guard let first = own.first, let last = own.last else { continue }
+            let phase = picture.phases[picture.runs[index].phase]
+            for (offset, character) in PlanText.label(phase, room: last - first + 1).enumerated() {
+                marks[first + offset] = character
+            }
+        }
+        return marks
+    }
+
+    /// "│in the room", "│3", "3", "│": what a phase of a number of columns shows.
+    private static func label(_ phase: PlanPhase, room: Int) -> String {
+        let name = phase.name.visibleLine
+        if name.count < room { return "│\(name)" }
+        if phase.key.count < room { return "│\(phase.key)" }
+        return phase.key.count == room ? phase.key : "│"
+    }
+
+    private var outageRow: [Character] {
+        var marks = [Character](repeating: " ", count: columns.count)
+        for outage in picture.outages {
+            let first = column(of: outage.begin)
+            let last = column(of: outage.end.advanced(byNanoseconds: -1))
+            for column in first...max(first, last) { marks[column] = outage.mode.sign }
+        }
+        return marks
+    }
+
+    /// The marks of a kind: a sign, or a band with its number.
+    private func markRow(_ kind: PlanMark.Kind) -> [Character] {
+        var row = [Character](repeating: " ", count: columns.count)
+        let marks = picture.marks.filter { $0.kind == kind }
+        for (index, mark) in marks.enumerated() {
+            let (first, last) = (column(of: mark.begin), column(of: mark.end))
+            let limit = index + 1 < marks.count ? column(of: marks[index + 1].begin) : columns.count
+            let text = PlanText.sign(of: mark, columns: last - first + 1, room: limit - first)
+            for (offset, character) in text.enumerated() { row[first + offset] = character }
+        }
+        return row
+    }
+
+    private static func sign(of mark: PlanMarks, columns: Int, room: Int) -> String {
+        guard let label = mark.label else { return String(mark.kind.sign) }
+        if columns >= label.count + 2 {
+            let line = columns - label.count - 2
+            return "├" + String(repeating: "─", count: line / 2) + label
+                + String(repeating: "─", count: line - line / 2) + "┤"
+        }
+        // Beside the band there is room for its number, or else only for its sign.
+        return label.count <= room ? label : String(mark.kind.sign)
+    }
+
+    // MARK: Charts
+
+    /// The rates: what arrives as an area, and what may pass as a dotted line above it.
+    private var rateChart: [String] {
+        guard let ticks = picture.rates, let top = ticks.rates.last else { return [] }
+        let perTick = max(1, (PlanText.rateRows + ticks.rates.count / 2) / ticks.rates.count)
+        let rows = perTick * ticks.rates.count
+        let levels = columns.map { level($0.rate, of: top, rows: rows) }
+        let limits = columns.map { column -> Int in
+            guard case .limited(let rate) = column.capacity else { return 0 }
+            return level(rate, of: top, rows: rows)
+        }
+        let lines = (0..<rows).map { index -> String in
+            // A row's label is the rate at its upper edge.
+            let (tick, rest) = (rows - index).quotientAndRemainder(dividingBy: perTick)
+            let base = (rows - index - 1) * 8
+            let marks = columns.indices.map { column -> Character in
+                if levels[column] > base { return PlanText.block(levels[column] - base) }
+                return limits[column] > base && limits[column] <= base + 8 ? "·" : " "
+            }
+            return rest == 0 ? row("\(ticks.text(ticks.rates[tick - 1])) ", marks, "┤") : row("", marks, "│")
+        }
+        return lines + [row("0 ", Array(repeating: "─", count: columns.count), "┼")]
+    }
+
+    /// The mean delays of the columns, as an area.
+    private func delayChart(_ ticks: DelayTicks) -> [String] {
+        guard let top = ticks.delays.last else { return [] }
+        let perTick = max(1, PlanText.delayRows / ticks.delays.count)
+        let rows = perTick * ticks.delays.count
+        let levels = columns.map { column in
+            level(column.delay.map { Double($0.mean.nanoseconds) }, of: Double(top.nanoseconds), rows: rows)
+        }
+        let lines = (0..<rows).map { index -> String in
+            let (tick, rest) = (rows - index).quotientAndRemainder(dividingBy: perTick)
+            let base = (rows - index - 1) * 8
+            let marks = levels.map { $0 > base ? PlanText.block($0 - base) : " " }
+            return rest == 0 ? row("\(ticks.text(ticks.delays[tick - 1])) ", marks, "┤") : row("", marks, "│")
+        }
+        return [row("delay ", [])] + lines + [row("0 ", Array(repeating: "─", count: columns.count), "┼")]
+    }
+
+    /// The eighths of rows that stand for a value, to the nearest; one at least for a value above zero.
+    private func level(_ value: Double?, of top: Double, rows: Int) -> Int {
+        guard let value, value > 0 else { return 0 }
+        return min(rows * 8, max(1, Int((min(1, value / top) * Double(rows * 8)).rounded())))
+    }
+
+    /// The block of a number of eighths, 8 if it is more.
+    private static func block(_ eighths: Int) -> Character { Array("▁▂▃▄▅▆▇█")[min(8, eighths) - 1] }
+
+    /// The ticks of time, each with its label where it doesn't touch the one before.
+    private var axis: [String] {
+        var marks = [Character](repeating: " ", count: columns.count)
+        var labels = [Character](repeating: " ", count: columns.count + margin)
+        var free = 0
+        for moment in picture.times.moments {
+            let column = column(of: moment)
+            marks[column] = "╵"
+            let text = picture.times.text(moment)
+            let first = min(margin + column, labels.count - text.count)
+            guard first >= free else { continue }
+            for (offset, character) in text.enumerated() { labels[first + offset] = character }
+            free = first + text.count + 1
+        }
+        return [row("", marks), String(labels)]
+    }
+
+    // MARK: Words
+
+    private var legend: [String] {
+        let items = picture.legend.compactMap { item in
+            switch item {
+            case .arrives: "█ \(item.text)"
+            case .capacity: "· \(item.text)"
+            case .outage(let mode): "\(mode.sign) \(item.text)"
+            case .mark(let kind): "\(kind.sign) \(item.text)"
+            case .delay: nil
+            }
+        }
+        let whole = items.map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: "   ")
+        return items.isEmpty ? [] : wrapped(whole, indent: 0)
+    }
+
+    private var list: [String] {
+        if let conditions = picture.conditions { return wrapped("always: \(conditions)", indent: 8) }
+        let keyWidth = picture.phases.prefix(PlanText.listed).last.map { $0.key.count } ?? 1
+        let lines = picture.phases.prefix(PlanText.listed).flatMap { phase in
+            let key = phase.key + String(repeating: " ", count: keyWidth - phase.key.count)
+            return wrapped("\(key)  \(phase.name.visibleLine), \(phase.text)", indent: keyWidth + 2)
+        }
+        let more = picture.phases.count - PlanText.listed
+        return more > 0 ? lines + ["… and \(more) more phases"] : lines
+    }
+
+    private var figures: [String] {
+        let indent = (picture.figures.map(\.label.count).max() ?? 0) + 2
+        return picture.figures.flatMap { figure in
+            figure.lines.enumerated().flatMap { index, line in
+                let label = index == 0 ? figure.label : ""
+                return wrapped(
+                    label + String(repeating: " ", count: indent - label.count) + line.visibleLine,
+                    indent: indent
+                )
+            }
+        }
+    }
+
+    /// A text in lines of the drawing's width; those after the first are indented. A no-break space doesn't end a line.
+    private func wrapped(_ text: String, indent: Int) -> [String] {
+        let margin = String(repeating: " ", count: indent)
+        var (lines, line) = ([String](), "")
+        for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            if index == 0 {
+                line = String(word)
+            } else if line.count + 1 + word.count <= width {
+                line += " " + word
+            } else {
+                lines.append(line)
+                line = margin + word
+            }
+        }
+        return (lines + [line]).map { $0.replacing("\u{A0}", with: " ") }
+    }
+}
+
+extension Outage.Mode {
+    /// The sign of an outage in a row.
+    fileprivate var sign: Character {
+        switch self {
+        case .refuse: "x"
+        case .silence: "~"
+        case .reset: "!"
+        }
+    }
+}
+
+extension PlanMark.Kind {
+    /// The sign of a single mark in a row.
+    fileprivate var sign: Character {
+        switch self {
+        case .lost: "▼"
+        case .refused: "×"
+        case .fault: "◆"
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}
