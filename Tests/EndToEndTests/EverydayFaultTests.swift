@@ -112,7 +112,7 @@ import Testing
             let extending = #"echo '{ "name": "x", "extends": "base.json" }' | "$0" check -"#
             #expect(try await shell(extending, folder: folder).output == "-: fine (1 fault, no phases)\n")
             for (script, problem) in [
-                (#"echo '{ "nam": "x" }' | "$0" check -"#, "standard input:1:3: "),
+                (#"echo '{ "name": "x", "nam": "x" }' | "$0" check -"#, "standard input:1:16: "),
                 (#""$0" check - < /dev/null"#, "standard input:1:1: the file is empty"),
                 (#""$0" check - < ."#, "squall: can't read the profile from standard input: Is a directory"),
                 (#"head -c 1048577 /dev/zero | "$0" check -"#, "standard input:1:1: "),
@@ -135,5 +135,8 @@ import Testing
         let more = try await withChild(Programs.squall, arguments + ["--loss", "1%"]) { await $0.finish() }
         #expect(more.status == 2 && more.output.isEmpty)
         #expect(more.errors.hasPrefix("squall: the profile has more than 256 faults with those of the options"))
+        let cuts = ["run"] + Array(repeating: ["--cut-at", "1B"], count: 257).flatMap { $0 }
+        let many = try await withChild(Programs.squall, cuts) { await $0.finish() }
+        #expect(many.status == 2 && many.errors.hasPrefix("Error: --cut-at is given at most 256 times"))
     }
 }
