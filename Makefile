@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table clean
+.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table pictures clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -152,6 +152,11 @@ readme: build ## type the commands of the README: does each reader reach the goa
 forward: build ## send Chromium, curl, pip and 10,000 broken handshakes through the forward proxy (half a minute)
 	@scripts/install.sh forward page
 	@SQUALL=$(RELEASE) python3 Tests/forward/clients.py
+
+pictures: ## compare the pictures of `squall plan` with runs of the same seed, and open them in a Chromium (4 minutes)
+	@scripts/install.sh build page
+	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@SQUALL=.build/debug/squall python3 Tests/page/pictures.py
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action

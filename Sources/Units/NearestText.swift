@@ -10,9 +10,10 @@ package enum NearestText {
         scaled(Double(bytes), by: 1_024, units: ["B", "KiB", "MiB", "GiB", "TiB"])
     }
 
-    /// "12.3 s"; "80 ms" below a second, "0.4 ms" below ten milliseconds.
+    /// "12.3 s"; "80 ms" below a second, "0.4 ms" below ten milliseconds, "0 s".
     package static func time(_ duration: Duration) -> String {
-        let milliseconds = Double(max(0, duration.nanoseconds)) / 1e6
+        if duration <= .zero { return "0 s" }
+        let milliseconds = Double(duration.nanoseconds) / 1e6
         if milliseconds >= 999.5 { return "\(tenths(milliseconds / 1_000)) s" }
         return "\(milliseconds >= 9.95 ? whole(milliseconds) : withoutZero(tenths(milliseconds))) ms"
     }

@@ -36,7 +36,10 @@ struct TimelineTests {
         #expect(timeline.segments[0].conditions.rate == BitRate(bitsPerSecond: 1_000_000), "the lower rate holds")
         #expect(timeline.segments[1].conditions.outage == .silence)
         #expect(timeline.segment(at: .zero + .milliseconds(2_500))?.phase == 1)
-        #expect(timeline.highestRate == BitRate(bitsPerSecond: 8_000_000))
+        let seconds = { (second: Int) in Moment.zero + .seconds(second) }
+        #expect(timeline.capacity(from: seconds(0), to: seconds(1), opened: .zero) == .limited(1_000_000))
+        #expect(timeline.capacity(from: seconds(0), to: seconds(4), opened: .zero) == .limited(750_000))
+        #expect(timeline.capacity(from: seconds(2), to: seconds(3), opened: .zero) == .limited(0))
     }
 
     @Test
@@ -77,27 +80,81 @@ struct TimelineTests {
     }
 }
 
-@Suite("A progress curve")
-struct ProgressCurveTests {
-    @Test
-    func `tells what had arrived when, between its points as well`() {
-        var curve = ProgressCurve()
-        curve.reached(0, at: .zero)
-        curve.reached(100, at: .zero + .milliseconds(2))
-        curve.reached(400, at: .zero + .seconds(9))
-        #expect(curve.offset(at: .zero + .milliseconds(1)) == 50)
-        #expect(curve.offset(at: .zero + .milliseconds(2)) == 100)
-        #expect(curve.offset(at: .zero + .seconds(5)) == 100, "far from both points nothing is made up")
-        #expect(curve.offset(at: .zero + .seconds(9)) == 400)
-        #expect(curve.offset(at: .zero + .seconds(99)) == 400)
+@Suite("The capacity of a timeline")
+struct CapacityTests {
+    private func capacity(_ faults: String, milliseconds: [Int], opened: Duration = .zero) throws
+        -> NetworkTimeline.Capacity
+    {
+        let text = "{ \"name\": \"x\", \"faults\": [ \(faults) ] }"
+        let profile = try ProfileReader.profile(from: ProfileSource(file: "p.json", text: text))
+        let timeline = NetworkTimeline(of: profile, direction: .downstream, until: .zero + .seconds(60))
+        return timeline.capacity(
+            from: .zero + .milliseconds(milliseconds[0]),
+            to: .zero + .milliseconds(milliseconds[1]),
+            opened: .zero + opened
+        )
+    }
+
+    private let wave = #"{ "kind": "bandwidth", "wave": { "low": "1 Mbit/s", "high": "9 Mbit/s", "period": "8 s" } }"#
+
+    @Test(arguments: [([0, 100], 1.1e6), ([3_900, 4_100], 8.9e6), ([0, 8_000], 5e6), ([1_950, 2_050], 5e6)])
+    func `follows a wave`(milliseconds: [Int], rate: Double) throws {
+        guard case .limited(let found) = try capacity(wave, milliseconds: milliseconds) else {
+            Issue.record("it is limited")
+            return
+        }
+        #expect(abs(found - rate) < 1_000, "\(found)")
     }
 
     @Test
-    func `stays small and keeps its last point`() {
+    func `counts from the opening of a connection, or from the start of the clock for a shared rate`() throws {
+        let own = try capacity(wave, milliseconds: [4_000, 4_100], opened: .seconds(4))
+        #expect(own == .limited(1_100_000))
+        let shared = wave.replacing("\"bandwidth\",", with: "\"bandwidth\", \"shared\": true,")
+        #expect(try capacity(shared, milliseconds: [4_000, 4_100], opened: .seconds(4)) == .limited(8_900_000))
+    }
+
+    @Test
+    func `has each step, and the least of several rates`() throws {
+        let steps = """
+            { "kind": "bandwidth", "rate": "2 Mbit/s", "repeat": "12 s",
+              "steps": [ { "after": "5 s", "rate": "500 kbit/s" }, { "after": "8 s", "rate": "1 Mbit/s" } ] }
+            """
+        #expect(try capacity(steps, milliseconds: [4_900, 5_000]) == .limited(2_000_000))
+        #expect(try capacity(steps, milliseconds: [4_900, 5_100]) == .limited(1_250_000))
+        #expect(try capacity(steps, milliseconds: [20_000, 20_100]) == .limited(1_000_000))
+        #expect(try capacity("\(steps), \(wave)", milliseconds: [0, 100]) == .limited(1_100_000))
+    }
+
+    @Test
+    func `is unlimited without a rate`() throws {
+        #expect(try capacity(#"{ "kind": "latency", "delay": "5 ms" }"#, milliseconds: [0, 100]) == .unlimited)
+    }
+}
+
+@Suite("A progress curve")
+struct ProgressCurveTests {
+    @Test
+    func `spreads an arrival over the time in which it came`() {
         var curve = ProgressCurve()
-        for index in 0..<100_000 { curve.reached(Int64(index), at: .zero + .milliseconds(index * 3)) }
-        #expect(curve.points.count <= ProgressCurve.limit)
-        #expect(curve.points.last?.offset == 99_999)
-        #expect(abs(curve.offset(at: .zero + .milliseconds(150_000)) - 50_000) < 200)
+        curve.arrived(100, from: 2_000_000, to: 2_000_000)
+        curve.arrived(400, from: 4_000_000, to: 6_000_000)
+        #expect(curve.bytes(from: 0, to: 2_000_000) == 0)
+        #expect(curve.bytes(from: 2_000_000, to: 3_000_000) == 100)
+        #expect(curve.bytes(from: 0, to: 5_000_000) == 300)
+        #expect(curve.bytes(from: 4_500_000, to: 5_500_000) == 200)
+        #expect(curve.bytes(from: 0, to: .max) == 500)
+    }
+
+    @Test
+    func `stays small and loses no byte`() {
+        var curve = ProgressCurve()
+        for index in 0..<100_000 {
+            let moment = Int64(index) * 3_000_000
+            curve.arrived(10, from: moment, to: moment + 3_000_000)
+        }
+        #expect(curve.bytes.count <= ProgressCurve.limit && curve.width == 100_000_000)
+        #expect(abs(curve.bytes(from: 0, to: .max) - 1_000_000) < 0.01)
+        #expect(abs(curve.bytes(from: 0, to: 150_000_000_000) - 500_000) < 10)
     }
 }

@@ -68,7 +68,7 @@ struct TransferForecastTests {
         let forecast = try forecast(text, bytes: 1_000)
         #expect(forecast.duration == .seconds(2))
         #expect(forecast.pauses == 1 && forecast.pausedTime == .seconds(2))
-        #expect(forecast.progress.offset(at: .zero + .seconds(1)) == 400)
+        #expect(forecast.progress.bytes(from: 0, to: 1_000_000_000) == 400)
     }
 
     @Test
@@ -131,6 +131,7 @@ struct TransferForecastTests {
         let forecast = try forecast(text, bytes: 3_000)
         #expect(forecast.cuts == 2_999)
         #expect(forecast.events.count == TransferForecast.eventLimit)
-        #expect(forecast.progress.points.count <= ProgressCurve.limit)
+        #expect(forecast.progress.bytes.count <= ProgressCurve.limit)
+        #expect(forecast.delays.count <= TransferForecast.delayLimit)
     }
 }

@@ -69,6 +69,7 @@ extension Trace: FaultDefinition {
     var figures: FaultFigures {
         let bits = Int64(opportunities.count) * Trace.opportunitySize.bytes * 8
         let mean = BitRate(bitsPerSecond: max(1, bits * 1_000 / Int64(max(1, opportunities.last ?? 1))))
-        return FaultFigures(text: "trace \(file), queue \(queue.text)", rate: mean)
+        let name = file.split(separator: "/").last.map(String.init) ?? file
+        return FaultFigures(text: "trace \(name), queue \(queue.text)", rate: mean)
     }
 }

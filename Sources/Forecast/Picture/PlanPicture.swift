@@ -45,7 +45,7 @@ package struct PlanPicture: Sendable {
     package let times: TimeTicks
     /// What the drawing leaves out, a sentence each without its end.
     package private(set) var notes: [String] = []
-    /// Whether the capacity is drawn: some rate is limited, or there is an outage.
+    /// Whether what may pass is drawn: a rate is limited at some time.
     package private(set) var hasCapacity = false
 
     let timeline: NetworkTimeline
@@ -144,16 +144,13 @@ package struct PlanPicture: Sendable {
 
     /// Finds the ends of the axes.
     private mutating func measure() {
-        var (limit, highest, longest, isLimited) = (0.0, 0.0, Duration.zero, false)
+        var (limit, highest, longest) = (0.0, 0.0, Duration.zero)
         for column in columns() {
-            if case .limited(let rate) = column.capacity {
-                limit = max(limit, rate)
-                isLimited = true
-            }
+            if case .limited(let rate) = column.capacity { limit = max(limit, rate) }
             highest = max(highest, column.rate ?? 0)
             longest = max(longest, column.delay?.longest ?? .zero)
         }
-        hasCapacity = isLimited
+        hasCapacity = limit > 0
         let top = limit > 0 ? min(max(limit, highest), limit * PlanPicture.headroom) : highest
         if top > 0 {
             let ticks = RateTicks(covering: top, count: 5)
@@ -176,7 +173,7 @@ package struct PlanPicture: Sendable {
     /// What the drawing has, in the order of the legend.
     package var legend: [LegendItem] {
         var items: [LegendItem] = []
-        if forecast.map({ $0.bytes > 0 }) ?? false { items.append(.arrives) }
+        if rates != nil, forecast.map({ $0.bytes > 0 }) ?? false { items.append(.arrives) }
         if hasCapacity { items.append(.capacity) }
         for mode in [Outage.Mode.silence, .reset, .refuse] where outages.contains(where: { $0.mode == mode }) {
             items.append(.outage(mode))

@@ -113,7 +113,8 @@ package struct PlanSVG {
         picture.outages.map { outage in
             let (begin, end) = (x(outage.begin), x(outage.end))
             let isShort = end - begin < Size.hatched
-            let tip = "outage by \(outage.mode.rawValue), from \(NearestText.time(outage.begin - .zero)) "
+            let tip =
+                "outage by \(outage.mode.rawValue), from \(NearestText.time(outage.begin - .zero)) "
                 + "for \(NearestText.time(outage.end - outage.begin))"
             return "<rect class=\"outage\(isShort ? " short" : "")\" x=\"\(begin.short)\" y=\"\(Size.top.short)\" "
                 + "width=\"\(max(1.5, end - begin).short)\" height=\"\((max(ratesBottom, bottom) - Size.top).short)\">"

@@ -33,7 +33,11 @@ package struct PlanText {
     package var text: String {
         let title = picture.summary.isEmpty ? picture.name : "\(picture.name): \(picture.summary)"
         var lines = wrapped(title.visibleLine, indent: 0) + wrapped(picture.heading, indent: 0) + [""]
-        if !picture.runs.isEmpty { lines.append(row("", phaseRow)) }
+        if !picture.runs.isEmpty {
+            let rows = phaseRows
+            if !rows.keys.allSatisfy({ $0 == " " }) { lines.append(row("", rows.keys)) }
+            lines.append(row("", rows.names))
+        }
         lines += rateChart
         if !picture.outages.isEmpty { lines.append(row("outage ", outageRow)) }
         lines += picture.kinds.map { row("\($0.words.row) ", markRow($0)) }
@@ -54,8 +58,8 @@ package struct PlanText {
 
     // MARK: Phases and marks
 
-    /// The phases: each with its name if that has room, else with its key.
-    private var phaseRow: [Character] {
+    /// The phases: each with its name if that has room, else with its key above.
+    private var phaseRows: (keys: [Character], names: [Character]) {
         var owners = [Int?](repeating: nil, count: columns.count)
         let places = picture.runs.map { run in
             (first: column(of: run.begin), last: column(of: run.end.advanced(byNanoseconds: -1)))
@@ -65,24 +69,22 @@ package struct PlanText {
         }
         // A phase that is shorter than a column keeps that, whatever else is in it.
         for (index, place) in places.enumerated() where place.first == place.last { owners[place.first] = index }
-        var marks = [Character](repeating: " ", count: columns.count)
+        var keys = [Character](repeating: " ", count: columns.count)
+        var (names, free) = (keys, 0)
         for (index, place) in places.enumerated() {
             let own = (place.first...max(place.first, place.last)).filter { owners[$0] == index }
-            guard let first = own.first, let last = own.last else { continue }
+            guard let first = own.first else { continue }
             let phase = picture.phases[picture.runs[index].phase]
-            for (offset, character) in PlanText.label(phase, room: last - first + 1).enumerated() {
-                marks[first + offset] = character
+            let name = phase.name.visibleLine
+            names[first] = "│"
+            if name.count < own.count {
+                for (offset, character) in name.enumerated() { names[first + 1 + offset] = character }
+            } else if first >= free, first + phase.key.count <= columns.count {
+                for (offset, character) in phase.key.enumerated() { keys[first + offset] = character }
+                free = first + phase.key.count + 1
             }
         }
-        return marks
-    }
-
-    /// "│in the room", "│3", "3", "│": what a phase of a number of columns shows.
-    private static func label(_ phase: PlanPhase, room: Int) -> String {
-        let name = phase.name.visibleLine
-        if name.count < room { return "│\(name)" }
-        if phase.key.count < room { return "│\(phase.key)" }
-        return phase.key.count == room ? phase.key : "│"
+        return (keys, names)
     }
 
     private var outageRow: [Character] {
