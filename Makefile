@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table pictures clean
+.PHONY: help demo build test readme forward page action-check simulate planted crashes example example-testing photos docs lint format static install uninstall deb packages image acceptance control control-fuzz databases stage transfers tools bench soak scale allocations fuzz live forecast-check loss-table pictures terminal picture clean
 
 # The same flags for the tests and for what they build, so that nothing is built twice; the check keeps the
 # arrows between the modules true.
@@ -157,6 +157,15 @@ pictures: ## compare the pictures of `squall plan` with runs of the same seed, a
 	@scripts/install.sh build page
 	@$(call timed,test build,swift build --build-tests $(CHECKED))
 	@SQUALL=.build/debug/squall python3 Tests/page/pictures.py
+
+terminal: ## run the demo and the proxy in tmux at 60 to 200 columns: no wrapped line, no broken word (four minutes)
+	@scripts/install.sh build terminal
+	@$(call timed,test build,swift build --build-tests $(CHECKED))
+	@SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py
+
+picture: build ## draw docs/pictures/demo.svg: run the demo in tmux and draw what the terminal shows
+	@scripts/install.sh terminal
+	@SQUALL=$(RELEASE) python3 scripts/demo_picture.py
 
 action-check: ## run the steps of action.yml as a runner of GitHub would, with the command that the tests use
 	@scripts/install.sh build action

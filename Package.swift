@@ -526,6 +526,7 @@ let package = Package(
                 "EventLoop",
                 "FaultPlan",
                 "FaultProfile",
+                "Forecast",
                 "TestProtocols",
                 "TestSockets",
                 "Units",

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a purpose needs, when they are missing.
 #
-#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page action acceptance databases stage
-#                                   control-fuzz transfers tools load bench allocations install deb packages image
+#     scripts/install.sh PURPOSE...     the purposes: build test readme forward page terminal action acceptance databases
+#                                   stage control-fuzz transfers tools load bench allocations install deb packages image
 #
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
@@ -46,6 +46,10 @@ for purpose in "$@"; do
     page)
         need python3 has python3
         need chromium has chromium
+        ;;
+    terminal)
+        need python3 has python3
+        need tmux has tmux
         ;;
     action)
         need python3 has python3

@@ -20,8 +20,10 @@ import Testing
         let shown = try await run("env", ["TERM=xterm", "script", "-qec", line, "/dev/null"])
         #expect(shown.status == 0)
         #expect(shown.output.contains("\u{1B}[K"))
-        #expect(shown.output.contains("of 24.0 KiB ("))
-        let last = try #require(shown.output.components(separatedBy: "\u{1B}[K").last)
+        #expect(shown.output.contains(" of 24.0 KiB"))
+        #expect(shown.output.contains("Downloading at ") || shown.output.contains("Connecting."))
+        let last = try #require(shown.output.components(separatedBy: "\u{1B}[J").last)
+        #expect(!last.contains("\u{1B}[K"))
         #expect(last.contains("equal: the file arrived byte for byte"))
     }
 
@@ -92,6 +94,40 @@ import Testing
                 environment["LC_ALL"] = "C"
                 let plain = try await shown(arguments + ["3"], columns: 80, environment, folder: folder)
                 #expect(plain.contains("[\u{1B}[32m==="))
+            }
+        }
+    }
+
+    @Test func `squall run tells its phases and its status on a terminal, and takes the status away`() async throws {
+        let profile = """
+            {"name": "x", "phases": [{"name": "at home", "for": "1 ms"}, {"name": "on the road",
+              "faults": [{"kind": "cut", "at": "100 KB", "when": {"connection": 1}}]}]}
+            """
+        try await withOrigin(size: 200_000) { origin in
+            try await withFolder { folder in
+                try Data(profile.utf8).write(to: folder.appendingPathComponent("x.json"))
+                let terminal = try PseudoTerminal()
+                terminal.resize(columns: 100)
+                let script = "exec \"$0\" run ./x.json --listen 127.0.0.1:0 --upstream \(origin) 2>\(terminal.path)"
+                let arguments = ["-c", script, Programs.squall.path]
+                let environment = ["TERM": "xterm", "LC_ALL": "C.UTF-8"]
+                try await withChild(Programs.find("sh"), arguments, environment: environment, folder: folder) { proxy in
+                    let ready = try await proxy.line(with: "ready: ")
+                    let address = String(try #require(ready.firstMatch(of: /127[.]0[.]0[.]1:[0-9]+/)).output)
+                    _ = try await run("curl", ["-s", "-o", "/dev/null", "http://\(address)/file.bin"])
+                    // The status is drawn four times a second.
+                    _ = await terminal.shown.text(upTo: "  1 fault\u{1B}")
+                    proxy.signal(SIGTERM)
+                    let outcome = await proxy.finish()
+                    #expect(outcome.status == 0)
+                    #expect(!outcome.output.contains("\u{1B}"))
+                }
+                terminal.hangUp()
+                let text = await terminal.shown.text()
+                #expect(text.contains("— on the road"))
+                #expect(text.contains("cut resets at 100,000"))
+                #expect(text.contains("[on the road]  0 open  up "))
+                #expect(text.hasSuffix("\r\u{1B}[K"))
             }
         }
     }

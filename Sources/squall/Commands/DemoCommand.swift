@@ -89,10 +89,13 @@ struct DemoCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure.failed("can't start the event loops: \(error)")
         }
-        let sizes = sizes(profile, seed)
-        let download = sizes[.download]?.bytes ?? sizes[.upload]?.bytes ?? 0
-        let upload = sizes[.upload]?.bytes ?? download
-        let files = try DemoFiles(download: download, upload: upload, seed: seed, keptIn: keep)
+        let sizes = DemoSizes(size, of: direction.transfers, profile, seed: seed)
+        let files = try DemoFiles(
+            download: sizes[.download].bytes,
+            upload: sizes[.upload].bytes,
+            seed: seed,
+            keptIn: keep
+        )
         defer { files.remove() }
         if page {
             try await showPage(profile, seed, files, sizes, loops, until: interrupt)
@@ -111,23 +114,11 @@ struct DemoCommand: AsyncParsableCommand {
         await loops.stop()
     }
 
-    /// The size of each transfer: the given one, or what its forecast says.
-    private func sizes(_ profile: Profile, _ seed: UInt64) -> [DemoTransfer: DemoSize] {
-        var sizes: [DemoTransfer: DemoSize] = [:]
-        for transfer in direction.transfers {
-            let direction = transfer.direction
-            sizes[transfer] =
-                size.map { DemoSize($0, profile, seed: seed, direction: direction) }
-                ?? DemoSize(profile, seed: seed, direction: direction)
-        }
-        return sizes
-    }
-
     private func showPage(
         _ profile: Profile,
         _ seed: UInt64,
         _ files: DemoFiles,
-        _ sizes: [DemoTransfer: DemoSize],
+        _ sizes: DemoSizes,
         _ loops: EventLoopGroup,
         until interrupt: Interrupt
     ) async throws(CommandFailure) {

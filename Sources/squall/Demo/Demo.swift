@@ -14,7 +14,7 @@ struct Demo {
     let format: EventFormat
     let network: any DemoNetwork
     /// The expected time of a transfer, and the pace of its client on a terminal.
-    let sizes: [DemoTransfer: DemoSize]
+    let sizes: DemoSizes
     /// The time in which the end of a transfer can be read, where the transfers go on.
     private static let pause = Duration.seconds(5)
 
@@ -27,7 +27,7 @@ struct Demo {
         files: DemoFiles,
         format: EventFormat,
         network: any DemoNetwork,
-        sizes: [DemoTransfer: DemoSize]
+        sizes: DemoSizes
     ) {
         self.profile = profile
         self.seed = seed
@@ -85,15 +85,15 @@ struct Demo {
         from origin: OriginServer,
         until interrupt: Interrupt
     ) async throws(CommandFailure) {
+        let (network, size) = (network, sizes[transfer])
         let live = LiveLine(isOn: Console.isTerminal && (format == .text || !Terminal.isShared))
-        let display = DemoDisplay(transfer, expected: sizes[transfer]?.expected ?? .zero, live: live)
-        let network = network
+        let display = DemoDisplay(transfer, size, live: live)
         let story = DemoStory(started: MonotonicClock.now, live: live) { phase, sentence in
             let place = [transfer.rawValue, phase].compactMap { $0 }.joined(separator: ", ")
             network.tell(sentence.isEmpty ? place : "\(place): \(sentence)")
         }
-        let size = Formatting.size(files.sent(by: transfer).size)
-        network.tell("\(transfer.rawValue): \(size) through \(profile.name), \(profile.summary)")
+        let bytes = Formatting.size(files.sent(by: transfer).size)
+        network.tell("\(transfer.rawValue): \(bytes) through \(profile.name), \(profile.summary)")
         files.prepare(transfer)
         let upstream = Endpoint(host: origin.address.host, port: UInt16(clamping: origin.address.port))
         let address = try await network.begin(to: upstream, story)
@@ -101,7 +101,7 @@ struct Demo {
         let ticker = Task { await tick(transfer, story, progress, display) }
         var client = DemoClient(files: files, format: format, seed: seed, story: story, progress: progress)
         client.isPatient = network.repeats
-        if live.isOn, !network.repeats { client.pace = sizes[transfer]?.pace }
+        if live.isOn, !network.repeats { client.pace = size.pace }
         let work = Task { [client] in await client.perform(transfer, at: address) }
         let watch = Task {
             await interrupt.wait()

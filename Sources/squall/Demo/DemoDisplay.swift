@@ -7,16 +7,14 @@ final class DemoDisplay: Sendable {
     static let interval = Duration.milliseconds(100)
 
     let live: LiveLine
-    private let transfer: DemoTransfer
-    private let expected: Duration
+    private let size: DemoSize
     private let scene: Mutex<DemoScene>
 
-    /// A display of a transfer that should take the time `expected`.
-    init(_ transfer: DemoTransfer, expected: Duration, live: LiveLine) {
-        self.transfer = transfer
-        self.expected = expected
+    /// A display of a transfer with a size and an expected time.
+    init(_ transfer: DemoTransfer, _ size: DemoSize, live: LiveLine) {
+        self.size = size
         self.live = live
-        scene = Mutex(DemoScene(transfer: transfer, time: .zero, span: expected))
+        scene = Mutex(DemoScene(transfer: transfer, time: .zero, span: size.expected))
     }
 
     /// Draws the transfer as it is at `time`, with `passed` bytes through the network so far.
@@ -25,9 +23,10 @@ final class DemoDisplay: Sendable {
         let faults = story.faults
         let scene = scene.withLock { scene in
             scene.time = time
-            scene.span = DemoScene.span(time, expected: expected)
+            scene.span = DemoScene.span(time, expected: size.expected)
             scene.history.reached(passed, at: time)
             (scene.phases, scene.resumed, scene.progress, scene.faults) = (phases, resumed, progress, faults)
+            scene.progress.total = progress.total ?? size.bytes
             return scene
         }
         live.draw(lines: Self.screen.lines(scene))

@@ -35,8 +35,8 @@ struct DemoSize: Hashable {
     /// watched; `nil` if it needs none.
     var pace: BitRate?
 
-    /// The size for a transfer in `direction` through `profile`.
-    init(_ profile: Profile, seed: UInt64, direction: Direction) {
+    /// The size that shows `profile`.
+    private init(_ profile: Profile, seed: UInt64, direction: Direction) {
         let forecast = Self.forecast(profile, seed, direction, Self.most, limit: Self.time(of: profile, seed: seed))
         expected = forecast.duration
         switch forecast.bytes {
@@ -53,7 +53,7 @@ struct DemoSize: Hashable {
     }
 
     /// The given size.
-    init(_ size: ByteCount, _ profile: Profile, seed: UInt64, direction: Direction) {
+    private init(given size: ByteCount, _ profile: Profile, seed: UInt64, direction: Direction) {
         bytes = size.bytes
         expected = Self.forecast(profile, seed, direction, size, limit: Self.longestForecast).duration
     }
@@ -65,6 +65,15 @@ struct DemoSize: Hashable {
         let begin = schedule.begin(ofPhase: profile.phases.count - 1) ?? times.upperBound
         guard begin < times.upperBound else { return times.upperBound }
         return min(max(begin + lastPhaseTime, times.lowerBound), times.upperBound)
+    }
+
+    /// The size for a transfer in `direction`: the given one, or what the forecast says.
+    init(_ size: ByteCount?, _ profile: Profile, seed: UInt64, direction: Direction) {
+        if let size {
+            self.init(given: size, profile, seed: seed, direction: direction)
+        } else {
+            self.init(profile, seed: seed, direction: direction)
+        }
     }
 
     private static func forecast(
@@ -82,5 +91,30 @@ struct DemoSize: Hashable {
             limit: limit,
             stepLimit: stepLimit
         )
+    }
+}
+
+/// The sizes of the transfers of a demo.
+struct DemoSizes {
+    private let download: DemoSize
+    private let upload: DemoSize
+
+    /// Forecasts `transfers`, at least one, through `profile`.
+    init(_ size: ByteCount?, of transfers: [DemoTransfer], _ profile: Profile, seed: UInt64) {
+        func make(_ transfer: DemoTransfer) -> DemoSize? {
+            guard transfers.contains(transfer) else { return nil }
+            return DemoSize(size, profile, seed: seed, direction: transfer.direction)
+        }
+        let (first, second) = (make(.download), make(.upload))
+        guard let either = first ?? second else { preconditionFailure("a demo has a transfer") }
+        (download, upload) = (first ?? either, second ?? either)
+    }
+
+    /// The size of a transfer.
+    subscript(_ transfer: DemoTransfer) -> DemoSize {
+        switch transfer {
+        case .download: download
+        case .upload: upload
+        }
     }
 }

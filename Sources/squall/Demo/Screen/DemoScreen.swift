@@ -64,7 +64,7 @@ struct DemoScreen {
         let time = Formatting.seconds(scene.time)
         var fields = [time]
         if let total = scene.progress.total, total > 0 {
-            fields.append(TerminalText.right("\(scene.progress.bytes * 100 / total) %", in: 5))
+            fields.append(TerminalText.right("\(Int(Double(scene.progress.bytes) / Double(total) * 100)) %", in: 5))
         }
         let sentences = DemoWords.sentences(scene).map(glyphs.safe)
         let taken = fields.joined(separator: "  ")

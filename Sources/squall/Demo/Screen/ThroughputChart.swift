@@ -3,7 +3,7 @@ import Units
 /// Draws the throughput of a transfer over time: bars in the colors of the phases, with their names below.
 struct ThroughputChart {
     /// The most rows of names.
-    static let nameRows = 3
+    static let nameRows = 4
     /// The columns of the scale on the left.
     static let scaleColumns = 11
     /// The narrowest chart with a scale.

@@ -1,0 +1,100 @@
+import FaultPlan
+import FaultProfile
+import Testing
+import Units
+
+@testable import squall
+
+/// Text fitted to a terminal, and what the displays are made of.
+struct TerminalTextTests {
+    @Test(arguments: [
+        (23, "waiting for the network"), (22, "waiting for the…"), (16, "waiting for the…"), (15, "waiting for…"),
+        (8, "waiting…"), (7, "waitin…"), (1, "w"), (0, ""),
+    ])
+    func `a text is cut after a word`(columns: Int, text: String) {
+        #expect(TerminalText.cut("waiting for the network", to: columns) == text)
+    }
+
+    @Test func `fields that don't fit are left out, shorter ones after them aren't`() {
+        let fields = ["first", "a longer second", "third"]
+        #expect(TerminalText.line(fields, to: 40) == "first  a longer second  third")
+        #expect(TerminalText.line(fields, to: 22) == "first  a longer second")
+        #expect(TerminalText.line(fields, to: 21) == "first  third")
+        #expect(TerminalText.line(fields, to: 5) == "first")
+        #expect(TerminalText.line([], to: 5) == "")
+    }
+
+    @Test func `lines are broken between words, and only inside a word that is too long`() {
+        #expect(TerminalText.wrapped("one two three", to: 7) == ["one two", "three"])
+        #expect(TerminalText.wrapped("one two three", to: 13) == ["one two three"])
+        #expect(TerminalText.wrapped("one two", to: 5, indent: 2) == ["one", "  two"])
+        #expect(TerminalText.wrapped("abcdefgh ij", to: 3) == ["abc", "def", "gh", "ij"])
+        #expect(TerminalText.wrapped("", to: 3) == [""])
+    }
+
+    @Test func `color sequences have no width`() {
+        #expect(TerminalText.width("a" + TerminalColor.red.paint("bc") + "d") == 4)
+        #expect(TerminalColor.red.paint("").isEmpty)
+    }
+
+    @Test func `rates are means over columns, and a late sample loses no byte`() {
+        var history = ThroughputHistory()
+        history.reached(1_000, at: .seconds(1))
+        history.reached(1_000, at: .seconds(2))
+        history.reached(500, at: .seconds(3))
+        history.reached(4_000, at: .seconds(4))
+        #expect(history.rates(4, over: .seconds(4)) == [1_000, 0, 0, 3_000])
+        #expect(history.rates(2, over: .seconds(4)) == [500, 1_500])
+        #expect(history.rates(8, over: .seconds(8)) == [1_000, 0, 0, 3_000], "the rest hasn't begun")
+        #expect(history.quiet == .zero && history.movedAt == .seconds(4))
+        for second in 5..<20_000 as Range<Int64> { history.reached(4_000, at: .seconds(second)) }
+        #expect(history.count <= ThroughputHistory.limit)
+        #expect(history.rate(from: .zero, until: history.end) * 19_999 == 4_000)
+    }
+
+    @Test(arguments: [
+        (0.0, 0.0), (10_000_000, 80e6), (10_700_000, 80e6), (11_000_000, 100e6), (1_400_000, 15e6), (100, 800),
+    ])
+    func `the scale is a round rate`(bytesPerSecond: Double, bits: Double) {
+        #expect((ThroughputChart.scale(bytesPerSecond) * 8).rounded() == bits)
+    }
+
+    @Test func `phases that begin between two questions are all told`() {
+        let phases = [
+            Phase(name: "a", duration: .seconds(4), faults: []),
+            Phase(name: "b", duration: .milliseconds(80), faults: []),
+            Phase(name: "c", duration: .seconds(4), faults: []),
+        ]
+        let schedule = Schedule(phases: phases, repeats: true, start: .zero, seed: 1)
+        func moment(_ milliseconds: Int64) -> Moment { .zero + .milliseconds(milliseconds) }
+        var follower = PhaseFollower()
+        #expect(follower.advance(schedule, to: moment(10)).map(\.phase) == [0])
+        #expect(follower.advance(schedule, to: moment(3_990)).isEmpty)
+        #expect(follower.advance(schedule, to: moment(4_100)).map(\.phase) == [1, 2])
+        #expect(follower.advance(schedule, to: moment(4_050)).isEmpty, "an event of another thread is older")
+        #expect(follower.advance(schedule, to: moment(8_081)).map(\.phase) == [0])
+        #expect(follower.advance(schedule, to: moment(8_080_000)).count == 1, "a long gap tells the present only")
+    }
+
+    @Test(arguments: [
+        (59, "3 open  up  1.6 Mbit/s  down 80.0 Mbit/s  14 faults"),
+        (79, " 12.3 s  3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
+        (199, " 12.3 s  [in the room]  3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
+    ])
+    func `the status of running proxies leaves out fields`(columns: Int, text: String) {
+        var status = RunStatus(time: .milliseconds(12_345), phase: "in the room")
+        (status.open, status.upstreamRate, status.downstreamRate, status.faults) = (3, 200_000, 10_000_000, 14)
+        let line = status.line(columns: columns, .ascii)
+        #expect(line.count <= columns)
+        #expect(line.split(separator: " ").suffix(text.split(separator: " ").count) == text.split(separator: " ")[...])
+        for columns in 0...120 { #expect(status.line(columns: columns, .unicode).count <= columns) }
+    }
+
+    @Test func `rates of a run are those of the last second`() {
+        var rates = RunRates()
+        #expect(rates.add(up: 0, down: 0, at: .zero) == (0, 0))
+        #expect(rates.add(up: 100, down: 1_000, at: .zero + .milliseconds(500)) == (200, 2_000))
+        _ = rates.add(up: 100, down: 2_000, at: .zero + .milliseconds(1_000))
+        #expect(rates.add(up: 100, down: 3_000, at: .zero + .milliseconds(1_500)) == (0, 2_000))
+    }
+}

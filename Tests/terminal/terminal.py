@@ -1,0 +1,186 @@
+"""Runs `squall demo` and `squall run` in tmux at several widths: no line may be wrapped, no word broken.
+
+    SQUALL=.build/debug/squall python3 Tests/terminal/terminal.py [--show]
+
+--show prints what the terminals showed.
+"""
+
+import functools
+import http.server
+import json
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+from pane import Pane
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SQUALL = Path(os.environ.get("SQUALL", REPOSITORY / ".build/debug/squall")).resolve()
+UNICODE = {"LC_ALL": "C.UTF-8"}
+COLOR = re.compile(rb"\x1b\[[0-9;]*m")
+BAR = re.compile(r"^ {0,2}\d+ % ")
+# The words of the sources and of the shipped profiles; a part of one of them isn't among them.
+TEXTS = [*REPOSITORY.glob("Sources/**/*.swift"), *REPOSITORY.glob("Profiles/*.json")]
+WORDS = {word for text in TEXTS for word in re.findall("[A-Za-z]+", text.read_text())}
+WORDS |= {word.capitalize() for word in WORDS} | {word[: -len("s")] for word in WORDS if word.endswith("s")}
+# Names of errors are the system's.
+WORDS |= {"Connection", "refused", "reset", "by", "peer", "errno"}
+
+
+class Failed(Exception):
+    """A condition that didn't hold; the text is the reason."""
+
+
+def check(condition, reason, lines=()):
+    if not condition:
+        raise Failed("\n".join([reason, *lines]))
+
+
+def check_lines(lines, joined, columns):
+    """No line is wrapped or reaches the last column, and no word is broken."""
+    check(lines == joined, "a line is wrapped", lines)
+    for line in lines:
+        check(len(line) < columns, f"{len(line)} characters at {columns} columns: {line}")
+        text = re.sub(r"[0-9a-f]{8,}", "", line)
+        for word in re.findall(r"(?<![A-Za-z0-9])[A-Za-z]{2,}", text):
+            check(word in WORDS, f"“{word}” is no word of the demo: {line}")
+
+
+def show(title, lines):
+    if "--show" in sys.argv:
+        print("\n".join(["", f"== {title}", *lines]), flush=True)
+
+
+def demo(columns, environment, arguments, sentence, is_plain=False, is_ascii=False):
+    """Runs a demo; `sentence` must be shown while it runs."""
+    title = f"demo {' '.join(arguments)} at {columns} columns, {environment}"
+    with Pane([SQUALL, "demo", *arguments, "--seed", "7"], columns, environment=environment) as pane:
+        heard, best = False, []
+        for lines in pane.captures():
+            joined = pane.lines(joined=True)
+            # Between the two captures a line may have been added.
+            if lines == pane.lines():
+                check_lines(lines, joined, columns)
+            check(sum(bool(BAR.match(line)) for line in lines) <= 1, "the bar is there twice", lines)
+            if any(BAR.match(line) for line in lines) or not best:
+                best = lines
+            heard = heard or any(sentence in line for line in lines)
+        final = pane.lines()
+        show(title + ", running", best)
+        show(title + ", ended", final)
+        check(pane.status() == 0, f"exit code {pane.status()}", final)
+        check(heard, f"“{sentence}” wasn't shown", best)
+        check(not any(BAR.match(line) for line in final), "the bar wasn't taken away", final)
+        check("equal: the file arrived byte for byte" in final, "no summary", final)
+        raw = pane.bytes()
+        check(bool(COLOR.search(raw)) != is_plain, "colors" if is_plain else "no colors")
+        if is_ascii:
+            check(raw.isascii(), "not ASCII", final)
+        if environment.get("TERM") == "dumb":
+            check(b"\x1b" not in raw, "an escape sequence on a dumb terminal")
+    print(f"ok: {title}", flush=True)
+
+
+def resized():
+    """A window that becomes narrower and wider while the demo runs keeps one chart and one bar."""
+    with Pane([SQUALL, "demo", "--direction", "downstream", "--seed", "7"], 200, environment=UNICODE) as pane:
+        widths, started = [60, 120, 80], None
+        for lines in pane.captures():
+            if started is None and any(BAR.match(line) for line in lines):
+                started = time.monotonic()
+            if started and widths and time.monotonic() - started > 2:
+                columns, started = widths.pop(0), time.monotonic()
+                pane.resize(columns)
+                time.sleep(0.6)
+                lines = pane.lines()
+                show(f"resized to {columns}", lines)
+                check(sum(bool(BAR.match(line)) for line in lines) == 1, f"not one bar at {columns} columns", lines)
+                check(sum("└ in the room" in line for line in lines) == 1, f"not one chart at {columns} columns", lines)
+                check(all(len(line) < columns for line in lines[-8:]), f"too wide at {columns} columns", lines)
+        final = pane.lines()
+        check(not widths, "it was too short to be resized")
+        check(sum("└ in the room" in line for line in final) == 1, "a chart was left behind", final)
+        check(pane.status() == 0, f"exit code {pane.status()}", final)
+    print("ok: a demo that is resized", flush=True)
+
+
+def proxy(columns):
+    """`squall run` shows phases and a status line, which is gone at the end."""
+    handler = functools.partial(QuietHandler, directory=str(REPOSITORY / "docs"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    profile = {
+        "name": "commute",
+        "faults": [{"kind": "bandwidth", "stream": "downstream", "rate": "400 kbit/s"},
+                   {"kind": "cut", "stream": "downstream", "at": "60 KiB", "when": {"connection": 1}}],
+        "phases": [{"name": "at home", "for": "2 s"}, {"name": "on the road"}],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "commute.json").write_text(json.dumps(profile))
+        upstream = f"127.0.0.1:{server.server_address[1]}"
+        command = [SQUALL, "run", "./commute.json", "--listen", "127.0.0.1:0", "--upstream", upstream, "--seed", "1"]
+        with Pane(command, columns, environment=UNICODE, folder=folder) as pane:
+            address, told, is_asked = None, set(), False
+            for lines in pane.captures():
+                # The ready line is an exception: addresses and names are never cut.
+                joined = pane.lines(joined=True)
+                text = "\n".join(joined)
+                address = address or next(iter(re.findall(r"ready: ([0-9.:]+) ->", text)), None)
+                if address and not is_asked:
+                    is_asked = True
+                    threading.Thread(target=fetch, args=[f"http://{address}/limits.md"], daemon=True).start()
+                status = [line for line in lines if re.search(r"\d open  up ", line)]
+                check(len(status) <= 1, "the status is there twice", lines)
+                check(all(len(line) < columns for line in status), "the status is too wide", lines)
+                for part in ("— at home", "— on the road", "1 open", "0 open", "cut resets", "kbit/s", "faults"):
+                    if part in text:
+                        told.add(part)
+                if len(told) == 7 and status:
+                    show(f"run at {columns} columns", lines)
+                    pane.type("C-c")
+            final = pane.lines()
+            show(f"run at {columns} columns, ended", final)
+            check(pane.status() == 0, f"exit code {pane.status()}", final)
+            check(not any(" open  up " in line for line in final), "the status wasn't taken away", final)
+    server.shutdown()
+    print(f"ok: run at {columns} columns", flush=True)
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def fetch(url):
+    try:
+        urllib.request.urlopen(url, timeout=30).read()
+    except OSError:
+        pass
+
+
+def main():
+    down = ["--direction", "downstream"]
+    gone, silent = "The network is gone. Waiting.", "The network is silent. Waiting."
+    demo(60, UNICODE, ["wifi-walkaway"], gone)
+    demo(80, UNICODE, ["wifi-walkaway", *down], gone)
+    demo(200, UNICODE, ["elevator", *down], silent)
+    demo(60, {**UNICODE, "NO_COLOR": "1"}, ["wifi-walkaway", *down], gone, is_plain=True)
+    demo(80, {"LC_ALL": "C", "NO_COLOR": "1"}, ["wifi-roam", *down], silent, is_plain=True, is_ascii=True)
+    demo(60, {**UNICODE, "TERM": "dumb"}, ["wifi-walkaway", *down], gone, is_plain=True)
+    demo(60, UNICODE, ["cut-every-mebibyte", *down], "client: resumed at 1,048,")
+    demo(60, UNICODE, ["flaky-api", "--size", "2MiB", *down], "client: resumed at ")
+    resized()
+    proxy(60)
+    proxy(120)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failed as failure:
+        sys.exit(f"failed: {failure}")
