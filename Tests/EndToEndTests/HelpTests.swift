@@ -12,7 +12,8 @@ import Testing
         "demo": everyday + ["--size", "--seed", "--direction", "--keep", "--events", "--page", "--port"],
         "run": everyday + [
             "--listen", "--listen-mode", "--upstream", "--name", "--seed", "--link-memory", "--connection-limit",
-            "--journal", "--start-at", "--threads", "--watch",
+            "--journal", "--start-at", "--threads", "--watch", "--forward-proxy", "--allow-client",
+            "--proxy-password-file", "--allow-local-targets",
         ],
         "plan": everyday + [
             "--size", "--direction", "--seed", "--name", "--proxy", "--head", "--client", "--until", "--svg",

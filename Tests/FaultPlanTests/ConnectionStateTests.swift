@@ -22,7 +22,7 @@ struct ConnectionStateTests {
     ) {
         var (plan, state) = machine(faults)
         switch phase {
-        case .accepted, .hanging, .delayed:
+        case .accepted, .hanging, .delayed, .negotiating, .resolving, .replying:
             break
         case .retrying:
             _ = state.started(at: ConnectionStateTests.start)
@@ -204,6 +204,7 @@ struct ConnectionStateTests {
             case .accepted, .hanging, .delayed, .retrying:
                 #expect(actions == ConnectionActions(client: .reset, .finish))
             case .connecting, .flowing, .blackholed: #expect(actions == both)
+            case .negotiating, .resolving, .replying: Issue.record("see NegotiationTests")
             }
             #expect(state.abandoned(reset: true) == ConnectionActions())
         }
@@ -220,6 +221,8 @@ struct ConnectionStateTests {
                 case .connecting: [.checkEnds, .finishDialing]
                 case .flowing: [.run, .run]
                 case .lingering(let peer): [.keepLingering(peer), .keepLingering(peer)]
+                // See NegotiationTests.
+                case .negotiating, .resolving, .replying: []
                 }
             #expect(ready == expected)
             #expect(state.phase == phase)

@@ -205,7 +205,8 @@ import Units
         }
         #expect(failures > 0)
         let event = try await blocking { try events.next() }
-        #expect(event == .upstreamUnreachable(try #require(configuration.destination.upstream), SystemError(call: "connect", code: ECONNREFUSED)))
+        let upstream = try #require(configuration.destination.upstream)
+        #expect(event == .upstreamUnreachable(upstream, SystemError(call: "connect", code: ECONNREFUSED)))
         await proxy.stop()
         await loops.stop()
     }
@@ -251,7 +252,8 @@ import Units
         }
         #expect(failures > 1)
         let event = try await blocking { try events.next() }
-        #expect(event == .upstreamUnreachable(try #require(configuration.destination.upstream), unknown))
+        let upstream = try #require(configuration.destination.upstream)
+        #expect(event == .upstreamUnreachable(upstream, unknown))
         #expect(answers.calls.load(ordering: .sequentiallyConsistent) == 3)
         await proxy.stop()
         await loops.stop()

@@ -24,6 +24,30 @@ final class Peer {
         var patience: Int64 = 900_000_000_000
     }
 
+    /// What a client of an explicit proxy says first. It counts neither in `sent` nor in `received`.
+    struct Handshake {
+        let request: [UInt8]
+        /// The reply of a proxy that has connected; another one is an error.
+        let reply: [UInt8]
+        /// Whether the content follows the request at once.
+        let isHasty: Bool
+
+        /// Draws HTTP or SOCKS5, for a server that every name leads to.
+        static func draw(_ dice: inout Dice) -> Handshake {
+            let isHasty = dice.once(in: 3)
+            if dice.once(in: 2) {
+                let reply = "HTTP/1.1 200 Connection established\r\n\r\n"
+                let request = "CONNECT server.example:5000 HTTP/1.1\r\nHost: server.example\r\n\r\n"
+                return Handshake(request: Array(request.utf8), reply: Array(reply.utf8), isHasty: isHasty)
+            }
+            return Handshake(
+                request: [5, 1, 0, 5, 1, 0, 3, 1, 97, 19, 136],
+                reply: [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+                isHasty: isHasty
+            )
+        }
+    }
+
     let name: String
     private let network: SimulatedNetwork
     private(set) var end: SimulatedSocket?
@@ -33,6 +57,11 @@ final class Peer {
     /// Up to where it may send once it has received so many bytes, in their order.
     private var gates: [(received: Int, upTo: Int)]
     private let manners: Manners
+    /// What is left to say, and to hear, of the handshake.
+    private var greeting: ArraySlice<UInt8>
+    private var awaited: ArraySlice<UInt8>
+    private let isHasty: Bool
+    private var isRefused = false
 
     private(set) var sent = 0
     private(set) var received = 0
@@ -60,8 +89,12 @@ final class Peer {
         sends content: [UInt8],
         expects expected: [UInt8]?,
         gates: [(received: Int, upTo: Int)],
-        manners: Manners
+        manners: Manners,
+        handshake: Handshake? = nil
     ) {
+        greeting = (handshake?.request ?? [])[...]
+        awaited = (handshake?.reply ?? [])[...]
+        isHasty = handshake?.isHasty ?? true
         self.name = name
         self.network = network
         self.content = content
@@ -115,7 +148,7 @@ final class Peer {
         finishIfDone(end)
         if isDone { return }
         var next = lastProgress.advanced(byNanoseconds: manners.patience)
-        if !isBlocked, sent < limit, !end.hasSentEnd { next = min(next, nextSend) }
+        if !isBlocked, sent < limit || !greeting.isEmpty, !end.hasSentEnd { next = min(next, nextSend) }
         if !isEmptyHanded, !hasSeenEnd { next = min(next, nextReceive) }
         schedule(at: max(next, now.advanced(byNanoseconds: 100)))
     }
@@ -129,6 +162,7 @@ final class Peer {
 
     /// Up to where it may send by now.
     private var limit: Int {
+        if !greeting.isEmpty || !isHasty && !awaited.isEmpty { return 0 }
         var limit = 0
         for gate in gates {
             guard received >= gate.received else { break }
@@ -140,7 +174,9 @@ final class Peer {
     private func pause(_ range: ClosedRange<Int>) -> Int64 { Int64(network.dice.number(range)) }
 
     private func sendSome(_ end: SimulatedSocket, _ now: Moment) {
-        guard !isBlocked, !end.hasSentEnd, sent < limit, now >= nextSend else { return }
+        guard !isBlocked, !end.hasSentEnd, now >= nextSend else { return }
+        if !greeting.isEmpty { return greet(end, now) }
+        guard sent < limit else { return }
         if let most = manners.resetsAt, sent >= most {
             end.closesByReset = true
             return giveUp(end)
@@ -149,8 +185,22 @@ final class Peer {
         let count = content.withUnsafeBytes {
             network.sendNow(end, UnsafeRawBufferPointer(rebasing: $0[sent..<sent + length]), isProxy: false)
         }
+        if count > 0 { sent += count }
+        noteSending(count, now)
+    }
+
+    /// Sends of the handshake what goes.
+    private func greet(_ end: SimulatedSocket, _ now: Moment) {
+        let length = min(greeting.count, network.dice.spread(manners.sendChunk))
+        let count = greeting.withUnsafeBytes {
+            network.sendNow(end, UnsafeRawBufferPointer(rebasing: $0[..<length]), isProxy: false)
+        }
+        if count > 0 { greeting = greeting.dropFirst(count) }
+        noteSending(count, now)
+    }
+
+    private func noteSending(_ count: Int, _ now: Moment) {
         if count > 0 {
-            sent += count
             lastProgress = now
             nextSend = now.advanced(byNanoseconds: pause(manners.sendPause))
         } else if errno == EAGAIN {
@@ -188,10 +238,19 @@ final class Peer {
                 finish(end)
             }
         }
-        if let most = manners.closesAt, received >= most, !isDone { giveUp(end) }
+        if isRefused, !isDone {
+            hasSeenReset = true
+            return giveUp(end)
+        }
+        if let most = manners.closesAt, received >= most, awaited.isEmpty, !isDone { giveUp(end) }
     }
 
-    private func check(_ bytes: UnsafeRawBufferPointer) {
+    private func check(_ all: UnsafeRawBufferPointer) {
+        let reply = min(awaited.count, all.count)
+        if !awaited.prefix(reply).elementsEqual(all.prefix(reply)) { isRefused = true }
+        if isRefused { return }
+        awaited = awaited.dropFirst(reply)
+        let bytes = UnsafeRawBufferPointer(rebasing: all[reply...])
         if let expected, wrongByte == nil {
             let end = received + bytes.count
             if end > expected.count || !expected[received..<end].elementsEqual(bytes) {
@@ -205,7 +264,7 @@ final class Peer {
     }
 
     private func finishIfDone(_ end: SimulatedSocket) {
-        let hasSentAll = sent == content.count
+        let hasSentAll = greeting.isEmpty && sent == content.count
         if hasSeenReset, end.inbox.isEmpty { return finish(end) }
         if !end.hasSentEnd, hasSentAll && (manners.endsEarly || hasSeenEnd) || hasSeenEnd && !manners.sendsAfterEnd {
             network.shutdown(end)

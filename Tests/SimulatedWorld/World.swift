@@ -75,6 +75,10 @@ public final class World {
         network.trace = trace
         log.trace = trace
         loops = try (0..<loopCount).map { [network] in try EventLoop(index: $0, on: network) }
+        // Dice of their own, so that the rest of a world stays as it was.
+        var forwardDice = Dice(seed: seed ^ 0xF0D)
+        let isForward = forwardDice.once(in: 4)
+        handshake = isForward ? Peer.Handshake.draw(&forwardDice) : nil
         let most = isBulk ? 900_000 : 40_000
         conversation = isHTTP ? Conversation.http(&dice, most: most) : Conversation.plain(&dice, most: most)
         trace?(weather.profile)
@@ -109,11 +113,16 @@ public final class World {
         guard let listen = SocketAddress(numericHost: "127.0.0.1", port: 4_000),
             let upstream = SocketAddress(numericHost: "127.0.0.1", port: 5_000)
         else { preconditionFailure("both are addresses") }
+        let addresses = dice.once(in: 4) ? [upstream, upstream] : [upstream]
+        if isForward {
+            configuration.destination = .requested(ForwardPolicy())
+            configuration.simulatedNames = { _ in .success(addresses) }
+        }
         proxy = try Proxy.startSimulated(
             configuration,
             on: loops,
             listen: listen,
-            upstream: dice.once(in: 4) ? [upstream, upstream] : [upstream],
+            upstream: isForward ? [] : addresses,
             journal: { [log] in
                 let line = "\($0)"
                 log.journal.append(line)
@@ -129,6 +138,8 @@ public final class World {
     }
 
     private let isLimited: Bool
+    /// What the clients of an explicit proxy say to it first; `nil` where the proxy has one server.
+    private let handshake: Peer.Handshake?
 
     /// Whether nothing but the peers themselves may end a connection before its time.
     private var isFair: Bool { !weather.endsConnections && !disturbances.endsConnections && !isLimited }
@@ -194,7 +205,8 @@ public final class World {
                 sends: conversation.request,
                 expects: weather.changesBytes ? nil : conversation.response,
                 gates: conversation.clientGates,
-                manners: manners(ofClient: true)
+                manners: manners(ofClient: true),
+                handshake: handshake
             )
             clients.append(client)
             let moment = network.moment.advanced(byNanoseconds: Int64(dice.number(0...80_000_000)))
@@ -364,36 +376,5 @@ public final class World {
             if left.pipes > 0 { fail("\(left.pipes) pipes are left") }
         }
         if !network.openDescriptors.isEmpty { fail("\(network.openDescriptors.count) descriptors are left") }
-    }
-}
-
-extension Disturbances {
-    /// Draws what goes wrong in a world: nothing in one of four.
-    static func draw(_ dice: inout Dice, isBulk: Bool) -> Disturbances {
-        var disturbances = Disturbances()
-        if isBulk, !dice.once(in: 3) {
-            disturbances.buffers = 200_000...2_000_000
-        } else if dice.once(in: 3) {
-            disturbances.buffers = 200...5_000
-        }
-        if dice.once(in: 3) { disturbances.latency = 1_000...20_000_000 }
-        if dice.once(in: 4) { disturbances.lateness = 0...50_000_000 }
-        if dice.once(in: 4) { return disturbances }
-        func rate() -> Int { dice.once(in: 2) ? 0 : dice.spread(2...200) }
-        disturbances.shortReceive = rate()
-        disturbances.shortSend = rate()
-        disturbances.refusedSend = rate()
-        disturbances.interrupted = rate()
-        disturbances.shortSplice = rate()
-        if dice.once(in: 4) { disturbances.noSplice = rate() }
-        if dice.once(in: 4) { disturbances.noPipe = rate() }
-        if dice.once(in: 10) { disturbances.noBuffers = 200 }
-        if dice.once(in: 10) { disturbances.noDescriptor = 10 }
-        if dice.once(in: 10) { disturbances.abortedAccept = 4 }
-        if dice.once(in: 10) { disturbances.failedAccept = 4 }
-        if dice.once(in: 10) { disturbances.refusedConnect = 4 }
-        if dice.once(in: 10) { disturbances.lostConnect = 4 }
-        if dice.once(in: 10) { disturbances.descriptorLimit = dice.number(4...20) }
-        return disturbances
     }
 }

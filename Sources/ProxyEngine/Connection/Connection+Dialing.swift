@@ -38,9 +38,13 @@ extension Connection {
     func finishDialing() {
         if let error = server.connectionError() { return dialFailed(error) }
         shard.connectWatch.remove(self)
-        negotiation?.handshake.succeed()
+        guard let negotiation else {
+            perform(state.connected(at: loop.now))
+            return flow(at: loop.now)
+        }
+        // Bytes flow after the reply.
+        negotiation.handshake.succeed()
         perform(state.connected(at: loop.now))
-        if negotiation == nil { flow(at: loop.now) }
     }
 
     /// Gives up an address that has not answered in its share of the time.

@@ -112,7 +112,9 @@ struct LinkPump: ~Copyable {
                 let total = offset + admitted
                 let taken = total > 0 ? take(total, reader, in: sink.loop, now: now) : 0
                 var outcome = pass(taken, available: left, to: sink, now: now, arrival: arrival, endFollows: endFollows)
-                if admitted < count, reader.hasExcess, outcome == nil { outcome = end(.finish, reader, to: sink, now: now) }
+                if admitted < count, reader.hasExcess, outcome == nil {
+                    outcome = end(.finish, reader, to: sink, now: now)
+                }
                 if let outcome { return outcome }
             case .wouldBlock:
                 continue

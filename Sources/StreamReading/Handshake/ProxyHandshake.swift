@@ -209,7 +209,10 @@ public struct ProxyHandshake: Sendable {
     private mutating func ownPage(_ head: Span<UInt8>, _ line: StartLine, _ fields: HandshakeFields) -> Outcome {
         let method = head.extracting(line.method)
         guard method.equals("GET") || method.equals("HEAD") else {
-            return fail(.methodNotAllowed, "the proxy itself only answers GET; a client that uses it sends the whole URL")
+            return fail(
+                .methodNotAllowed,
+                "the proxy itself only answers GET; a client that uses it sends the whole URL"
+            )
         }
         guard ProxyAutoConfiguration.paths.contains(head.text(line.target)) else {
             return fail(

@@ -112,7 +112,7 @@ struct Fixture: Sendable {
     }
 }
 
-/// Runs `body` with a proxy to `upstream`; afterwards the proxy and its loops are stopped.
+/// Runs `body` with a proxy to `upstream`, or with an explicit proxy where there is a `policy`; afterwards the proxy and its loops are stopped.
 func withProxy<Result>(
     to upstream: SocketAddress,
     _ profile: Profile = Profile(name: "plain"),
@@ -123,6 +123,7 @@ func withProxy<Result>(
     global: GlobalBuckets? = nil,
     clockStart: Moment? = nil,
     drainLimits: DrainLimits? = nil,
+    policy: ForwardPolicy? = nil,
     resolve: (@Sendable (Endpoint) async throws(SystemError) -> [SocketAddress])? = nil,
     _ body: (Fixture) async throws -> Result
 ) async throws -> Result {
@@ -139,6 +140,7 @@ func withProxy<Result>(
     if let connectTimeout { configuration.connectTimeout = connectTimeout }
     configuration.globalBuckets = global
     configuration.clockStart = clockStart
+    if let policy { configuration.destination = .requested(policy) }
     if let resolve { configuration.resolve = resolve }
     if let drainLimits { configuration.drainLimits = drainLimits }
     if let connectionLimit { configuration.connectionLimit = connectionLimit }

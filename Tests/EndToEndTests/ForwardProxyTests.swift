@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+/// `squall run --forward-proxy`, with curl as the client.
+@Suite(.timeLimit(.minutes(5))) struct ForwardProxyTests {
+    /// Runs an explicit proxy on loopback during `body`, which gets its address and the child.
+    private func withForwardProxy<Result>(
+        _ profile: String = "{ \"name\": \"none\" }",
+        _ options: [String] = [],
+        environment: [String: String] = [:],
+        _ body: (String, Child) async throws -> Result
+    ) async throws -> Result {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("profile.json")
+            try Data(profile.utf8).write(to: file)
+            let arguments = ["run", file.path, "--forward-proxy", ":0"] + options
+            return try await withChild(Programs.squall, arguments, environment: environment) { child in
+                try await body(address(in: child.line(with: "ready: ")), child)
+            }
+        }
+    }
+
+    /// Runs curl; proxies of the machine don't count.
+    private func curl(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> Outcome {
+        var variables = ["no_proxy": "", "NO_PROXY": "", "http_proxy": "", "HTTPS_PROXY": "", "https_proxy": ""]
+        variables["ALL_PROXY"] = ""
+        variables.merge(environment) { $1 }
+        let options = ["-sS", "--max-time", "60"]
+        return try await withChild(Programs.find("curl"), options + arguments, environment: variables) {
+            await $0.finish()
+        }
+    }
+
+    /// Whether curl gets the whole file by these arguments.
+    private func getsFile(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> Bool {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file")
+            let outcome = try await curl(["-f", "-o", file.path] + arguments, environment)
+            return try outcome.status == 0 && Data(contentsOf: file) == bytes(300_000)
+        }
+    }
+
+    @Test func `the ready lines say where it listens, and what has a shell use it`() async throws {
+        try await withForwardProxy { address, child in
+            let export = try await child.line(with: "export")
+            #expect(export == "export HTTPS_PROXY=http://\(address) http_proxy=http://\(address)")
+        }
+    }
+
+    @Test func `curl gets a file through it in every way`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            let url = "http://\(origin)/file.bin"
+            let named = url.replacing("127.0.0.1", with: "localhost")
+            try await withForwardProxy { address, _ in
+                #expect(try await getsFile([url], ["http_proxy": "http://\(address)"]))
+                #expect(try await getsFile(["-p", "-x", "http://\(address)", named]))
+                #expect(try await getsFile(["-x", "socks5://\(address)", url]))
+                #expect(try await getsFile(["-x", "socks5h://\(address)", named]))
+                // One call, two servers.
+                let two = try await curl(["-x", "http://\(address)", "-o", "/dev/null", url, "http://127.0.0.1:1/"])
+                #expect(two.output.contains("squall: can't connect to 127.0.0.1:1: Connection refused"))
+            }
+        }
+    }
+
+    @Test func `curl gets a file over TLS by HTTPS_PROXY`() async throws {
+        try await withFolder { folder in
+            try bytes(300_000).write(to: folder.appendingPathComponent("file.bin"))
+            try await withChild(Programs.squall, ["origin", folder.path, "--tls-self-signed"]) { child in
+                let origin = try await address(in: child.line(with: "ready: "))
+                try await withForwardProxy { address, _ in
+                    let arguments = ["-k", "https://\(origin)/file.bin"]
+                    let isWhole = try await getsFile(arguments, ["HTTPS_PROXY": "http://\(address)"])
+                    #expect(isWhole)
+                }
+            }
+        }
+    }
+
+    @Test func `a cut acts at its offset behind the handshake`() async throws {
+        let profile = """
+            { "name": "cut", "faults": [ { "kind": "cut", "stream": "downstream", "at": "64 KiB", "how": "reset" } ] }
+            """
+        try await withOrigin(size: 300_000) { origin in
+            try await withForwardProxy(profile) { address, _ in
+                for options in [["-x", "http://\(address)"], ["-p", "-x", "http://\(address)"]] {
+                    // curl prints the response to CONNECT as well, unless told otherwise.
+                    let arguments = options + ["--suppress-connect-headers", "-i", "http://\(origin)/file.bin"]
+                    try await withFolder { folder in
+                        let file = folder.appendingPathComponent("file")
+                        let outcome = try await curl(["-o", file.path] + arguments)
+                        #expect(outcome.status == 56)
+                        #expect(try Data(contentsOf: file).count == 65_536)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a password is asked for`() async throws {
+        try await withOrigin(size: 300_000) { origin in
+            let url = "http://\(origin)/file.bin"
+            let environment = ["SQUALL_PROXY_PASSWORD": "p4ss"]
+            try await withForwardProxy(environment: environment) { address, child in
+                let export = try await child.line(with: "export")
+                #expect(export.contains("http://any:PASSWORD@\(address) "))
+                #expect(try await getsFile(["-x", "http://anna:p4ss@\(address)", url]))
+                #expect(try await getsFile(["-p", "-x", "http://:p4ss@\(address)", url]))
+                #expect(try await getsFile(["-x", "socks5h://anna:p4ss@\(address)", url]))
+                let code = ["-o", "/dev/null", "-w", "%{http_code}"]
+                #expect(try await curl(code + ["-x", "http://\(address)", url]).output == "407")
+                #expect(try await curl(code + ["-x", "http://anna:no@\(address)", url]).output == "407")
+                #expect(try await curl(["-x", "socks5h://anna:no@\(address)", url]).status == 97)
+            }
+        }
+    }
+
+    @Test func `a password comes from a file`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("password")
+            try Data("p4ss\r\nnot this\n".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            try await withOrigin(size: 300_000) { origin in
+                try await withForwardProxy("{ \"name\": \"none\" }", ["--proxy-password-file", file.path]) {
+                    address,
+                    _ in
+                    let isWhole = try await getsFile(["-x", "http://any:p4ss@\(address)", "http://\(origin)/file.bin"])
+                    #expect(isWhole)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["--forward-proxy", "0.0.0.0:0"], "squall: on 0.0.0.0:0 other machines could use this proxy"),
+        (["--forward-proxy", "[::]:0"], "squall: on [::]:0 other machines could use this proxy"),
+        (["--forward-proxy", ":0", "--proxy-password-file", "/nonexistent"], "squall: can't read “/nonexistent”"),
+        (["--forward-proxy", ":0", "--proxy-password-file", "/dev/null"], "squall: "),
+        (["--forward-proxy", ":0", "--allow-client", "10.0.0.1/8"], "Error: "),
+        (["--forward-proxy", ":0", "--listen", "127.0.0.1:0", "--upstream", "a:1"], "Error: --forward-proxy takes"),
+        (["--forward-proxy", ":x"], "Error: "), (["--allow-local-targets"], "Error: --allow-local-targets is for"),
+    ])
+    func `options that can't be right are exit 2`(options: [String], message: String) async throws {
+        let outcome = try await withChild(Programs.squall, ["run", "slow-3g"] + options) { await $0.finish() }
+        #expect(outcome.status == 2)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix(message), "\(outcome.errors)")
+    }
+}
