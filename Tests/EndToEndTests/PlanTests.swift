@@ -79,7 +79,7 @@ import Testing
             try Data(text.utf8).write(to: folder.appendingPathComponent("p.json"))
             let plan = try await squall("plan", "p.json", "--size", "16384GiB", "--svg", "p.svg", folder: folder)
             #expect(plan.status == 0 && plan.output.contains("│█"), "\(plan.output)")
-            #expect(plan.output.contains("rates above 1 bit/s are cut off"))
+            #expect(plan.output.contains("rates above 4 bit/s are cut off"))
         }
     }
 
@@ -168,7 +168,6 @@ import Testing
             #expect(parser.problem == nil)
             #expect(parser.elements["title", default: 0] >= 1 && parser.elements["desc"] == 1)
             #expect(parser.elements["script"] == nil, "a picture runs nothing")
-            #expect(parser.elements["path", default: 0] >= 1)
         }
     }
 
@@ -211,8 +210,8 @@ import Testing
     func `no line of a picture is wider than the picture`(name: String) async throws {
         let texts = try await picture(name, size: "100MiB").texts
         #expect(texts.first == name, "the heading is the name alone")
-        // 118 letters of 13 px and average width.
-        #expect(texts.allSatisfy { $0.count <= 118 })
+        // 844 px have room for as many letters of 12 px and average width.
+        #expect(texts.allSatisfy { $0.count <= 140 })
     }
 
     @Test func `time is marked at round figures`() async throws {
@@ -309,7 +308,7 @@ import Testing
         (["--journal", "x", "--seed", "1"], "--journal shows a run that happened"),
         (["slow-3g", "--columns", "59"], "--columns is from 60 to 500"),
         (["slow-3g", "--format", "json", "--events", "json"], "leave out one"),
-        (["--journal", "/dev/null"], "a journal"),
+        (["--journal", "/dev/null"], "can't read the journal"),
     ])
     func `a plan of nothing, or of too much, is exit 2`(options: [String], message: String) async throws {
         let outcome = try await withChild(Programs.squall, ["plan"] + options) { await $0.finish() }

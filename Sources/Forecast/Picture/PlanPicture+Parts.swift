@@ -25,11 +25,11 @@ extension PlanPicture {
         var (opening, sample) = (0, 0)
         return zip(edges, edges.dropFirst()).compactMap { begin, end in
             guard begin < end else { return nil }
-            while opening + 1 < openings.count, openings[opening + 1] <= begin { opening += 1 }
+            while opening + 1 < connections.count, connections[opening + 1].begin <= begin { opening += 1 }
             let capacity = timeline.capacity(
                 from: begin,
                 to: end,
-                opened: openings.isEmpty ? .zero : openings[opening]
+                opened: connections.isEmpty ? .zero : connections[opening].begin
             )
             var column = PlanColumn(begin: begin, end: end, capacity: capacity)
             guard let forecast, begin < .zero + forecast.duration else { return column }
@@ -64,6 +64,19 @@ extension PlanPicture {
     /// Twice the time between two measurements of the delay.
     private static func measurementInterval(at moment: Moment) -> Duration {
         .nanoseconds(2 * max(100_000_000, moment.nanoseconds / 500))
+    }
+
+    /// The connections in the events of a forecast.
+    static func connections(of forecast: TransferForecast) -> [(begin: Moment, end: Moment)] {
+        var connections: [(begin: Moment, end: Moment)] = []
+        for event in forecast.events {
+            switch event.kind {
+            case .opened: connections.append((event.moment, .zero + forecast.duration))
+            case .lost: connections[connections.count - 1].end = event.moment
+            case .refused, .unanswered, .struck: break
+            }
+        }
+        return connections
     }
 
     /// The mark of an event; `nil` for one that isn't marked.

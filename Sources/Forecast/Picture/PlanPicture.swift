@@ -50,8 +50,8 @@ package struct PlanPicture: Sendable {
 
     let timeline: NetworkTimeline
     let forecast: TransferForecast?
-    /// When connections were opened, in order.
-    let openings: [Moment]
+    /// The connections of the transfer, in order: when each is opened, and when it is lost or over.
+    package let connections: [(begin: Moment, end: Moment)]
 
     /// Makes the picture of a prediction.
     package init(_ report: PlanReport) {
@@ -132,9 +132,7 @@ package struct PlanPicture: Sendable {
         outages = PlanOutage.all(of: timeline)
         self.marks = PlanMarks.joined(marks, span: span)
         times = TimeTicks(upTo: span)
-        openings = (forecast?.events ?? []).compactMap { event in
-            if case .opened = event.kind { event.moment } else { nil }
-        }
+        connections = forecast.map { PlanPicture.connections(of: $0) } ?? []
         measure()
         if let end = timeline.cutAt {
             let time = NearestText.time(end - .zero)

@@ -37,7 +37,7 @@ package struct PlanReport: Sendable {
         let time = NearestText.time(forecast.duration)
         switch forecast.outcome {
         case .complete:
-            guard forecast.duration > .zero else { return "complete at once" }
+            guard forecast.duration >= .microseconds(1) else { return "complete at once" }
             return "complete after \(time) (\(rate))"
         case .givesUp: return "the client gives up after \(time), with \(held)"
         case .unfinished: return "not complete after \(time), with \(held)"

@@ -25,12 +25,12 @@ struct PlanDocument: Encodable {
         var mean: Double
     }
 
-    /// A phase, an outage, or marks that are one sign.
+    /// A phase, an outage, a connection, or marks that are one sign.
     struct Interval: Encodable {
         var begin: Double
         var end: Double
         var count: Int?
-        var name: String
+        var name: String?
     }
 
     /// A tick of an axis.
@@ -49,6 +49,7 @@ struct PlanDocument: Encodable {
     var phases: [Interval]
     var outages: [Interval]
     var marks: [Interval]
+    var connections: [Interval]
     var legend: [String]
     var notes: [String]
     var rateTicks: [Tick]
@@ -70,6 +71,7 @@ struct PlanDocument: Encodable {
         }
         outages = picture.outages.map { PlanDocument.interval($0.begin, $0.end, name: $0.mode.rawValue) }
         marks = picture.marks.map { PlanDocument.interval($0.begin, $0.end, name: $0.kind.rawValue, count: $0.count) }
+        connections = picture.connections.map { PlanDocument.interval($0.begin, $0.end) }
         legend = picture.legend.map(\.text)
         notes = picture.notes
         let (rates, delays) = (picture.rates, picture.delays)
@@ -100,7 +102,7 @@ struct PlanDocument: Encodable {
         }
     }
 
-    private static func interval(_ begin: Moment, _ end: Moment, name: String, count: Int? = nil) -> Interval {
+    private static func interval(_ begin: Moment, _ end: Moment, name: String? = nil, count: Int? = nil) -> Interval {
         Interval(begin: seconds(begin - .zero), end: seconds(end - .zero), count: count, name: name)
     }
 
