@@ -42,14 +42,14 @@ struct DemoScreenTests {
         #expect(
             lines(Self.scene(), columns: 59, Self.unicode) == [
                 "",
-                "  6.0 s  The network is gone. Waiting.            12 faults",
+                "  6.0 s  The network is gone. Waiting. Next attempt in 2 s.",
                 "  8 Mbit/s ████████████",
                 "           ████████████",
                 "           ████████████",
                 "           ████████████▃▃▃▃▃▃▃▃····",
                 "           └ in the room       └ gone",
                 "                       └ at the door",
-                " 40 % █│███░░░░░  3.0 of 7.6 MiB      0 bit/s   -:-- left",
+                " 40 % █│██░░░░░░░░  3.0 of 7.6 MiB      0 bit/s   -:-- left",
             ]
         )
     }
@@ -59,9 +59,9 @@ struct DemoScreenTests {
         let words = "  6.0 s  The network is gone. Waiting. Next attempt in 2 s."
         #expect(shown[1] == words + String(repeating: " ", count: 79 - words.count - 9) + "12 faults")
         #expect(shown[2] == "  8 Mbit/s #################")
-        #expect(shown[5] == "           #################...........______")
-        #expect(shown[6] == "           | in the room               | gone")
-        #expect(shown[7] == "                            | at the door")
+        #expect(shown[5] == "           #################............_____")
+        #expect(shown[6] == "           | in the room    | at the door")
+        #expect(shown[7] == "                                       | gone")
         #expect(shown.allSatisfy { $0.utf8.count <= 79 && $0.unicodeScalars.allSatisfy(\.isASCII) })
     }
 

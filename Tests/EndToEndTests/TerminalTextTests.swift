@@ -49,7 +49,7 @@ struct TerminalTextTests {
         #expect(history.quiet == .zero && history.movedAt == .seconds(4))
         for second in 5..<20_000 as Range<Int64> { history.reached(4_000, at: .seconds(second)) }
         #expect(history.count <= ThroughputHistory.limit)
-        #expect(history.rate(from: .zero, until: history.end) * 19_999 == 4_000)
+        #expect((history.rate(from: .zero, until: history.end) * 19_999).rounded() == 4_000)
     }
 
     @Test(arguments: [
@@ -77,16 +77,14 @@ struct TerminalTextTests {
     }
 
     @Test(arguments: [
-        (59, "3 open  up  1.6 Mbit/s  down 80.0 Mbit/s  14 faults"),
-        (79, " 12.3 s  3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
-        (199, " 12.3 s  [in the room]  3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
+        (59, "3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
+        (69, "[in the room]  3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
+        (79, " 12.3 s  [in the room]  3 open  up   1.6 Mbit/s  down  80.0 Mbit/s  14 faults"),
     ])
     func `the status of running proxies leaves out fields`(columns: Int, text: String) {
         var status = RunStatus(time: .milliseconds(12_345), phase: "in the room")
         (status.open, status.upstreamRate, status.downstreamRate, status.faults) = (3, 200_000, 10_000_000, 14)
-        let line = status.line(columns: columns, .ascii)
-        #expect(line.count <= columns)
-        #expect(line.split(separator: " ").suffix(text.split(separator: " ").count) == text.split(separator: " ")[...])
+        #expect(status.line(columns: columns, .ascii) == text)
         for columns in 0...120 { #expect(status.line(columns: columns, .unicode).count <= columns) }
     }
 

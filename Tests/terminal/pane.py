@@ -20,16 +20,17 @@ class Pane:
         assignments = [f"{name}={value}" for name, value in (environment or {}).items()]
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows, "-s", "main", "sleep 1000")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
+        self.tmux("set-option", "-g", "remain-on-exit-format", "")
         self.tmux("set-option", "-g", "history-limit", "10000")
         self.tmux("set-option", "-g", "status", "off")
         self.tmux("set-option", "-g", "default-terminal", "tmux-256color")
         self.tmux("set-option", "-g", "window-size", "manual")
-        # A window of its own: its shell would echo the command. Its output is recorded from the first byte on.
+        # Without a shell, which would echo the command. The output is recorded from the first byte on.
         gate = self.folder / "gate"
         os.mkfifo(gate)
         inner = ["env", "-u", "NO_COLOR", *assignments, *map(str, command)]
         script = f'read line < {gate}; exec "$0" "$@"'
-        self.tmux("new-window", "-k", "-t", "main:0", "-c", folder or ".", "sh", "-c", script, *inner)
+        self.tmux("respawn-pane", "-k", "-t", "main", "-c", folder or ".", "sh", "-c", script, *inner)
         self.resize(columns, rows)
         self.tmux("pipe-pane", "-t", "main", f"cat > {self.raw}")
         gate.write_text("go\n")

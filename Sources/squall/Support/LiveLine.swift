@@ -164,7 +164,8 @@ private final class Screen: Sendable {
         let below = after.map { $0 + end }.joined(separator: "\n")
         guard height <= max(1, permanent.count + after.count) else { return "\r" + up + above + below + "\u{1B}[J" }
         let isFresh = before.isEmpty && !permanent.isEmpty
-        return (isFresh ? "" : "\r" + up) + above + below + (clears && after.isEmpty ? end : "")
+        let rest = clears && after.isEmpty ? (permanent.isEmpty ? "" : "\r") + end : ""
+        return (isFresh ? "" : "\r" + up) + above + below + rest
     }
 
     /// The same with blanks, for single lines.

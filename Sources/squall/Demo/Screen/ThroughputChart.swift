@@ -42,7 +42,8 @@ struct ThroughputChart {
                 let eighths = max(level > 0.02 ? 1 : 0, Int(level.rounded()))
                 return eighths == 0 && base == 0 ? nothing : bars[min(8, max(0, eighths - base))]
             }
-            return margin(row, scale, gutter) + painted(cells, tones)
+            let end = cells.lastIndex { $0 != " " }.map { $0 + 1 } ?? 0
+            return margin(row, scale, gutter) + painted(cells.prefix(end), tones)
         }
         guard !phases.isEmpty else { return lines }
         let blanks = String(repeating: " ", count: gutter)
@@ -63,13 +64,13 @@ struct ThroughputChart {
 
     private func margin(_ row: Int, _ scale: Double, _ gutter: Int) -> String {
         guard gutter > 0 else { return "" }
-        let text = row == 0 && scale > 0 ? BitRate(bitsPerSecond: Int64(scale * 8)).text : ""
-        let padded = TerminalText.right(text, in: gutter - 1) + " "
+        let text = row == 0 && scale > 0 ? Formatting.rate(bitsPerSecond: scale * 8).replacing(".0 ", with: " ") : ""
+        let padded = TerminalText.right(text.count < gutter ? text : "", in: gutter - 1) + " "
         return abilities.hasColors && !text.isEmpty ? TerminalColor.faint.paint(padded) : padded
     }
 
-    /// `cells` with one color sequence for each run of a tone.
-    private func painted(_ cells: [Character], _ tones: [PhaseTone]) -> String {
+    /// `cells`, from the first column on, with one color sequence for each run of a tone.
+    private func painted(_ cells: ArraySlice<Character>, _ tones: [PhaseTone]) -> String {
         guard abilities.hasColors else { return String(cells) }
         var text = ""
         var run = ""
