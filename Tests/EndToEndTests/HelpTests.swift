@@ -37,7 +37,7 @@ import Testing
             "--connection-limit",
         ],
         "ctl": [],
-        "check": [],
+        "check": ["--format"],
         "profiles": [],
         "origin": [
             "--host", "--port", "--uploads", "--upload-limit", "--tls-cert", "--tls-key", "--tls-self-signed",

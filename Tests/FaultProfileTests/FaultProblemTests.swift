@@ -21,7 +21,12 @@ import Testing
         (#"{ "kind": "bandwith" }"#, "2:11: “bandwith” is not a value of “kind” (write “bandwidth”)"),
         (
             #"{ "kind": "jitter" }"#,
-            "2:11: “jitter” is not a value of “kind” (its values are \(kinds))"
+            "2:11: “jitter” is not a value of “kind” (write “\"kind\": \"latency\", \"delay\": \"100 ms\", "
+                + "\"jitter\": \"20 ms\"”)"
+        ),
+        (
+            #"{ "kind": "teleport" }"#,
+            "2:11: “teleport” is not a value of “kind” (its values are \(kinds))"
         ),
         (
             #"{ "kind": "latency" }"#,
@@ -38,15 +43,14 @@ import Testing
             "2:31: “1e3” has an exponent (write the number out, such as “250 ms”)"
         ),
         (
-            #"{ "kind": "latency", "delay": "1 s", "rate": "1 B/s" }"#,
-            "2:38: a latency fault has no key “rate” (its keys "
+            #"{ "kind": "latency", "delay": "1 s", "teleport": "1 B/s" }"#,
+            "2:38: a latency fault has no key “teleport” (its keys "
                 + "are “kind”, “name”, “stream”, “when”, “delay”, “jitter”, “distribution”, "
                 + "“quantiles”, “correlation”, “minimum”, “spikes”)"
         ),
         (
             #"{ "kind": "latency", "delay": "1 s", "stream": "down" }"#,
-            "2:48: “down” is not a value of “stream” (its values "
-                + "are “upstream”, “downstream”, “both”)"
+            "2:48: “down” is not a value of “stream” (write “downstream”)"
         ),
         (
             #"{ "kind": "bandwidth", "rate": "0 bit/s" }"#,

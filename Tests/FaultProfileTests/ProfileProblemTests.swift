@@ -13,7 +13,11 @@ import Testing
         ("{ \"name\": \"x\", \"Repeat\": true }", "1:16: a profile has no key “Repeat” (write “repeat”)"),
         (
             "{ \"name\": \"x\", \"toxics\": [] }",
-            "1:16: a profile has no key “toxics” (its keys are “$schema”, “name”, "
+            "1:16: a profile has no key “toxics” (write “\"faults\": [ … ]”)"
+        ),
+        (
+            "{ \"name\": \"x\", \"teleports\": [] }",
+            "1:16: a profile has no key “teleports” (its keys are “$schema”, “name”, "
                 + "“summary”, “source”, “seed”, “extends”, “proxies”, “faults”, “phases”, “repeat”)"
         ),
         (
@@ -41,7 +45,10 @@ import Testing
             "1:26: “repeat” is true or false, not a text (write true or false, "
                 + "without quotes)"
         ),
-        ("{ \"name\": \"x\", \"faults\": {} }", "1:26: “faults” is a list, not an object (write “[ … ]”)"),
+        (
+            "{ \"name\": \"x\", \"faults\": {} }",
+            "1:26: “faults” must be a list, not an object (write “\"faults\": [ … ]”)"
+        ),
         (
             "{ \"name\": \"x\", \"phases\": [{ \"for\": \"1 s\" }] }",
             "1:27: a phase needs the key “name” (add “\"name\": "
@@ -209,8 +216,7 @@ import Testing
                 "2:3: a profile has no key “nam” (write “name”)",
                 "3:11: “seed” can't be -1 (write a whole number from 0 to 18446744073709551615, without quotes)",
                 "5:35: “250” has no unit (write “250 ms” or “250 s”)",
-                "5:56: “gauss” is not a value of “distribution” (its values are “uniform”, “normal”, "
-                    + "“pareto”, “log-normal”)",
+                "5:56: “gauss” is not a value of “distribution” (write “normal”)",
                 "6:36: “20 Mbps” has the unknown unit “Mbps” (write “20 Mbit/s” or “20 MB/s”)",
                 "7:38: a cut fault has exactly one of the keys “at”, “every”, “between”, “after”, “idle”, "
                     + "“pattern”, “limit”, “traffic” (delete “every”, and make a fault of its own of it)",

@@ -37,9 +37,9 @@ extension ProfileDecoder {
             return report(what, remedy: remedy, at: member.place, code: .missingKey)
         }
         for member in members {
-            guard let remedy = ProfileDecoder.example(ofKind: member.key) else { continue }
+            guard let example = ForeignWords.example(of: member.key) else { continue }
             let what = "a fault needs the key “kind”, and has \(member.key.quoted)"
-            return report(what, remedy: "write \(remedy)", at: member.place, code: .missingKey)
+            return report(what, remedy: "write “\(example)”", at: member.place, code: .missingKey)
         }
         let list = kinds.map(\.quoted).joined(separator: ", ")
         report("a fault needs the key “kind”", remedy: "add one of the kinds \(list)", at: place, code: .missingKey)
@@ -48,15 +48,10 @@ extension ProfileDecoder {
     /// The remedy for a value in place of a fault.
     private static func remedy(forFault node: JSONNode) -> String {
         if case .text(let word) = node.value {
-            if let example = example(ofKind: word) { return "write \(example)" }
+            if let example = ForeignWords.example(of: word) { return "write “\(example)”" }
             if let remedy = ForeignWords.remedy(forKind: word) { return remedy }
         }
         let kinds = FaultKind.Name.allCases.map(\.rawValue.quoted).joined(separator: ", ")
         return "write “{ \"kind\": …, … }” with one of the kinds \(kinds)"
-    }
-
-    /// A fault of the kind that is called `word`, in quotes; `nil` if there is none.
-    private static func example(ofKind word: String) -> String? {
-        FaultKind.Name(rawValue: word).map { "“\($0.example)”" }
     }
 }

@@ -1,7 +1,7 @@
 extension ForeignWords {
     /// Words for kinds of faults. The remedy is the content of a fault, which can be read.
     static let kinds = [
-        Entry("delay lag ping slow wan", #""kind": "latency", "delay": "100 ms""#),
+        Entry("latency delay lag ping slow wan", #""kind": "latency", "delay": "100 ms""#),
         Entry("jitter delayvariation", #""kind": "latency", "delay": "100 ms", "jitter": "20 ms""#),
         Entry("timeout", #""kind": "discard", "close-after": "5 s""#),
         Entry(
@@ -14,7 +14,10 @@ extension ForeignWords {
         Entry("limitdata datalimit", #""kind": "cut", "limit": "1 MiB", "how": "close""#),
         Entry("down offline blackhole partition networkpartition unreachable", #""kind": "outage", "how": "silence""#),
         Entry("refuse reject", #""kind": "outage", "how": "refuse""#),
-        Entry("throttle rate ratelimit speed limit shape tbf htb", #""kind": "bandwidth", "rate": "1 Mbit/s""#),
+        Entry(
+            "bandwidth throttle rate ratelimit speed limit shape tbf htb",
+            #""kind": "bandwidth", "rate": "1 Mbit/s""#
+        ),
         Entry(
             "downlinkbandwidth downloadthroughput download downlink",
             #""kind": "bandwidth", "stream": "downstream", "rate": "1 Mbit/s""#
@@ -25,7 +28,7 @@ extension ForeignWords {
         ),
         Entry("downlinkdelay", #""kind": "latency", "stream": "downstream", "delay": "100 ms""#),
         Entry("uplinkdelay", #""kind": "latency", "stream": "upstream", "delay": "100 ms""#),
-        Entry("drop packetloss packetlossratio plr lossratio", #""kind": "loss", "rate": "1 %", "rtt": "60 ms""#),
+        Entry("loss drop packetloss packetlossratio plr lossratio", #""kind": "loss", "rate": "1 %", "rtt": "60 ms""#),
         Entry(
             "downlinkpacketlossratio downlinkpacketsdropped",
             #""kind": "loss", "stream": "downstream", "rate": "1 %", "rtt": "60 ms""#

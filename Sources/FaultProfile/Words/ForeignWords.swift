@@ -42,12 +42,16 @@ package enum ForeignWords {
 
     /// The remedy for a key of a profile, a phase or a proxy that names a fault: a kind, or a word of another tool for one.
     private static func remedy(forFault word: String) -> String? {
+        if let example = example(of: word) { return "write it as a fault: “\"faults\": [ \(example) ]”" }
         let plain = plain(word)
-        let example =
-            kinds.first { $0.isNamed(plain) }.map { "{ \($0.remedy) }" }
-            ?? FaultKind.Name.allCases.first { ForeignWords.plain($0.rawValue) == plain }?.example
-        if let example { return "write it as a fault: “\"faults\": [ \(example) ]”" }
         return withoutFault.first { $0.isNamed(plain) }?.remedy
+    }
+
+    /// A fault in JSON for a kind, or for a word of another tool; `nil` if there is none.
+    static func example(of word: String) -> String? {
+        let plain = plain(word)
+        return kinds.first { $0.isNamed(plain) }.map { "{ \($0.remedy) }" }
+            ?? FaultKind.Name.allCases.first { ForeignWords.plain($0.rawValue) == plain }?.example
     }
 
     private static func remedy(forKey key: String, of definition: String, isFault: Bool) -> String? {

@@ -12,7 +12,7 @@ enum CommandWords {
         let listed = Squall.configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
             $0.configuration.commandName
         }
-        throw ValidationError("There is no command \(word.quoted): \(answer(to: word, among: listed))")
+        throw ValidationError("There is no command \(word.quoted). \(answer(to: word, among: listed))")
     }
 
     private static func answer(to word: String, among commands: [String]) -> String {
@@ -20,18 +20,18 @@ enum CommandWords {
         if let entry = table.first(where: { $0.words.split(separator: " ").contains { $0 == plain } }) {
             return entry.answer
         }
-        if let near = Spelling.nearest(to: word, among: commands).first { return "did you mean “squall \(near)”?" }
+        if let near = Spelling.nearest(to: word, among: commands).first { return "Did you mean “squall \(near)”?" }
         if word.contains("://") { return "“squall get \(word.shortened(to: 200))” downloads it." }
         if case .path = ProfileReference(word, in: "") {
             return "“squall check \(word.shortened(to: 200))” checks a profile, and \(run) runs it."
         }
         if (ProfileLibrary.scenarios + ProfileLibrary.presets).contains(word) {
-            return "it is a profile: “squall demo \(word)” shows it, and \(run) runs it."
+            return "It is a profile: “squall demo \(word)” shows it, and \(run) runs it."
         }
         if FaultKind.Name(rawValue: word) != nil || ForeignWords.remedy(forKind: word) != nil {
-            return "faults are in profiles: \(run) runs one, and “squall profiles” lists those that are shipped."
+            return "Faults are in profiles: \(run) runs one, and “squall profiles” lists those that are shipped."
         }
-        return "it is one of \(commands.joined(separator: ", "))."
+        return "The commands are \(commands.joined(separator: ", "))."
     }
 
     private static let run = "“squall run PROFILE --listen HOST:PORT --upstream HOST:PORT”"
