@@ -8,7 +8,7 @@ import Units
             latency: DurationSpread(.milliseconds(200), deviation: .milliseconds(50)),
             down: BitRate(bitsPerSecond: 5_000_000),
             up: BitRate(bitsPerSecond: 1_000_000),
-            loss: try #require(Probability(0.01)),
+            loss: try Probability(parsing: "1 %"),
             cuts: [.mebibytes(1)],
             outages: [ClockWindow(from: .seconds(10), until: .seconds(15)), ClockWindow(from: .seconds(60))]
         )
@@ -46,7 +46,7 @@ import Units
         ] as [(Duration?, Duration)]
     )
     func `the round trip of loss is twice the latency, a day at most`(delay: Duration?, roundTrip: Duration) throws {
-        let faults = EverydayFaults(latency: delay.map { DurationSpread($0) }, loss: try #require(Probability(0.01)))
+        let faults = EverydayFaults(latency: delay.map { DurationSpread($0) }, loss: try Probability(parsing: "1 %"))
         guard case .loss(let loss)? = faults.profile.faults.last?.kind else {
             Issue.record("no loss")
             return
