@@ -167,7 +167,7 @@ struct PlanPictureTests {
             #expect(lines.contains { $0.hasPrefix(key) }, "\(key)")
         }
         let drawing = PlanSVG(picture).text
-        #expect(drawing.contains(">2</text>") && drawing.contains(">2  quick handover, 80 ms: outage"))
+        #expect(drawing.contains(">2</text>") && drawing.contains(">2 quick handover, 80 ms: outage"))
     }
 
     @Test(arguments: Shipped.names)

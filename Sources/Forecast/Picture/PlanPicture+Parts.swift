@@ -42,7 +42,7 @@ extension PlanPicture {
         }
     }
 
-    /// The delays measured between two moments; without one that of the last measurement, if it isn't long ago.
+    /// The delays measured between two moments; without one what lies between the measurements before and after.
     private func delay(
         until end: Moment,
         since begin: Moment,
@@ -50,20 +50,29 @@ extension PlanPicture {
     ) -> (least: Duration, mean: Duration, longest: Duration)? {
         guard let delays = forecast?.delays else { return nil }
         while next < delays.count, delays[next].moment < begin { next += 1 }
-        var here: ArraySlice<TransferForecast.Delay> = delays[next...].prefix { $0.moment < end }
-        if here.isEmpty, next > 0, begin - delays[next - 1].moment < PlanPicture.measurementInterval(at: begin) {
-            here = delays[(next - 1)..<next]
+        let here = delays[next...].prefix { $0.moment < end }
+        guard let first = here.first else {
+            guard next > 0 else { return nil }
+            let middle = begin + (end - begin) / 2
+            let between = PlanPicture.delay(at: middle, between: delays[next - 1], delays[min(next, delays.count - 1)])
+            return (between, between, between)
         }
-        guard let first = here.first else { return nil }
         let (least, sum, longest) = here.reduce((first.delay, Duration.zero, first.delay)) {
             (min($0.0, $1.delay), $0.1 + $1.delay, max($0.2, $1.delay))
         }
         return (least, sum / here.count, longest)
     }
 
-    /// Twice the time between two measurements of the delay.
-    private static func measurementInterval(at moment: Moment) -> Duration {
-        .nanoseconds(2 * max(100_000_000, moment.nanoseconds / 500))
+    /// The delay at a moment on the straight line between two measurements.
+    private static func delay(
+        at moment: Moment,
+        between first: TransferForecast.Delay,
+        _ last: TransferForecast.Delay
+    ) -> Duration {
+        guard first.moment < last.moment else { return last.delay }
+        let part = Double((moment - first.moment).nanoseconds) / Double((last.moment - first.moment).nanoseconds)
+        let change = Double((last.delay - first.delay).nanoseconds)
+        return first.delay + .nanoseconds(Int64(change * min(1, max(0, part))))
     }
 
     /// The connections in the events of a forecast.

@@ -4,14 +4,14 @@ import Units
 extension PlanSVG {
     /// What may pass as an area, and what arrives as a line with steps.
     var rates: [String] {
-        guard let top = picture.rates?.rates.last else { return [] }
-        func y(_ rate: Double) -> Double { ratesBottom - min(1, rate / top) * Size.rates }
+        guard let highest = picture.rates?.rates.last else { return [] }
+        func y(_ rate: Double) -> Double { ratesBottom - min(1, rate / highest) * Size.rates }
         var parts: [String] = []
         if picture.hasCapacity {
             let levels = columns.map { column -> Double? in
                 switch column.capacity {
                 case .unknown: nil
-                case .unlimited: Size.top
+                case .unlimited: top
                 case .limited(let rate): y(rate)
                 }
             }
@@ -71,7 +71,7 @@ extension PlanSVG {
         for moment in picture.times.moments {
             let place = x(moment)
             lines.append(
-                "<line class=\"grid\" x1=\"\(place.short)\" x2=\"\(place.short)\" y1=\"\(Size.top.short)\" "
+                "<line class=\"grid\" x1=\"\(place.short)\" x2=\"\(place.short)\" y1=\"\(top.short)\" "
                     + "y2=\"\(bottom.short)\"/>"
             )
             lines.append(label(picture.times.text(moment), "middle", x: place, y: bottom + 18))
@@ -114,12 +114,9 @@ extension PlanSVG {
             x += width + 14
         }
         if !picture.legend.isEmpty { y += 24 }
-        for text in keyLines {
-            lines.append(line(text, y: y))
-            y += 18
-        }
         let told = picture.figures.dropFirst().map { "\($0.label): \($0.lines.joined(separator: ", "))" }
-        for text in told.filter({ !$0.hasPrefix("assumed") }) + picture.notes {
+        let texts = keyLines + told.filter { !$0.hasPrefix("assumed") } + picture.notes
+        for text in texts.flatMap({ self.lines($0) }) {
             lines.append(line(text, y: y))
             y += 18
         }
@@ -132,7 +129,7 @@ extension PlanSVG {
         let phases = picture.phases.indices.filter { !named.contains($0) }
         let lines = phases.prefix(PlanSVG.listed).map { index in
             let phase = picture.phases[index]
-            return "\(phase.key)  \(phase.name), \(phase.text)"
+            return "\(phase.key) \(phase.name), \(phase.text)"
         }
         return lines + (phases.count > lines.count ? ["… and \(phases.count - lines.count) more phases"] : [])
     }

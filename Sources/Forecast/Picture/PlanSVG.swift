@@ -7,8 +7,8 @@ package struct PlanSVG {
         static let width = 960.0
         static let left = 92.0
         static let right = 936.0
-        /// The upper edge of the chart of rates, below the names of phases.
-        static let top = 136.0
+        /// The upper edge of the chart of rates, without and with the names of phases above it.
+        static let top = (plain: 100.0, named: 136.0)
         static let rates = 224.0
         static let row = 22.0
         static let delays = 72.0
@@ -55,6 +55,21 @@ package struct PlanSVG {
         return "<text class=\"\(name)\" x=\"\(Size.left.short)\" y=\"\(y.short)\">\(shown.xmlLine)</text>"
     }
 
+    /// A text in at most `limit` lines of the drawing's width; what has no room in the last is cut.
+    func lines(_ text: String, limit: Int = 3) -> [String] {
+        var lines: [String] = []
+        for word in text.shortened(to: 600).split(separator: " ") {
+            let longer = lines.last.map { "\($0) \(word)" } ?? String(word)
+            let hasRoom = LabelWidth.of(longer, size: Size.font) <= Size.right - Size.left
+            if lines.isEmpty || hasRoom || lines.count == limit {
+                lines = lines.dropLast() + [longer]
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+
     func label(_ text: String, _ alignment: String, x: Double, y: Double) -> String {
         "<text class=\"faint \(alignment)\" x=\"\(x.short)\" y=\"\(y.short)\">\(text.xmlLine)</text>"
     }
@@ -63,8 +78,10 @@ package struct PlanSVG {
 
     // MARK: From top to bottom
 
+    /// The upper edge of the chart of rates.
+    var top: Double { picture.runs.isEmpty ? Size.top.plain : Size.top.named }
     /// The lower edge of the chart of rates.
-    var ratesBottom: Double { Size.top + (picture.rates == nil ? 0 : Size.rates) }
+    var ratesBottom: Double { top + (picture.rates == nil ? 0 : Size.rates) }
     /// The upper edge of the row of a kind of marks.
     func top(of kind: PlanMark.Kind) -> Double {
         ratesBottom + 6 + Double(picture.kinds.firstIndex(of: kind) ?? 0) * Size.row
@@ -74,7 +91,7 @@ package struct PlanSVG {
     /// The upper edge of the chart of delays.
     var delaysTop: Double { marksBottom + 20 }
     /// The lower edge of all that shares the axis of time.
-    var bottom: Double { picture.delays == nil ? max(marksBottom, Size.top + 24) : delaysTop + Size.delays }
+    var bottom: Double { picture.delays == nil ? max(marksBottom, top + 24) : delaysTop + Size.delays }
 
     // MARK: Parts
 
@@ -85,18 +102,18 @@ package struct PlanSVG {
             let phase = picture.phases[run.phase]
             let (begin, end) = (x(run.begin), x(run.end))
             let place =
-                "x=\"\(begin.short)\" y=\"\((Size.top - 26).short)\" width=\"\((end - begin).short)\" "
-                + "height=\"\((bottom - Size.top + 26).short)\""
+                "x=\"\(begin.short)\" y=\"\((top - 26).short)\" width=\"\((end - begin).short)\" "
+                + "height=\"\((bottom - top + 26).short)\""
             let tip = "<title>\("\(phase.name), \(phase.text)".xmlLine)</title>"
             lines.append("<rect class=\"band\(index.isMultiple(of: 2) ? "" : " odd")\" \(place)>\(tip)</rect>")
             let middle = (begin + end) / 2
             if hasRoom(run) {
-                lines.append(label(phase.name.visibleLine, "middle", x: middle, y: Size.top - 10))
+                lines.append(label(phase.name.visibleLine, "middle", x: middle, y: top - 10))
             } else {
                 let half = LabelWidth.of(phase.key, size: Size.font) / 2
                 guard middle - half > keyEnd + 2 else { continue }
                 keyEnd = middle + half
-                lines.append(label(phase.key, "middle key", x: middle, y: Size.top - 30))
+                lines.append(label(phase.key, "middle key", x: middle, y: top - 30))
             }
         }
         return lines
@@ -116,8 +133,8 @@ package struct PlanSVG {
             let tip =
                 "outage by \(outage.mode.rawValue), from \(NearestText.time(outage.begin - .zero)) "
                 + "for \(NearestText.time(outage.end - outage.begin))"
-            return "<rect class=\"outage\(isShort ? " short" : "")\" x=\"\(begin.short)\" y=\"\(Size.top.short)\" "
-                + "width=\"\(max(1.5, end - begin).short)\" height=\"\((max(ratesBottom, bottom) - Size.top).short)\">"
+            return "<rect class=\"outage\(isShort ? " short" : "")\" x=\"\(begin.short)\" y=\"\(top.short)\" "
+                + "width=\"\(max(1.5, end - begin).short)\" height=\"\((max(ratesBottom, bottom) - top).short)\">"
                 + "<title>\(tip.xmlLine)</title></rect>"
         }
     }
@@ -126,22 +143,22 @@ package struct PlanSVG {
     private var markRows: [String] {
         picture.kinds.map { label($0.words.row, "end", x: Size.left - 8, y: top(of: $0) + 15) }
             + picture.marks.map { marks in
-                let (begin, end, top) = (x(marks.begin), x(marks.end), top(of: marks.kind))
+                let (begin, end, row) = (x(marks.begin), x(marks.end), top(of: marks.kind))
                 let tip = "<title>\(marks.tip.xmlLines)</title>"
                 guard let text = marks.label else {
                     let line =
                         marks.kind == .lost && picture.rates != nil
-                        ? "<line class=\"lost\" x1=\"\(begin.short)\" x2=\"\(begin.short)\" y1=\"\(Size.top.short)\" "
-                            + "y2=\"\(top.short)\"/>" : ""
+                        ? "<line class=\"lost\" x1=\"\(begin.short)\" x2=\"\(begin.short)\" y1=\"\(top.short)\" "
+                            + "y2=\"\(row.short)\"/>" : ""
                     return "<g class=\"\(marks.kind.rawValue)\">\(tip)\(line)"
-                        + "<path d=\"\(PlanSVG.sign(of: marks.kind, x: begin, y: top + 11))\"/></g>"
+                        + "<path d=\"\(PlanSVG.sign(of: marks.kind, x: begin, y: row + 11))\"/></g>"
                 }
                 let room = LabelWidth.of(text, size: Size.font) + 8
                 let left = min(max(Size.left, (begin + end - max(room, end - begin)) / 2), Size.right - room)
                 return "<g class=\"\(marks.kind.rawValue)\">\(tip)<rect class=\"marks\" x=\"\(left.short)\" "
-                    + "y=\"\((top + 2).short)\" width=\"\(max(room, end - begin).short)\" height=\"18\" rx=\"3\"/>"
+                    + "y=\"\((row + 2).short)\" width=\"\(max(room, end - begin).short)\" height=\"18\" rx=\"3\"/>"
                     + "<text class=\"count middle\" x=\"\((left + max(room, end - begin) / 2).short)\" "
-                    + "y=\"\((top + 15.5).short)\">\(text)</text></g>"
+                    + "y=\"\((row + 15.5).short)\">\(text)</text></g>"
             }
     }
 
